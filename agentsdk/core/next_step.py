@@ -1,0 +1,164 @@
+"""The four next steps, and `resolve_next_step`: the priority table that picks one.
+
+```
+interruption > handoff > tool use is final > final output > run again
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from agentsdk.core.process import ProcessedResponse
+from agentsdk.core.state import OpenTurn, State
+from agentsdk.types.items import FunctionCall, OutputText, InputText
+from agentsdk.types.events import ToolFinished
+from agentsdk.types.spec import AgentSpec, HandoffSpec
+
+
+class PendingCall(Struct, frozen=True):
+    """A call that cannot go on by itself. `path` names the calls (agents as tools) that lead to it, outermost first."""
+
+    call: FunctionCall
+    agent: str
+    path: tuple[str, ...] = ()
+
+    @property
+    def call_id(self) -> str:
+        """The call's id."""
+        return self.call.call_id
+
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+        return self.call.name
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.call.name
+
+    @property
+    def arguments(self) -> str:
+        """The call's arguments, as the model's JSON text."""
+        return self.call.arguments
+
+    @property
+    def raw_item(self) -> FunctionCall:
+        """The call."""
+        return self.call
+
+
+class ToolApprovalItem(PendingCall, frozen=True):
+    """A call that waits for `state.approve(item)` or `state.reject(item)`."""
+
+
+class ToolInDoubtItem(PendingCall, frozen=True):
+    """A call that began and whose outcome is unknown: `state.settle(item, result=...)`, `.retry(item)` or `.fail(item, reason)`."""
+
+
+class FinalOutput(Struct, frozen=True):
+    """The run is over. `output` is text, or JSON where `is_json`."""
+
+    output: str
+    is_json: bool = False
+
+
+class RunAgain(Struct, frozen=True):
+    """The model is asked again, with the results."""
+
+
+class Interruption(Struct, frozen=True):
+    """The run waits for a person."""
+
+    pending: tuple[PendingCall, ...]
+
+
+class Handoff(Struct, frozen=True):
+    """Another agent goes on."""
+
+    call: FunctionCall
+    spec: HandoffSpec
+
+
+NextStep = FinalOutput | RunAgain | Interruption | Handoff
+
+RUN_AGAIN = RunAgain()
+
+
+def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedResponse) -> NextStep:
+    """The next step of an open turn whose reply is `processed`: the first rule that applies."""
+    turn = state.turn
+    assert turn is not None, "only an open turn has a next step"
+    for rule in PRIORITY:
+        step = rule(spec, state, turn, processed)
+        if step is not None:
+            return step
+    return RUN_AGAIN
+
+
+def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall, ...]:
+    """The calls that wait for a person, nested ones included, in call order."""
+    turn = state.turn
+    if turn is None or not (turn.needs_approval or turn.in_doubt or turn.children):
+        return ()
+    pending: list[PendingCall] = []
+    for call in turn.calls:
+        call_id = call.call_id
+        if call_id in turn.results:
+            continue
+        if turn.needs_approval.get(call_id) and call_id not in turn.decisions:
+            pending.append(ToolApprovalItem(call, state.agent, path))
+        elif call_id in turn.in_doubt:
+            pending.append(ToolInDoubtItem(call, state.agent, path))
+        elif (child := turn.children.get(call_id)) is not None:
+            pending.extend(interruptions(child, (*path, call_id)))
+    return tuple(pending)
+
+
+def output_text(result: ToolFinished) -> str:
+    """A result as text: its text parts joined."""
+    if isinstance(result.output, str):
+        return result.output
+    return "".join(part.text for part in result.output if isinstance(part, InputText | OutputText))
+
+
+def _interruption(spec: AgentSpec, state: State, turn: OpenTurn, processed: ProcessedResponse) -> NextStep | None:
+    pending = interruptions(state)
+    return Interruption(pending) if pending else None
+
+
+def _handoff(spec: AgentSpec, state: State, turn: OpenTurn, processed: ProcessedResponse) -> NextStep | None:
+    for call, handoff in processed.handoffs:
+        if call.call_id not in turn.results:
+            return Handoff(call, handoff)
+    return None
+
+
+def _tool_use_is_final(spec: AgentSpec, state: State, turn: OpenTurn, processed: ProcessedResponse) -> NextStep | None:
+    if spec.tool_use == "run_llm_again" or not processed.functions:
+        return None
+    if spec.tool_use == "custom":
+        judged = turn.tool_use
+        return FinalOutput(judged.output, True) if judged is not None and judged.is_final else None
+    for call, tool in processed.functions:
+        result = turn.results[call.call_id]
+        if not result.is_error and (spec.tool_use == "stop_on_first_tool" or tool.name in spec.stop_at):
+            return FinalOutput(output_text(result), spec.output is not None)
+    return None
+
+
+def _final_output(spec: AgentSpec, state: State, turn: OpenTurn, processed: ProcessedResponse) -> NextStep | None:
+    if processed.has_calls:
+        return None
+    if turn.output is not None and turn.output.error:
+        return None
+    return FinalOutput(processed.text)
+
+
+_Rule = Callable[[AgentSpec, State, OpenTurn, ProcessedResponse], NextStep | None]
+
+PRIORITY: tuple[_Rule, ...] = (_interruption, _handoff, _tool_use_is_final, _final_output)
+"""The rules in order; when none applies the model is asked again."""

@@ -1,0 +1,115 @@
+"""`process_model_response`: a reply sorted into what the loop acts on."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from agentsdk.types.errors import ModelBehaviorError
+from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
+from agentsdk.types.response import ModelResponse, OutputItem
+from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
+
+
+class ProcessedResponse(Struct, frozen=True):
+    """A reply's items by kind, each in the reply's order."""
+
+    messages: tuple[Message, ...] = ()
+    reasoning: tuple[Reasoning, ...] = ()
+    provider_items: tuple[ProviderItem, ...] = ()
+    functions: tuple[tuple[FunctionCall, ToolSpec], ...] = ()
+    handoffs: tuple[tuple[FunctionCall, HandoffSpec], ...] = ()
+    unknown: tuple[FunctionCall, ...] = ()
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether anything was called, known or not."""
+        return bool(self.functions or self.handoffs or self.unknown)
+
+    @property
+    def text(self) -> str:
+        """The last message's text: of two messages the last one is the answer."""
+        return self.messages[-1].text if self.messages else ""
+
+    @property
+    def refusal(self) -> str:
+        """The refusal's text, or `""`."""
+        return "".join(message.refusal for message in self.messages)
+
+
+def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedResponse:
+    """Sort `reply` by what `spec` knows. A call to a name that `spec` does not know is kept as unknown, never dropped."""
+    messages: list[Message] = []
+    reasoning: list[Reasoning] = []
+    provider_items: list[ProviderItem] = []
+    functions: list[tuple[FunctionCall, ToolSpec]] = []
+    handoffs: list[tuple[FunctionCall, HandoffSpec]] = []
+    unknown: list[FunctionCall] = []
+    for item in reply.output:
+        if isinstance(item, FunctionCall):
+            if (tool := spec.tools.get(item.name)) is not None:
+                functions.append((item, tool))
+            elif (handoff := spec.handoffs.get(item.name)) is not None:
+                handoffs.append((item, handoff))
+            else:
+                unknown.append(item)
+        elif isinstance(item, Message):
+            messages.append(item)
+        elif isinstance(item, Reasoning):
+            reasoning.append(item)
+        else:
+            provider_items.append(item)
+    return ProcessedResponse(
+        tuple(messages), tuple(reasoning), tuple(provider_items), tuple(functions), tuple(handoffs), tuple(unknown)
+    )
+
+
+def is_empty(reply: ModelResponse) -> bool:
+    """Whether a reply holds neither text, refusal nor call: nothing a turn could resolve."""
+    return not any(
+        isinstance(item, FunctionCall) or (isinstance(item, Message) and (item.text.strip() or item.refusal))
+        for item in reply.output
+    )
+
+
+def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
+    """The reply with every call id unique in the run, whose ids so far are `used`.
+
+    Of one id twice in the reply, the same call counts once. An id of an earlier turn, or none, is replaced by a new one.
+    Raises `ModelBehaviorError` for one id on two different calls: which of them was meant cannot be known.
+    """
+    if not any(type(item) is FunctionCall for item in reply.output):
+        return reply
+    seen: dict[str, FunctionCall] = {}
+    output: list[OutputItem] = []
+    changed = False
+    for item in reply.output:
+        if type(item) is not FunctionCall:
+            output.append(item)
+            continue
+        twin = seen.get(item.call_id) if item.call_id else None
+        if twin is not None:
+            if (twin.name, twin.arguments) != (item.name, item.arguments):
+                raise ModelBehaviorError(
+                    f"the model gave the call id {item.call_id!r} to two different calls ({twin.name!r} and {item.name!r}), "
+                    "expected one id per call; none of them was run: ask again, or use another model"
+                )
+            changed = True
+            continue
+        if item.call_id:
+            seen[item.call_id] = item
+        call = item
+        if not item.call_id or item.call_id in used:
+            call = FunctionCall(_unused(item.call_id or "call", used, seen), item.name, item.arguments, item.id)
+            seen[call.call_id] = call
+            changed = True
+        output.append(call)
+    if not changed:
+        return reply
+    return ModelResponse(tuple(output), reply.usage, reply.finish, reply.response_id, reply.model)
+
+
+def _unused(call_id: str, used: set[str], seen: dict[str, FunctionCall]) -> str:
+    number = 2
+    while (candidate := f"{call_id}-{number}") in used or candidate in seen:
+        number += 1
+    return candidate

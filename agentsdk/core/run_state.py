@@ -1,0 +1,194 @@
+"""`RunState`: a run at rest. It is saved and loaded, a person decides on it, and `Runner.run` goes on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from agentsdk.core import codec
+from agentsdk.core.arguments import approval_digest
+from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem, interruptions
+from agentsdk.core.pairing import paired
+from agentsdk.core.state import State, apply, fold, transcript
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import StateCorruptError, StateMismatchError, UserError
+from agentsdk.types.events import (
+    ApprovalDecided,
+    CallRetried,
+    InputReplaced,
+    Nested,
+    RunEvent,
+    ToolFinished,
+)
+from agentsdk.types.items import InputItem, Item, item_to_dict, items_from_input
+from agentsdk.types.text import clean_text
+from agentsdk.types.usage import Usage
+
+
+class Named(Protocol):
+    """An agent, as far as a saved run knows it."""
+
+    name: str
+
+
+class RunState:
+    """A run at rest.
+
+    What a person decides here waits as events of its own and becomes the first thing the resumed run records. Reading and
+    deciding never changes the run it came from, so one state can be resumed more than once.
+
+    `RunState.from_string` trusts its text like code unless a `state_key` seals it.
+    """
+
+    __slots__ = ("_decisions", "_state")
+
+    def __init__(self, state: State, decisions: Iterable[RunEvent] = ()) -> None:
+        self._state = state
+        self._decisions = list(decisions)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._state.run_id
+
+    @property
+    def current_agent(self) -> str:
+        """The name of the agent that goes on."""
+        return self._state.agent
+
+    @property
+    def turns(self) -> int:
+        """Model replies so far."""
+        return self._state.turns
+
+    @property
+    def usage(self) -> Usage:
+        """What the run has spent, nested runs included."""
+        return self._state.usage
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has its final output."""
+        return self._state.ended is not None
+
+    @property
+    def interruptions(self) -> list[PendingCall]:
+        """The calls still to be decided: `ToolApprovalItem`s and `ToolInDoubtItem`s."""
+        return list(interruptions(self.value))
+
+    @property
+    def value(self) -> State:
+        """The state with the decisions made here."""
+        state = self._state
+        for event in self._decisions:
+            state = apply(state, event)
+        return state
+
+    def pieces(self) -> tuple[State, tuple[RunEvent, ...]]:
+        """The state as it was saved, and the decisions to record first when it is resumed."""
+        return self._state, tuple(self._decisions)
+
+    def approve(self, item: PendingCall, always_approve: bool = False, *, reason: str = "") -> None:
+        """Let a call run; with `always_approve` also every later call of its tool. Raises `UserError` if it does not wait."""
+        self._decide(item, approved=True, always=always_approve, reason=reason)
+
+    def reject(self, item: PendingCall, always_reject: bool = False, *, reason: str = "") -> None:
+        """Keep a call from running; the model is told `reason`. Raises `UserError` if it does not wait."""
+        self._decide(item, approved=False, always=always_reject, reason=reason)
+
+    def settle(self, item: PendingCall, *, result: str) -> None:
+        """Say what a call in doubt returned. Raises `UserError` if it is not in doubt."""
+        self._doubt(item, ToolFinished(item.call_id, clean_text(result)))
+
+    def retry(self, item: PendingCall) -> None:
+        """Run a call in doubt again. Raises `UserError` if it is not in doubt."""
+        self._doubt(item, CallRetried(item.call_id))
+
+    def fail(self, item: PendingCall, reason: str) -> None:
+        """Say that a call in doubt failed; the model is told `reason`. Raises `UserError` if it is not in doubt."""
+        self._doubt(item, ToolFinished(item.call_id, clean_text(reason), True))
+
+    def replace_input(self, new_input: str | Iterable[InputItem]) -> None:
+        """Begin again with another input: what a run stopped by an input guardrail needs."""
+        self._decisions.append(InputReplaced(paired(items_from_input(new_input))))
+
+    def to_input_list(self) -> list[JsonObject]:
+        """The whole conversation as plain dicts, valid as the input of another run."""
+        return [item_to_dict(item) for item in self.items()]
+
+    def items(self) -> tuple[Item, ...]:
+        """The whole conversation, each call followed by its one result."""
+        return transcript(self.value)
+
+    def to_string(self, *, state_key: bytes | None = None) -> str:
+        """The state as JSON text; sealed against tampering when there is a `state_key`."""
+        return codec.encode(tuple(self._state.log), tuple(self._decisions), state_key).decode()
+
+    def to_json(self, *, state_key: bytes | None = None) -> JsonObject:
+        """The state as a plain dict, ready for `json.dumps`."""
+        return codec.to_json(codec.encode(tuple(self._state.log), tuple(self._decisions), state_key))
+
+    @classmethod
+    def from_string(cls, agent: Named, text: str | bytes, *, state_key: bytes | None = None) -> RunState:
+        """Load a state of a run that `agent` began.
+
+        Raises `StateCorruptError`, `StateVersionError`, `StateTamperedError`, or `StateMismatchError` for another agent's.
+        """
+        saved = codec.decode(text, state_key)
+        try:
+            state = fold(saved.log)
+            loaded = cls(state, saved.decisions)
+            loaded.value  # noqa: B018 - decisions that contradict the log are corruption too
+        except (StateCorruptError, RecursionError) as error:
+            raise StateCorruptError(
+                "the saved run's events contradict each other, expected what RunState.to_string() wrote; load an untouched copy"
+            ) from error
+        if not state.log:
+            raise StateCorruptError("the saved run holds no event, expected at least its start; load an untouched copy")
+        if state.first_agent != agent.name:
+            raise StateMismatchError(
+                f"the saved run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
+                "pass that agent"
+            )
+        return loaded
+
+    @classmethod
+    def from_json(cls, agent: Named, data: Mapping[str, object], *, state_key: bytes | None = None) -> RunState:
+        """Load a state from the dict that `to_json` gave. Raises like `from_string`."""
+        try:
+            text = msgspec.json.encode(data)
+        except (TypeError, ValueError, RecursionError):
+            raise StateCorruptError(
+                "not a saved run, expected the dict that RunState.to_json() gave; load an untouched copy"
+            ) from None
+        return cls.from_string(agent, text, state_key=state_key)
+
+    def _decide(self, item: PendingCall, *, approved: bool, always: bool, reason: str) -> None:
+        if not isinstance(item, ToolApprovalItem):
+            raise UserError(f"call {item.call_id!r} is in doubt, expected one that waits for approval; use settle, retry or fail")
+        self._require(item)
+        call = item.call
+        digest = approval_digest(call.name, call.call_id, call.arguments)
+        decided = ApprovalDecided(call.call_id, call.name, digest, approved, clean_text(reason), always)
+        self._append(item.path, decided)
+
+    def _doubt(self, item: PendingCall, event: RunEvent) -> None:
+        if not isinstance(item, ToolInDoubtItem):
+            raise UserError(f"call {item.call_id!r} waits for approval, expected one in doubt; use approve or reject")
+        self._require(item)
+        self._append(item.path, event)
+
+    def _require(self, item: PendingCall) -> None:
+        """Only a call this very run waits for, with these very arguments, can be decided."""
+        if item not in interruptions(self.value):
+            raise UserError(
+                f"call {item.call_id!r} of tool {item.tool_name!r} does not wait in this state, expected one of "
+                "state.interruptions; take the item from there"
+            )
+
+    def _append(self, path: tuple[str, ...], event: RunEvent) -> None:
+        for call_id in reversed(path):
+            event = Nested(call_id, event)
+        self._decisions.append(event)

@@ -1,0 +1,372 @@
+"""The state of a run, and `apply`: the only thing that changes it.
+
+`apply(state, event) -> state` is pure. A state is the fold of its log: `fold(log) == state` for every run, so saving a run means
+saving its events. While a turn is open its results wait in `state.turn`; the event that ends the turn commits them to the
+transcript in call order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from msgspec import Struct, structs
+
+from agentsdk.types.errors import StateCorruptError
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    AttemptSpent,
+    CallRetried,
+    CallsInDoubt,
+    GuardrailJudged,
+    HandedOff,
+    InputReplaced,
+    LimitHit,
+    ModelReplied,
+    Nested,
+    OutputJudged,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionSaved,
+    Stopped,
+    ToolFinished,
+    ToolsIntended,
+    ToolUseJudged,
+    TurnEnded,
+    ViewReplaced,
+)
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.tape import Tape
+from agentsdk.types.usage import Usage
+
+UNKNOWN_OUTCOME = "interrupted, outcome unknown"
+"""What history shows for a call whose result never came."""
+
+NO_USAGE = Usage()
+
+
+class OpenTurn(Struct, frozen=True):
+    """A turn that has begun and not ended: whatever is already known of it, so that entering it again does only the rest."""
+
+    response: ModelResponse | None = None
+    disabled: tuple[str, ...] = ()
+    partial: str = ""
+    empty_replies: int = 0
+    continuations: int = 0
+    verdicts: tuple[GuardrailJudged, ...] = ()
+    needs_approval: dict[str, bool] = {}
+    decisions: dict[str, ApprovalDecided] = {}
+    intended: tuple[str, ...] = ()
+    in_doubt: tuple[str, ...] = ()
+    results: dict[str, ToolFinished] = {}
+    children: dict[str, State] = {}
+    tool_use: ToolUseJudged | None = None
+    output: OutputJudged | None = None
+
+    @property
+    def calls(self) -> tuple[FunctionCall, ...]:
+        """The reply's calls, in order."""
+        if self.response is None:
+            return ()
+        return tuple(item for item in self.response.output if type(item) is FunctionCall)
+
+
+class State(Struct, frozen=True):
+    """A run at one moment.
+
+    `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or
+    compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`:
+    whether the current agent has called a tool. `saved` items of the transcript are in the session, `provisional` more stand there
+    for the open turn.
+    """
+
+    log: Tape[RunEvent]
+    transcript: Tape[Item]
+    view: Tape[Item]
+    run_id: str = ""
+    agent: str = ""
+    first_agent: str = ""
+    history: int = 0
+    saved: int = 0
+    provisional: int = 0
+    turn: OpenTurn | None = None
+    turns: int = 0
+    all_turns: int = 0
+    used_tools: bool = False
+    usage: Usage = NO_USAGE
+    invalid_outputs: int = 0
+    input_verdicts: tuple[GuardrailJudged, ...] = ()
+    always: tuple[ApprovalDecided, ...] = ()
+    limit: str = ""
+    stopped: str = ""
+    ended: RunEnded | None = None
+
+
+def new_state() -> State:
+    """A run before its first event."""
+    return State(Tape(), Tape(), Tape())
+
+
+def apply(state: State, event: RunEvent) -> State:
+    """The state after `event`. Raises `StateCorruptError` for an event that cannot follow."""
+    try:
+        change = _CHANGES[type(event)]
+        return change(state, event, state.log.extended((event,)))
+    except (KeyError, AttributeError) as error:
+        raise StateCorruptError(
+            f"event {len(state.log)} ({type(event).__name__!r}) cannot follow the log before it; "
+            "expected a log written by this library; resume from an untouched copy"
+        ) from error
+
+
+def fold(events: Iterable[RunEvent]) -> State:
+    """The state that a log leads to."""
+    state = new_state()
+    for event in events:
+        state = apply(state, event)
+    return state
+
+
+def committed(turn: OpenTurn) -> tuple[Item, ...]:
+    """The items of a turn: the reply's output, then one result per call in call order.
+
+    A call without a result is paired with `UNKNOWN_OUTCOME`, so that no history ever holds an unanswered call.
+    """
+    if turn.response is None:
+        return ()
+    output = turn.response.output
+    results = turn.results
+    if not results and all(type(item) is not FunctionCall for item in output):
+        return output
+    return (*output, *(_answer(call, results.get(call.call_id)) for call in turn.calls))
+
+
+def transcript(state: State) -> tuple[Item, ...]:
+    """The whole conversation, the open turn included: valid at every moment, each call followed by its one result."""
+    items = tuple(state.transcript)
+    return items if state.turn is None else (*items, *committed(state.turn))
+
+
+def _answer(call: FunctionCall, result: ToolFinished | None) -> FunctionCallOutput:
+    if result is None:
+        return FunctionCallOutput(call.call_id, UNKNOWN_OUTCOME, True)
+    return FunctionCallOutput(call.call_id, result.output, result.is_error)
+
+
+_NO_TURN = OpenTurn()
+_Log = Tape[RunEvent]
+_E = TypeVar("_E")
+_Change = Callable[[State, _E, _Log], State]
+_replace = structs.replace
+
+
+def _open(state: State) -> OpenTurn:
+    if state.turn is None:
+        raise KeyError("no open turn")
+    return state.turn
+
+
+def _started(state: State, event: RunStarted, log: _Log) -> State:
+    if len(log) != 1:
+        raise KeyError("a run starts once")
+    tape: Tape[Item] = Tape(event.input)
+    return State(log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
+
+
+def _input_replaced(state: State, event: InputReplaced, log: _Log) -> State:
+    history = state.transcript[: state.history]
+    tape: Tape[Item] = Tape((*history, *event.input))
+    return _replace(
+        state,
+        log=log,
+        transcript=tape,
+        view=tape,
+        agent=state.first_agent,
+        turn=None,
+        input_verdicts=(),
+        saved=min(state.saved, state.history),
+        provisional=0,
+        ended=None,
+        limit="",
+        stopped="",
+    )
+
+
+def _guardrail(state: State, event: GuardrailJudged, log: _Log) -> State:
+    if event.kind == "input":
+        return _replace(state, log=log, input_verdicts=(*state.input_verdicts, event))
+    turn = _open(state)
+    return _replace(state, log=log, turn=_replace(turn, verdicts=(*turn.verdicts, event)))
+
+
+def _attempt(state: State, event: AttemptSpent, log: _Log) -> State:
+    turn = state.turn or _NO_TURN
+    if event.partial:
+        turn = _replace(turn, partial=turn.partial + event.partial, continuations=turn.continuations + 1)
+    else:
+        turn = _replace(turn, empty_replies=turn.empty_replies + 1)
+    return _replace(state, log=log, turn=turn, usage=state.usage + event.usage)
+
+
+def _replied(state: State, event: ModelReplied, log: _Log) -> State:
+    turn = state.turn
+    if turn is None:
+        turn = OpenTurn(event.response, event.disabled)
+    elif turn.response is None:
+        turn = _replace(turn, response=event.response, disabled=event.disabled)
+    else:
+        raise KeyError("the turn has its reply")
+    return _replace(
+        state,
+        log=log,
+        turn=turn,
+        turns=state.turns + 1,
+        all_turns=state.all_turns + 1,
+        usage=state.usage + event.response.usage,
+        stopped="",
+        limit="",
+    )
+
+
+def _approval_judged(state: State, event: ApprovalJudged, log: _Log) -> State:
+    turn = _open(state)
+    return _replace(state, log=log, turn=_replace(turn, needs_approval={**turn.needs_approval, event.call_id: event.needed}))
+
+
+def _approval_decided(state: State, event: ApprovalDecided, log: _Log) -> State:
+    turn = _open(state)
+    always = (*state.always, event) if event.always else state.always
+    return _replace(state, log=log, always=always, turn=_replace(turn, decisions={**turn.decisions, event.call_id: event}))
+
+
+def _intended(state: State, event: ToolsIntended, log: _Log) -> State:
+    turn = _open(state)
+    return _replace(state, log=log, turn=_replace(turn, intended=turn.intended + event.call_ids))
+
+
+def _finished(state: State, event: ToolFinished, log: _Log) -> State:
+    turn = _open(state)
+    if event.call_id in turn.results:
+        raise KeyError("a call has one result")
+    return _replace(state, log=log, turn=_replace(turn, results={**turn.results, event.call_id: event}))
+
+
+def _doubted(state: State, event: CallsInDoubt, log: _Log) -> State:
+    turn = _open(state)
+    return _replace(state, log=log, turn=_replace(turn, in_doubt=turn.in_doubt + event.call_ids))
+
+
+def _retried(state: State, event: CallRetried, log: _Log) -> State:
+    turn = _open(state)
+    intended = tuple(call_id for call_id in turn.intended if call_id != event.call_id)
+    in_doubt = tuple(call_id for call_id in turn.in_doubt if call_id != event.call_id)
+    return _replace(state, log=log, turn=_replace(turn, intended=intended, in_doubt=in_doubt))
+
+
+def _tool_use(state: State, event: ToolUseJudged, log: _Log) -> State:
+    return _replace(state, log=log, turn=_replace(_open(state), tool_use=event))
+
+
+def _output(state: State, event: OutputJudged, log: _Log) -> State:
+    return _replace(
+        state,
+        log=log,
+        turn=_replace(_open(state), output=event),
+        invalid_outputs=state.invalid_outputs + 1 if event.error else 0,
+    )
+
+
+def _commit(state: State, log: _Log, added: tuple[Item, ...] = ()) -> State:
+    turn = _open(state)
+    items = committed(turn)
+    if added:
+        items += added
+    transcript = state.transcript.extended(items)
+    view = transcript if state.view is state.transcript else state.view.extended(items)
+    used_tools = state.used_tools or bool(turn.results)
+    return _replace(state, log=log, transcript=transcript, view=view, turn=None, used_tools=used_tools)
+
+
+def _turn_ended(state: State, event: TurnEnded, log: _Log) -> State:
+    return _commit(state, log, event.added)
+
+
+def _handed_off(state: State, event: HandedOff, log: _Log) -> State:
+    return _replace(_commit(state, log), agent=event.agent, used_tools=False)
+
+
+def _view_replaced(state: State, event: ViewReplaced, log: _Log) -> State:
+    return _replace(state, log=log, view=Tape(event.items))
+
+
+def _limit(state: State, event: LimitHit, log: _Log) -> State:
+    return _replace(state, log=log, limit=event.limit)
+
+
+def _ended(state: State, event: RunEnded, log: _Log) -> State:
+    if state.turn is not None:
+        state = _commit(state, log)
+    return _replace(state, log=log, ended=event, stopped="", limit="")
+
+
+def _stopped(state: State, event: Stopped, log: _Log) -> State:
+    return _replace(state, log=log, stopped=event.reason)
+
+
+def _saved(state: State, event: SessionSaved, log: _Log) -> State:
+    return _replace(state, log=log, saved=event.count, provisional=event.provisional)
+
+
+def _nested(state: State, event: Nested, log: _Log) -> State:
+    turn = _open(state)
+    before = turn.children.get(event.call_id) or new_state()
+    child = apply(before, event.event)
+    return _replace(
+        state,
+        log=log,
+        turn=_replace(turn, children={**turn.children, event.call_id: child}),
+        always=state.always if len(child.always) == len(before.always) else (*state.always, child.always[-1]),
+        usage=state.usage if child.usage is before.usage else state.usage + _difference(child.usage, before.usage),
+        all_turns=state.all_turns + child.all_turns - before.all_turns,
+    )
+
+
+def _difference(after: Usage, before: Usage) -> Usage:
+    return Usage(
+        after.requests - before.requests,
+        after.input_tokens - before.input_tokens,
+        after.output_tokens - before.output_tokens,
+        after.cached_tokens - before.cached_tokens,
+        after.cache_write_tokens - before.cache_write_tokens,
+        after.reasoning_tokens - before.reasoning_tokens,
+        after.known,
+    )
+
+
+# One entry per event: the table is the state machine. The values differ in the event they take, which no dict type can say.
+_CHANGES: dict[type, Callable[..., State]] = {
+    RunStarted: _started,
+    InputReplaced: _input_replaced,
+    GuardrailJudged: _guardrail,
+    AttemptSpent: _attempt,
+    ModelReplied: _replied,
+    ApprovalJudged: _approval_judged,
+    ApprovalDecided: _approval_decided,
+    ToolsIntended: _intended,
+    ToolFinished: _finished,
+    CallsInDoubt: _doubted,
+    CallRetried: _retried,
+    ToolUseJudged: _tool_use,
+    OutputJudged: _output,
+    TurnEnded: _turn_ended,
+    HandedOff: _handed_off,
+    ViewReplaced: _view_replaced,
+    LimitHit: _limit,
+    RunEnded: _ended,
+    Stopped: _stopped,
+    SessionSaved: _saved,
+    Nested: _nested,
+}

@@ -1,0 +1,124 @@
+"""Handoffs: one agent giving the run to another."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
+
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.output import AgentOutputSchema
+from agentsdk.types.errors import UserError
+from agentsdk.types.generics import TContext, TOutput
+from agentsdk.types.items import Item
+from agentsdk.types.spec import HandoffSpec
+
+if TYPE_CHECKING:
+    from agentsdk.define.agent import Agent
+
+_NO_INPUT: dict[str, object] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffInputData:
+    """What a filter may change: the conversation that the next agent will see, in three stretches.
+
+    `input_history` is the run's input, `pre_handoff_items` what followed it before this turn, `new_items` this turn's items, the
+    handoff's own call and result among them. The run's log keeps the original whatever a filter returns.
+    """
+
+    input_history: tuple[Item, ...]
+    pre_handoff_items: tuple[Item, ...]
+    new_items: tuple[Item, ...]
+
+    def clone(self, **changes: tuple[Item, ...]) -> HandoffInputData:
+        """A copy with some stretches replaced."""
+        return replace(self, **changes)
+
+
+HandoffInputFilter = Callable[[HandoffInputData], "HandoffInputData | Awaitable[HandoffInputData]"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandoffDeclaration(Generic[TContext]):
+    """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`."""
+
+    agent: Agent[TContext, Any]
+    spec: HandoffSpec
+    on_handoff: Callable[..., object] | None = None
+    payload: AgentOutputSchema[Any] | None = None
+    input_filter: HandoffInputFilter | None = None
+    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True
+
+
+@overload
+def handoff(
+    agent: Agent[TContext, Any],
+    *,
+    tool_name_override: str | None = None,
+    tool_description_override: str | None = None,
+    on_handoff: Callable[[RunContextWrapper[TContext]], object] | None = None,
+    input_type: None = None,
+    input_filter: HandoffInputFilter | None = None,
+    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True,
+) -> HandoffDeclaration[TContext]: ...
+@overload
+def handoff(
+    agent: Agent[TContext, Any],
+    *,
+    tool_name_override: str | None = None,
+    tool_description_override: str | None = None,
+    on_handoff: Callable[[RunContextWrapper[TContext], TOutput], object],
+    input_type: type[TOutput],
+    input_filter: HandoffInputFilter | None = None,
+    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True,
+) -> HandoffDeclaration[TContext]: ...
+def handoff(
+    agent: Agent[TContext, Any],
+    *,
+    tool_name_override: str | None = None,
+    tool_description_override: str | None = None,
+    on_handoff: Callable[..., object] | None = None,
+    input_type: type[Any] | None = None,
+    input_filter: HandoffInputFilter | None = None,
+    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True,
+) -> HandoffDeclaration[TContext]:
+    """Declare a handoff to `agent`.
+
+    `on_handoff(context)`, or `on_handoff(context, payload)` with an `input_type`, is called when the model hands over.
+    `input_filter` decides what the next agent sees. Raises `UserError` when `on_handoff` takes other arguments.
+    """
+    if input_type is not None and on_handoff is None:
+        raise UserError(
+            f"handoff to agent {agent.name!r} has an input_type, expected on_handoff(context, payload) to take it; "
+            "give on_handoff or drop input_type"
+        )
+    if on_handoff is not None:
+        wanted = 1 if input_type is None else 2
+        try:
+            inspect.signature(on_handoff).bind(*range(wanted))
+        except (TypeError, ValueError):
+            raise UserError(
+                f"on_handoff of the handoff to agent {agent.name!r} cannot take {wanted} argument(s), expected "
+                f"{'(context)' if wanted == 1 else '(context, payload)'}; change its signature"
+            ) from None
+    payload = None if input_type is None else cast("AgentOutputSchema[Any]", AgentOutputSchema(input_type))
+    spec = HandoffSpec(
+        tool_name_override or f"transfer_to_{_snake(agent.name)}",
+        tool_description_override or _description(agent),
+        _NO_INPUT if payload is None or payload.spec is None else payload.spec.schema,
+        agent.name,
+        True if payload is None or payload.spec is None else payload.spec.strict,
+    )
+    return HandoffDeclaration(agent, spec, on_handoff, payload, input_filter, is_enabled)
+
+
+def _description(agent: Agent[Any, Any]) -> str:
+    about = agent.handoff_description
+    return f"Give the conversation to the agent {agent.name}.{' ' + about if about else ''}"
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_") or "agent"

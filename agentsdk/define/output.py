@@ -1,0 +1,162 @@
+"""`AgentOutputSchema`: a final output of a type, described to the model and checked when it comes back."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, cast
+
+from agentsdk.define.problems import list_problems, problems_of
+from agentsdk.define.strict_schema import NotStrictError, strict_json_schema, tidy_json_schema
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import UserError
+from agentsdk.types.generics import TOutput
+from agentsdk.types.spec import OutputSpec
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, TypeAdapter, ValidationError
+
+WRAPPED_KEY = "response"
+"""The property that carries an output which is not a JSON object itself: providers take only objects."""
+
+_FENCED = re.compile(r"```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
+
+
+class InvalidOutput(ValueError):  # noqa: N818 - reads as the outcome it is
+    """A text that does not fit the output type; the message tells the model what to change, without any of its values."""
+
+
+class AgentOutputSchema(Generic[TOutput]):
+    """The final output's type: a pydantic model, dataclass, TypedDict, `list[T]`, union, primitive, or `str` for plain text.
+
+    With `strict_json_schema` the provider is asked to enforce the schema, and `UserError` is raised for a type whose shape is
+    not known in full (free keys, values of any type). It is also raised for a type pydantic cannot describe. Types are
+    described once and kept, so that making a schema again costs nothing.
+    """
+
+    __slots__ = ("_described", "name", "output_type", "spec", "strict_json_schema")
+
+    def __init__(self, output_type: type[TOutput], strict_json_schema: bool = True) -> None:
+        self.output_type = output_type
+        self.strict_json_schema = strict_json_schema
+        self.name = _name(output_type)
+        self._described = None if cast(object, output_type) in (str, None) else _described(output_type, strict_json_schema)
+        self.spec: OutputSpec | None = None if self._described is None else self._described.spec
+        """What the model is told, the same object each time; None for plain text."""
+
+    def __repr__(self) -> str:
+        return f"AgentOutputSchema({self.name})"
+
+    @property
+    def is_plain_text(self) -> bool:
+        """Whether the output is the model's text as it stands."""
+        return self._described is None
+
+    def validate(self, text: str) -> TOutput:
+        """The model's final text as the output type. JSON types must match: no text is taken for a number.
+
+        A fence (```` ```json ````) around the whole text is taken off; words around the JSON are an error. Raises
+        `InvalidOutput`, a `ValueError` whose message goes back to the model.
+        """
+        if self._described is None:
+            return cast(TOutput, text)
+        text = text.strip()
+        fenced = _FENCED.fullmatch(text)
+        return cast(TOutput, self._described.read(fenced[1] if fenced else text))
+
+    def validate_json(self, text: str) -> TOutput:
+        """A value given as JSON text as the output type: `validate` without fence and `"response"` wrapper.
+
+        Raises `InvalidOutput`.
+        """
+        return cast(TOutput, (self._described or _described(str, True)).read_alone(text))
+
+
+class _Described:
+    """A type as pydantic reads it: by itself, and as it stands in the model's text."""
+
+    __slots__ = ("_alone", "_wrapped", "spec")
+
+    def __init__(self, output_type: Any, strict: bool) -> None:
+        from pydantic import ConfigDict, TypeAdapter, create_model
+
+        name = _name(output_type)
+        self._wrapped: type[BaseModel] | None = None
+        try:
+            self._alone: TypeAdapter[Any] = TypeAdapter(output_type)
+            schema = _root_object(self._alone.json_schema())
+            if schema is None:
+                fields: dict[str, Any] = {WRAPPED_KEY: (output_type, ...)}
+                self._wrapped = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+                schema = self._wrapped.model_json_schema()
+        except Exception as error:
+            why = str(error).partition("\n")[0]
+            raise UserError(
+                f"output_type {name!r} has no JSON schema: {why}; expected a pydantic model, dataclass, TypedDict, list[...], "
+                "union or primitive: declare one of these"
+            ) from error
+        try:
+            self.spec = OutputSpec(name, strict_json_schema(schema) if strict else tidy_json_schema(schema), strict)
+        except NotStrictError as error:
+            raise UserError(
+                f"output_type {name!r} has no strict JSON schema: {error}, expected types whose shape is known; "
+                "use AgentOutputSchema(output_type, strict_json_schema=False)"
+            ) from None
+
+    def read(self, text: str) -> object:
+        """The value in the model's text. Raises `InvalidOutput`."""
+        if self._wrapped is None:
+            return self.read_alone(text)
+        return getattr(_checked(self._wrapped.__pydantic_validator__.validate_json, text), WRAPPED_KEY)
+
+    def read_alone(self, text: str) -> object:
+        """The value of a text that is nothing else. Raises `InvalidOutput`."""
+        return _checked(self._alone.validate_json, text)
+
+
+@functools.lru_cache(maxsize=256)
+def _kept(output_type: Any, strict: bool) -> _Described:
+    return _Described(output_type, strict)
+
+
+def _described(output_type: Any, strict: bool) -> _Described:
+    try:
+        hash(output_type)
+    except TypeError:
+        return _Described(output_type, strict)
+    return _kept(output_type, strict)
+
+
+def _root_object(schema: JsonObject) -> JsonObject | None:
+    """The schema with an object of its own at the root, or None where the value is no object."""
+    if "$ref" in schema:
+        definitions = cast("dict[str, JsonObject]", schema["$defs"])
+        schema = {**definitions[cast(str, schema["$ref"]).rpartition("/")[2]], "$defs": definitions}
+    return schema if schema.get("type") == "object" else None
+
+
+def _checked(validate_json: Callable[..., object], text: str) -> object:
+    from pydantic import ValidationError
+
+    try:
+        return validate_json(text, strict=True)
+    except ValidationError as error:
+        raise InvalidOutput(_told(error)) from None
+
+
+def _told(error: ValidationError) -> str:
+    if error.errors(include_url=False, include_context=False, include_input=False)[0]["type"] == "json_invalid":
+        return "the output is not valid JSON; answer with the JSON object alone, without any words or marks around it"
+    return "the output does not fit its JSON schema:\n" + list_problems(problems_of(error))
+
+
+def _name(output_type: object) -> str:
+    name = (
+        getattr(output_type, "__name__", "") if isinstance(output_type, type) and not _args(output_type) else str(output_type)
+    )
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:64] or "output"
+
+
+def _args(output_type: object) -> object:
+    return getattr(output_type, "__args__", None)

@@ -1,0 +1,77 @@
+"""`RunConfig`: settings of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentsdk.core.limits import RunLimits
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail
+from agentsdk.define.handoff import HandoffInputFilter
+from agentsdk.ports.clock import Clock
+from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+from agentsdk.ports.tracer import Tracer
+from agentsdk.types.errors import AgentsException
+from agentsdk.types.settings import ModelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class RunErrorHandlerInput:
+    """What an error handler is given. `error.state` is where the run stood."""
+
+    error: AgentsException
+    context: RunContextWrapper[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunErrorHandlerResult:
+    """What an error handler gives: the run's final output in place of the error."""
+
+    final_output: Any
+
+
+ErrorKind = Literal["max_turns", "model_refusal", "invalid_final_output"]
+
+RunErrorHandler = Callable[
+    [RunErrorHandlerInput], "RunErrorHandlerResult | None | Awaitable[RunErrorHandlerResult | None]"
+]
+"""Gives the final output, or None to let the error be raised."""
+
+RunErrorHandlers = Mapping[ErrorKind, RunErrorHandler]
+
+CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelRequest]"]
+"""Changes what one model call sends; the run's history stays as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """Settings of one run; every field has a default that suits production.
+
+    `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a final output that does not fit its type.
+    `max_continuations`: how often text cut at its length is continued. `cancel_grace`: seconds a cancelled tool has to end.
+    `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within agents as tools. `state_key` seals the
+    states of this run, 32 random bytes or more.
+    """
+
+    model: str | Model | None = None
+    model_provider: ModelProvider | None = None
+    model_settings: ModelSettings | None = None
+    limits: RunLimits = RunLimits()
+    input_guardrails: Sequence[InputGuardrail[Any]] = ()
+    output_guardrails: Sequence[OutputGuardrail[Any]] = ()
+    handoff_input_filter: HandoffInputFilter | None = None
+    call_model_input_filter: CallModelInputFilter | None = None
+    workflow_name: str = "Agent workflow"
+    run_id: str | None = None
+    tracing_disabled: bool = False
+    tracer: Tracer | None = None
+    clock: Clock | None = None
+    max_tool_concurrency: int = 16
+    max_tool_result_chars: int = 100_000
+    max_output_retries: int = 1
+    max_continuations: int = 3
+    max_depth: int = 8
+    cancel_grace: float = 5.0
+    state_key: bytes | None = field(default=None, repr=False)

@@ -1,0 +1,123 @@
+"""Run items: an item of the conversation with the agent it belongs to. `result.new_items` and stream events hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from agentsdk.define.agent import Agent
+from agentsdk.types.base import JsonObject
+from agentsdk.types.items import (
+    FunctionCall,
+    FunctionCallOutput,
+    Item,
+    Message,
+    ProviderItem,
+    Reasoning,
+    item_to_dict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunItemBase:
+    """What every run item has: `agent`, whose turn it was."""
+
+    agent: Agent[Any, Any]
+
+    def to_input_item(self) -> JsonObject:
+        """The item as a plain dict, valid in another run's input."""
+        item: Item = self.raw_item  # type: ignore[attr-defined]  # every kind below has one
+        return item_to_dict(item)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageOutputItem(RunItemBase):
+    """A message of the model."""
+
+    raw_item: Message
+    type: ClassVar[str] = "message_output_item"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningItem(RunItemBase):
+    """The model's reasoning."""
+
+    raw_item: Reasoning
+    type: ClassVar[str] = "reasoning_item"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallItem(RunItemBase):
+    """A call the model asked for."""
+
+    raw_item: FunctionCall
+    type: ClassVar[str] = "tool_call_item"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallOutputItem(RunItemBase):
+    """A call's result; `output` is what the model was sent."""
+
+    raw_item: FunctionCallOutput
+    type: ClassVar[str] = "tool_call_output_item"
+
+    @property
+    def output(self) -> object:
+        """What the model was sent."""
+        return self.raw_item.output
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffCallItem(RunItemBase):
+    """The model's call to hand over."""
+
+    raw_item: FunctionCall
+    type: ClassVar[str] = "handoff_call_item"
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffOutputItem(RunItemBase):
+    """A handoff that took place."""
+
+    raw_item: FunctionCallOutput
+    source_agent: Agent[Any, Any]
+    target_agent: Agent[Any, Any]
+    type: ClassVar[str] = "handoff_output_item"
+
+
+@dataclass(frozen=True, slots=True)
+class HostedToolItem(RunItemBase):
+    """Activity of a tool that the provider runs itself."""
+
+    raw_item: ProviderItem
+    type: ClassVar[str] = "hosted_tool_item"
+
+
+RunItem = (
+    MessageOutputItem
+    | ReasoningItem
+    | ToolCallItem
+    | ToolCallOutputItem
+    | HandoffCallItem
+    | HandoffOutputItem
+    | HostedToolItem
+)
+
+
+class ItemHelpers:
+    """Small helpers over items."""
+
+    @staticmethod
+    def text_message_output(item: MessageOutputItem) -> str:
+        """A message's text."""
+        return item.raw_item.text
+
+    @staticmethod
+    def text_message_outputs(items: list[RunItem]) -> str:
+        """The text of all messages, joined."""
+        return "".join(item.raw_item.text for item in items if isinstance(item, MessageOutputItem))
+
+    @staticmethod
+    def extract_last_text(message: Item) -> str | None:
+        """A message's text, or None for any other item."""
+        return message.text if isinstance(message, Message) else None

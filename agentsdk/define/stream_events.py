@@ -1,0 +1,47 @@
+"""Stream events: what `async for event in Runner.run_streamed(...)` gives."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from agentsdk.define.agent import Agent
+from agentsdk.define.run_items import RunItem
+from agentsdk.types.deltas import ModelStreamEvent
+
+
+class RawResponsesStreamEvent(Struct, frozen=True):
+    """What the model sent, as it came. `data.type` and its fields are those of the Responses stream, whatever the provider."""
+
+    data: ModelStreamEvent
+    type: ClassVar[Literal["raw_response_event"]] = "raw_response_event"
+
+
+RunItemName = Literal[
+    "message_output_created",
+    "reasoning_item_created",
+    "tool_called",
+    "tool_output",
+    "handoff_requested",
+    "handoff_occured",
+    "hosted_tool_used",
+]
+
+
+class RunItemStreamEvent(Struct, frozen=True):
+    """An item became part of the run. (The spelling of `handoff_occured` is the field's.)"""
+
+    name: RunItemName
+    item: RunItem
+    type: ClassVar[Literal["run_item_stream_event"]] = "run_item_stream_event"
+
+
+class AgentUpdatedStreamEvent(Struct, frozen=True):
+    """An agent takes over: at the start and after each handoff."""
+
+    new_agent: Agent[Any, Any]
+    type: ClassVar[Literal["agent_updated_stream_event"]] = "agent_updated_stream_event"
+
+
+StreamEvent = RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent

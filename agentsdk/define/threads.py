@@ -1,0 +1,178 @@
+"""Threads for the bodies of sync tools: bounded, daemonic, and able to lose one that never returns.
+
+A thread cannot be stopped. When its caller stops waiting (timeout, cancellation) the thread is *abandoned*: it no longer counts
+against `MAX_THREADS`, so that it cannot keep others from running, and is counted by tool name until it returns. Past
+`MAX_ABANDONED` no further sync tool is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Callable
+
+from agentsdk.types.errors import ToolError
+
+logger = logging.getLogger("agentsdk")
+
+MAX_THREADS = 32
+"""How many sync tools run at once in a process; further ones wait."""
+
+MAX_ABANDONED = 128
+"""How many abandoned threads a process may carry before a sync tool is refused."""
+
+
+class _Job:
+    __slots__ = ("abandoned", "call", "context", "future", "loop", "name", "running")
+
+    def __init__(self, name: str, call: Callable[[], object], future: asyncio.Future[object]) -> None:
+        self.name = name
+        self.call = call
+        self.future = future
+        self.loop = future.get_loop()
+        self.context = contextvars.copy_context()
+        self.running = False
+        self.abandoned = False
+
+
+class _Worker:
+    """One thread; `wake` is released when `job` is set."""
+
+    __slots__ = ("job", "wake")
+
+    def __init__(self, job: _Job) -> None:
+        self.job: _Job | None = job
+        self.wake = threading.Lock()
+        self.wake.acquire()
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.idle: list[_Worker] = []
+        self.waiting: deque[_Job] = deque()
+        self.busy = 0
+        self.abandoned: Counter[str] = Counter()
+
+    def submit(self, job: _Job) -> None:
+        with self.lock:
+            if self.abandoned.total() >= MAX_ABANDONED:
+                names = ", ".join(sorted(set(self.abandoned.elements())))
+                raise ToolError(
+                    f"tool {job.name!r} was not started: {MAX_ABANDONED} threads of earlier sync tools never returned "
+                    f"({names}); give what these wait for a deadline of its own, or make them async"
+                )
+            if self.busy >= MAX_THREADS:
+                self.waiting.append(job)
+            else:
+                self._start(job)
+
+    def give_up(self, job: _Job) -> None:
+        """Stop waiting for a job: if it has not begun, it never will; if it runs, its thread counts as abandoned."""
+        with self.lock:
+            job.abandoned = True
+            if not job.running:
+                return
+            self.abandoned[job.name] += 1
+            self.busy -= 1
+            self._start_next()
+        logger.warning("sync tool %r was given up while it runs; its thread cannot be stopped", job.name)
+
+    def _start(self, job: _Job) -> None:
+        job.running = True
+        if self.idle:
+            worker = self.idle.pop()
+            worker.job = job
+            worker.wake.release()
+        else:
+            threading.Thread(target=self._work, args=(_Worker(job),), name="agentsdk-tool", daemon=True).start()
+        self.busy += 1
+
+    def _start_next(self) -> None:
+        while self.waiting and self.busy < MAX_THREADS:
+            job = self.waiting.popleft()
+            if not job.abandoned:
+                self._start(job)
+
+    def _work(self, worker: _Worker) -> None:
+        while (job := worker.job) is not None:
+            _run(job)
+            worker.job = None
+            with self.lock:
+                job.running = False
+                if job.abandoned:
+                    self.abandoned[job.name] -= 1
+                else:
+                    self.busy -= 1
+                if len(self.idle) >= MAX_THREADS:
+                    return
+                self.idle.append(worker)
+                self._start_next()
+            del job
+            worker.wake.acquire()
+
+
+def _run(job: _Job) -> None:
+    error: BaseException | None = None
+    result: object = None
+    try:
+        result = job.context.run(job.call)
+    except StopIteration as stop:
+        # A future cannot carry it, nor could a coroutine raise it.
+        error = RuntimeError("the tool raised StopIteration")
+        error.__cause__ = stop
+    except BaseException as raised:
+        error = raised
+    try:
+        job.loop.call_soon_threadsafe(_settle, job.future, result, error)
+    except RuntimeError:
+        pass  # the loop is closed: nobody waits any more
+    finally:
+        error = None  # its traceback holds this frame
+
+
+def _settle(future: asyncio.Future[object], result: object, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
+
+
+_pool = _Pool()
+
+
+def _after_fork() -> None:
+    global _pool
+    _pool = _Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+async def run_in_thread(name: str, call: Callable[[], object]) -> object:
+    """The result of `call()`, run on a thread in a copy of the caller's context variables.
+
+    Cancellation is raised at once, the thread left behind as abandoned if it has begun. Raises `ToolError` when too many are.
+    """
+    pool = _pool
+    job = _Job(name, call, asyncio.get_running_loop().create_future())
+    pool.submit(job)
+    try:
+        return await job.future
+    except asyncio.CancelledError:
+        if job.future.cancelled():
+            pool.give_up(job)
+        raise
+
+
+def abandoned_tools() -> tuple[str, ...]:
+    """The names of the tools whose threads run on although nobody waits for them, one name per thread."""
+    with _pool.lock:
+        return tuple(_pool.abandoned.elements())

@@ -1,0 +1,467 @@
+"""`FunctionTool` and `function_tool`: what a user declares as a tool, and running its body."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, get_args, overload
+
+import msgspec
+
+from agentsdk.core.arguments import parse_arguments
+from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.docstring import DocstringStyle
+from agentsdk.define.guardrail import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.define.parameters import local_names, unwrapped
+from agentsdk.define.schema import FunctionSchema, function_schema
+from agentsdk.define.threads import abandoned_tools, run_in_thread
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import AgentsException, CallbackError, InvalidArguments, ToolError, ToolTimeoutError, UserError
+from agentsdk.types.generics import TContext
+from agentsdk.types.spec import Effect, ToolSpec
+from agentsdk.types.text import clean_text
+
+C = TypeVar("C")
+P = ParamSpec("P")
+
+IsEnabled = Callable[[RunContextWrapper[TContext], Any], bool | Awaitable[bool]]
+"""Called with the context and the agent: whether the model sees the tool this turn."""
+
+NeedsApproval = Callable[[RunContextWrapper[TContext], dict[str, Any], str], bool | Awaitable[bool]]
+"""Called with the context, the parsed arguments and the call's id: whether a person must approve this call."""
+
+FailureErrorFunction = Callable[[RunContextWrapper[TContext], Exception], str | Awaitable[str]]
+"""Called with the context and what the body raised: the text the model gets as the call's result."""
+
+Reconcile = Callable[[ToolContext[TContext], dict[str, Any]], object]
+"""Called with the context and the parsed arguments of a call whose outcome is unknown: the result the call had."""
+
+MAX_ERROR_CHARS = 2_000
+"""The most of an error's text that the model is sent."""
+
+TIMEOUT_GRACE = 1.0
+"""Seconds an async body gets to end after its timeout has cancelled it; then it is left behind and the error says so."""
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_stuck: set[asyncio.Future[object]] = set()  # the loop holds its tasks weakly only
+
+
+def default_tool_error_function(ctx: RunContextWrapper[Any], error: Exception) -> str:
+    """What the model is told of an error: its class and message, never a traceback.
+
+    The message of an exception of your own reaches the model as it stands: keep secrets out of it, or give the tool another
+    `failure_error_function`.
+    """
+    if isinstance(error, InvalidArguments):
+        return f"The call was not run. Its arguments do not fit the tool:\n{error.reason}"
+    if isinstance(error, ToolError):
+        return f"Error: {error}"
+    told = str(error)
+    return f"Error while running the tool: {type(error).__name__}" + (f": {told}" if told else "")
+
+
+class FunctionTool(Generic[TContext]):
+    """A tool with a Python body. Make one with `@function_tool`, or here from a schema and a callable of your own.
+
+    Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `timeout` is in seconds. `effect` says what
+    running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. Raises `UserError`
+    for a name providers do not take, a timeout that is not positive, or an unknown effect.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_description",
+        "_func",
+        "_is_async",
+        "_on_invoke_tool",
+        "_params_json_schema",
+        "_read",
+        "_schema",
+        "_spec",
+        "effect",
+        "failure_error_function",
+        "is_enabled",
+        "name",
+        "needs_approval",
+        "reconcile",
+        "strict_json_schema",
+        "timeout",
+        "tool_input_guardrails",
+        "tool_output_guardrails",
+    )
+    name: str
+    strict_json_schema: bool
+    is_enabled: bool | IsEnabled[TContext]
+    needs_approval: bool | NeedsApproval[TContext]
+    tool_input_guardrails: Sequence[ToolInputGuardrail[TContext]]
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]]
+    timeout: float | None
+    effect: Effect
+    failure_error_function: FailureErrorFunction[TContext] | None
+    reconcile: Reconcile[TContext] | None
+    _description: str | None
+    _params_json_schema: JsonObject | None
+    _on_invoke_tool: Callable[[ToolContext[TContext], str], Awaitable[object]] | None
+    _func: Callable[..., object] | None
+    _is_async: bool
+    _read: Callable[[], FunctionSchema] | None
+    _schema: FunctionSchema | None
+    _spec: ToolSpec | None
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        params_json_schema: JsonObject,
+        on_invoke_tool: Callable[[ToolContext[TContext], str], Awaitable[object]],
+        strict_json_schema: bool = True,
+        is_enabled: bool | IsEnabled[TContext] = True,
+        needs_approval: bool | NeedsApproval[TContext] = False,
+        tool_input_guardrails: Sequence[ToolInputGuardrail[TContext]] = (),
+        tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]] = (),
+        *,
+        timeout: float | None = None,
+        effect: Effect = "once",
+        failure_error_function: FailureErrorFunction[TContext] | None = default_tool_error_function,
+        reconcile: Reconcile[TContext] | None = None,
+    ) -> None:
+        self._set(
+            name=name,
+            _description=description,
+            _params_json_schema=params_json_schema,
+            _on_invoke_tool=on_invoke_tool,
+            strict_json_schema=strict_json_schema,
+            is_enabled=is_enabled,
+            needs_approval=needs_approval,
+            tool_input_guardrails=tool_input_guardrails,
+            tool_output_guardrails=tool_output_guardrails,
+            timeout=timeout,
+            effect=effect,
+            failure_error_function=failure_error_function,
+            reconcile=reconcile,
+            **_NO_FUNCTION,
+        )
+
+    def _set(self, **values: object) -> None:
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+        if not _NAME.fullmatch(self.name):
+            raise UserError(
+                f"a tool is named {self.name!r}, expected 1 to 64 letters, digits, '_' or '-'; give it a name_override"
+            )
+        if self.timeout is not None and not self.timeout > 0:
+            raise UserError(f"tool {self.name!r} has timeout={self.timeout!r}, expected seconds above 0, or None for none")
+        if self.effect not in _EFFECTS:
+            raise UserError(f"tool {self.name!r} has effect={self.effect!r}, expected one of {_EFFECTS}")
+
+    def __setattr__(self, field: str, value: object) -> None:
+        raise UserError(f"tool {self.name!r} is frozen, so {field!r} cannot be set; use tool.clone({field}=...)")
+
+    def __repr__(self) -> str:
+        return f"FunctionTool(name={self.name!r}, effect={self.effect!r})"
+
+    @property
+    def description(self) -> str:
+        """What the model is told of the tool."""
+        return self._schema_of_function.description if self._description is None else self._description
+
+    @property
+    def params_json_schema(self) -> JsonObject:
+        """The JSON schema of the arguments. Raises `UserError` where the function has none."""
+        if self._params_json_schema is None:
+            return self._schema_of_function.params_json_schema
+        return self._params_json_schema
+
+    @property
+    def on_invoke_tool(self) -> Callable[[ToolContext[TContext], str], Awaitable[object]]:
+        """Runs the tool on arguments as JSON text."""
+        return self._on_invoke_tool or self._parse_and_invoke
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as plain data, the same object each time. Raises `UserError` where the function's declaration is wrong."""
+        if self._spec is None:
+            approval = self.needs_approval
+            spec = ToolSpec(
+                self.name,
+                self.description,
+                self.params_json_schema,
+                self.strict_json_schema,
+                self.effect,
+                approval if isinstance(approval, bool) else None,
+            )
+            object.__setattr__(self, "_spec", spec)
+            return spec
+        return self._spec
+
+    def clone(self, **changes: Any) -> Self:
+        """A copy with some fields replaced. Raises `UserError` for a field there is not."""
+        slots = [slot for kind in type(self).__mro__ for slot in getattr(kind, "__slots__", ()) if slot != "__weakref__"]
+        kept = {slot: getattr(self, slot) for slot in slots}
+        changed = {_STORED.get(field, field): value for field, value in changes.items()}
+        if unknown := sorted(changed.keys() - kept.keys()):
+            raise UserError(f"tool {self.name!r} has no fields {unknown}, expected some of those that FunctionTool takes")
+        twin = type(self).__new__(type(self))
+        twin._set(**kept | {"_spec": None} | changed)
+        return twin
+
+    async def invoke(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> object:
+        """What the body returns for these parsed arguments, which it gets as copies.
+
+        A sync body runs on a thread, with the caller's context variables. Raises `InvalidArguments` when the arguments do not
+        fit, `ToolTimeoutError` when `timeout` passed, `ToolError` when the body raised `CancelledError` although nobody
+        cancelled it, and whatever else the body raises.
+        """
+        body = self._body(ctx, arguments)
+        task = asyncio.current_task()
+        cancelling = task.cancelling() if task else 0
+        try:
+            return await (body if self.timeout is None else _within(body, self.timeout, self))
+        except asyncio.CancelledError as error:
+            if task is None or task.cancelling() > cancelling:
+                raise
+            raise ToolError(f"tool {self.name!r} raised CancelledError although nobody cancelled it") from error
+
+    async def error_text(self, ctx: ToolContext[TContext], error: Exception) -> str:
+        """The text that tells the model of `error`, at most `MAX_ERROR_CHARS` long.
+
+        Without a `failure_error_function` raises the error itself, wrapped in `ToolError` when it is none of ours. Raises
+        `CallbackError` when that function raises or returns no text.
+        """
+        tell = self.failure_error_function
+        if tell is None:
+            if isinstance(error, AgentsException):
+                raise error
+            raise ToolError(f"tool {self.name!r} raised {type(error).__name__}") from error
+        try:
+            told = tell(ctx, error)
+            text = cast(object, await told if inspect.isawaitable(told) else told)
+        except Exception as failure:
+            raise CallbackError(f"failure_error_function of tool {self.name!r} raised {type(failure).__name__}") from failure
+        if not isinstance(text, str):
+            raise CallbackError(
+                f"failure_error_function of tool {self.name!r} returned {type(text).__name__!r}, expected a str; return one"
+            )
+        text = clean_text(text).replace("\0", "\ufffd")
+        return text if len(text) <= MAX_ERROR_CHARS else text[: MAX_ERROR_CHARS - 3] + "..."
+
+    @property
+    def _schema_of_function(self) -> FunctionSchema:
+        if self._schema is None:
+            assert self._read is not None
+            object.__setattr__(self, "_schema", self._read())
+        return cast(FunctionSchema, self._schema)
+
+    async def _parse_and_invoke(self, ctx: ToolContext[TContext], args_json: str) -> object:
+        return await self.invoke(ctx, parse_arguments(args_json))
+
+    def _body(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> Awaitable[object]:
+        func = self._func
+        if func is None:
+            assert self._on_invoke_tool is not None
+            return self._on_invoke_tool(ctx, msgspec.json.encode(arguments).decode())
+        schema = self._schema_of_function
+        args, kwargs = schema.bind(arguments)
+        if schema.takes_context:
+            args.insert(0, ctx)
+        if self._is_async:
+            return cast("Awaitable[object]", func(*args, **kwargs))
+        return _threaded(self.name, functools.partial(func, *args, **kwargs))
+
+
+_EFFECTS = get_args(Effect)
+_NO_FUNCTION: dict[str, object] = {"_func": None, "_is_async": True, "_read": None, "_schema": None, "_spec": None}
+_STORED = {"description": "_description", "params_json_schema": "_params_json_schema"}
+
+
+async def _threaded(name: str, call: Callable[[], object]) -> object:
+    result = await run_in_thread(name, call)
+    return await result if inspect.isawaitable(result) else result
+
+
+async def _within(body: Awaitable[object], timeout: float, tool: FunctionTool[Any]) -> object:
+    """The body's result, or `ToolTimeoutError` once `timeout` seconds passed, even when the body ignores being cancelled."""
+    task = asyncio.ensure_future(body)
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+    except asyncio.CancelledError:
+        await _cancelled(task)
+        raise
+    if task.done():
+        return task.result()
+    task.cancel()
+    await asyncio.wait({task}, timeout=TIMEOUT_GRACE)
+    passed = f"tool {tool.name!r} passed its timeout of {timeout:g} seconds"
+    if not task.done():
+        _stuck.add(task)
+        task.add_done_callback(_stuck.discard)
+        task.add_done_callback(_look_away)
+        raise ToolTimeoutError(f"{passed}, ignored being cancelled and still runs")
+    _look_away(task)
+    runs_on = tool.name in abandoned_tools()
+    raise ToolTimeoutError(f"{passed}; its thread cannot be stopped and still runs" if runs_on else f"{passed} and was stopped")
+
+
+async def _cancelled(task: asyncio.Future[object]) -> None:
+    """Pass a cancellation on, every further one too, until the task has ended."""
+    task.cancel()
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+    _look_away(task)
+
+
+def _look_away(task: asyncio.Future[object]) -> None:
+    """Take the outcome nobody asks for, so that asyncio does not complain."""
+    if not task.cancelled():
+        task.exception()
+
+
+class _ToolDecorator(Protocol):
+    @overload
+    def __call__(self, func: Callable[Concatenate[ToolContext[C], P], object], /) -> FunctionTool[C]: ...
+    @overload
+    def __call__(self, func: Callable[..., object], /) -> FunctionTool[Any]: ...
+
+
+@overload
+def function_tool(
+    func: Callable[Concatenate[ToolContext[C], P], object],
+    *,
+    name_override: str | None = None,
+    description_override: str | None = None,
+    use_docstring_info: bool = True,
+    docstring_style: DocstringStyle | None = None,
+    failure_error_function: FailureErrorFunction[C] | None = default_tool_error_function,
+    strict_mode: bool = True,
+    is_enabled: bool | IsEnabled[C] = True,
+    needs_approval: bool | NeedsApproval[C] = False,
+    timeout: float | None = None,
+    effect: Effect = "once",
+    tool_input_guardrails: Sequence[ToolInputGuardrail[C]] = (),
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[C]] = (),
+    reconcile: Reconcile[C] | None = None,
+) -> FunctionTool[C]: ...
+@overload
+def function_tool(
+    func: Callable[..., object],
+    *,
+    name_override: str | None = None,
+    description_override: str | None = None,
+    use_docstring_info: bool = True,
+    docstring_style: DocstringStyle | None = None,
+    failure_error_function: FailureErrorFunction[Any] | None = default_tool_error_function,
+    strict_mode: bool = True,
+    is_enabled: bool | IsEnabled[Any] = True,
+    needs_approval: bool | NeedsApproval[Any] = False,
+    timeout: float | None = None,
+    effect: Effect = "once",
+    tool_input_guardrails: Sequence[ToolInputGuardrail[Any]] = (),
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[Any]] = (),
+    reconcile: Reconcile[Any] | None = None,
+) -> FunctionTool[Any]: ...
+@overload
+def function_tool(
+    func: None = None,
+    *,
+    name_override: str | None = None,
+    description_override: str | None = None,
+    use_docstring_info: bool = True,
+    docstring_style: DocstringStyle | None = None,
+    failure_error_function: FailureErrorFunction[Any] | None = default_tool_error_function,
+    strict_mode: bool = True,
+    is_enabled: bool | IsEnabled[Any] = True,
+    needs_approval: bool | NeedsApproval[Any] = False,
+    timeout: float | None = None,
+    effect: Effect = "once",
+    tool_input_guardrails: Sequence[ToolInputGuardrail[Any]] = (),
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[Any]] = (),
+    reconcile: Reconcile[Any] | None = None,
+) -> _ToolDecorator: ...
+def function_tool(
+    func: Callable[..., object] | None = None,
+    *,
+    name_override: str | None = None,
+    description_override: str | None = None,
+    use_docstring_info: bool = True,
+    docstring_style: DocstringStyle | None = None,
+    failure_error_function: FailureErrorFunction[Any] | None = default_tool_error_function,
+    strict_mode: bool = True,
+    is_enabled: bool | IsEnabled[Any] = True,
+    needs_approval: bool | NeedsApproval[Any] = False,
+    timeout: float | None = None,
+    effect: Effect = "once",
+    tool_input_guardrails: Sequence[ToolInputGuardrail[Any]] = (),
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[Any]] = (),
+    reconcile: Reconcile[Any] | None = None,
+) -> FunctionTool[Any] | _ToolDecorator:
+    """Make a function, sync or async, a tool: `@function_tool`, or `@function_tool(timeout=5)`.
+
+    Name, description and arguments come from the function's name, docstring and type hints; a first parameter annotated
+    `ToolContext` or `RunContextWrapper` receives the context and is not shown to the model. With `strict_mode` the provider is
+    asked to enforce the schema. The rest is described at `FunctionTool`.
+
+    Raises `UserError` at once for what cannot be a tool. Types are read when the tool is first used, so that they may be
+    declared further down, and raise `UserError` then, before any request is sent.
+    """
+
+    def make(function: Callable[..., object]) -> FunctionTool[Any]:
+        own_name = _tool_name(function)
+        name = name_override or own_name
+        scope = local_names(function, depth)
+        tool: FunctionTool[Any] = FunctionTool.__new__(FunctionTool)
+        read = functools.partial(
+            function_schema,
+            function,
+            name_override=name,
+            use_docstring_info=use_docstring_info,
+            docstring_style=docstring_style,
+            strict_json_schema=strict_mode,
+            scope=scope,
+        )
+        tool._set(  # pyright: ignore[reportPrivateUsage]
+            name=name,
+            _description=description_override,
+            _params_json_schema=None,
+            _on_invoke_tool=None,
+            strict_json_schema=strict_mode,
+            is_enabled=is_enabled,
+            needs_approval=needs_approval,
+            tool_input_guardrails=tool_input_guardrails,
+            tool_output_guardrails=tool_output_guardrails,
+            timeout=timeout,
+            effect=effect,
+            failure_error_function=failure_error_function,
+            reconcile=reconcile,
+            _func=function,
+            _is_async=inspect.iscoroutinefunction(unwrapped(function)),
+            _read=read,
+            _schema=None,
+            _spec=None,
+        )
+        return tool
+
+    # The caller's frame, seen from `local_names`: past `make`, and past this function when it was called with the function.
+    depth = 2 if func is None else 3
+    return make if func is None else make(func)
+
+
+tool = function_tool
+"""Short for `function_tool`."""
+
+
+def _tool_name(function: Callable[..., object]) -> str:
+    """The name of what can be a tool. Raises `UserError` for what cannot."""
+    kind = type(cast(object, function))
+    if not callable(cast(object, function)) or issubclass(kind, type | FunctionTool):
+        raise UserError(f"function_tool was given a {kind.__name__!r}, expected a function; pass a def or async def")
+    inner = unwrapped(function)
+    name = kind.__name__ if inner.__name__ == "__call__" else inner.__name__
+    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+        raise UserError(f"tool {name!r} is a generator function, expected one that returns its result; return a list")
+    return name

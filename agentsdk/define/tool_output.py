@@ -1,0 +1,220 @@
+"""What a tool returns, made into what a model can be sent: text, or parts where it is more than text."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import cast, get_args
+from uuid import UUID
+
+import msgspec
+
+from agentsdk.types.items import InputFile, InputImage, InputText, OutputText, Part
+from agentsdk.types.text import clean_text
+
+ToolOutputText = InputText
+ToolOutputImage = InputImage
+ToolOutputFileContent = InputFile
+
+Output = str | tuple[Part, ...]
+"""A call's result as the history holds it."""
+
+MAX_RESULT_CHARS = 100_000
+"""The cap on a result's text, about 25,000 tokens, where a run sets none of its own."""
+
+MAX_DEPTH = 50
+"""How deep a result may nest before the rest is left out."""
+
+_Buffer = bytes | bytearray | memoryview
+_PARTS: tuple[type[Part], ...] = get_args(Part)
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+
+
+class Overflow(msgspec.Struct, frozen=True):
+    """A result that was cut: `id` is what the marker in it names, `text` all of its text, `limit` the cap in characters."""
+
+    id: str
+    text: str
+    limit: int
+
+
+def to_output(value: object) -> Output:
+    """The result for the model. Never raises.
+
+    - `str` is itself; lone surrogates and NUL become U+FFFD, here and in everything below.
+    - a part (`ToolOutputText`, `ToolOutputImage`, `ToolOutputFileContent`, audio), or a list or tuple of parts only, is parts.
+    - `bytes` that are UTF-8 text are that text; others are named with their size (wrap them in a part to send them).
+    - all else is JSON: `None` is `null`; pydantic models, dataclasses, structs and mappings are objects; enums are their
+      values; sets are sorted; dates, UUIDs, decimals and paths are strings; NaN and infinities are `"NaN"`, `"Infinity"`.
+    - what has no JSON form is its `str()`, or `<ClassName>` where that would show a memory address; so is a cycle.
+    """
+    if type(value) is str:
+        return value if value.isascii() and "\0" not in value else _safe(value)
+    if isinstance(value, str):
+        return _safe(str.__str__(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _bytes_text(cast(_Buffer, value))
+    parts = _parts(value)
+    if parts:
+        return parts
+    return msgspec.json.encode(_plain(value, MAX_DEPTH, ())).decode()
+
+
+def cap_output(output: Output, limit: int = MAX_RESULT_CHARS) -> tuple[Output, Overflow | None]:
+    """The output with its text cut to about `limit` characters, and what was cut (None where nothing was).
+
+    Head and tail stay, a marker between them names the id under which the whole text is kept. The text of parts is counted and
+    cut together; images, audio and files are not counted.
+    """
+    if isinstance(output, str):
+        if len(output) <= limit:
+            return output, None
+        overflow = _overflow(output, limit)
+        return _cut(output, overflow), overflow
+    texts = [part.text for part in output if isinstance(part, InputText | OutputText)]
+    if sum(map(len, texts)) <= limit:
+        return output, None
+    overflow = _overflow("".join(texts), limit)
+    others = tuple(part for part in output if not isinstance(part, InputText | OutputText))
+    return (InputText(_cut(overflow.text, overflow)), *others), overflow
+
+
+def _overflow(text: str, limit: int) -> Overflow:
+    return Overflow(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], text, limit)
+
+
+def _cut(text: str, overflow: Overflow) -> str:
+    head = overflow.limit * 3 // 4
+    tail = overflow.limit - head
+    left_out = len(text) - head - tail
+    marker = f"\n[... {left_out} of {len(text)} characters left out; the whole result has the id {overflow.id!r} ...]\n"
+    return text[:head] + marker + text[len(text) - tail :]
+
+
+def _safe(text: str) -> str:
+    return clean_text(text).replace("\0", "\ufffd")
+
+
+def _parts(value: object) -> tuple[Part, ...]:
+    """The parts that `value` is or holds, cleaned; `()` when it is anything else."""
+    given = cast("Sequence[object]", value if isinstance(value, list | tuple) else (value,))
+    if not all(isinstance(part, _PARTS) for part in given):
+        return ()
+    try:
+        return tuple(
+            msgspec.convert(_plain(msgspec.to_builtins(part), MAX_DEPTH, ()), cast("type[Part]", type(part))) for part in given
+        )
+    except Exception:
+        return ()  # its fields are not what their types say, so it is shown as any other value
+
+
+def _bytes_text(value: _Buffer) -> str:
+    given = bytes(value)
+    try:
+        return _safe(given.decode())
+    except UnicodeDecodeError:
+        return f"<{len(given)} bytes of binary data>"
+
+
+def _plain(value: object, depth: int, outer: tuple[int, ...]) -> object:
+    """`value` as what JSON can carry. `outer` are the ids of the containers it stands in."""
+    kind = type(value)
+    if kind is str:
+        return _safe(cast(str, value))
+    if value is None or kind is bool:
+        return value
+    if kind is int:
+        return _plain_int(cast(int, value))
+    if kind is float:
+        return _plain_float(cast(float, value))
+    if depth == 0 or id(value) in outer:
+        return f"<{kind.__name__}>"
+    try:
+        return _plain_object(value, depth - 1, (*outer, id(value)))
+    except Exception:
+        return f"<{kind.__name__}>"
+
+
+def _plain_int(value: int) -> object:
+    if -(2**63) <= value < 2**64:
+        return value
+    bits = value.bit_length()
+    return str(value) if bits <= 4096 else f"<integer of {bits} bits>"
+
+
+def _plain_float(value: float) -> object:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _plain_object(value: object, depth: int, outer: tuple[int, ...]) -> object:
+    def inside(entry: object) -> object:
+        return _plain(entry, depth, outer)
+
+    if isinstance(value, enum.Enum):
+        return inside(value.value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _bytes_text(cast(_Buffer, value))
+    if isinstance(value, str):
+        return _safe(str.__str__(value))
+    if isinstance(value, int):
+        return _plain_int(int(value))
+    if isinstance(value, float):
+        return _plain_float(float(value))
+    fields = _fields(value)
+    if fields is not None:
+        return {_key(key, inside): inside(entry) for key, entry in fields}
+    if isinstance(value, AbstractSet):
+        return sorted((inside(entry) for entry in cast("Iterable[object]", value)), key=msgspec.json.encode)
+    if isinstance(value, Sequence):
+        return [inside(entry) for entry in cast("Sequence[object]", value)]
+    return _object_text(value)
+
+
+def _fields(value: object) -> Iterable[tuple[object, object]] | None:
+    """The fields of what reads as an object, or None."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[object, object]", value).items()
+    if isinstance(value, type):
+        return None
+    dump = cast("Callable[..., object] | None", getattr(value, "model_dump", None))
+    if dump is not None and hasattr(value, "__pydantic_validator__"):
+        dumped = dump(by_alias=True)
+        # A RootModel dumps to whatever it wraps.
+        return cast("Mapping[object, object]", dumped).items() if isinstance(dumped, Mapping) else [("root", dumped)]
+    if dataclasses.is_dataclass(value):
+        return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if isinstance(value, msgspec.Struct):
+        tag = value.__struct_config__.tag
+        pairs: list[tuple[object, object]] = [] if tag is None else [(value.__struct_config__.tag_field, tag)]
+        return pairs + [(name, getattr(value, name)) for name in value.__struct_fields__]
+    return None
+
+
+def _key(key: object, inside: Callable[[object], object]) -> str:
+    if isinstance(key, str):
+        return _safe(str.__str__(key))
+    plain = inside(key)
+    return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+
+
+def _object_text(value: object) -> str:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | UUID | timedelta):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return _safe(os.fsdecode(cast("os.PathLike[str]", value)))
+    kind = type(value)
+    told = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    text = str(value) if told else ""
+    return f"<{kind.__name__}>" if not told or _ADDRESS.search(text) else _safe(text)

@@ -1,0 +1,24 @@
+"""Calling what the user gave: sync or async, its errors typed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
+
+from agentsdk.types.errors import AgentsException, CallbackError
+
+T = TypeVar("T")
+
+
+async def answer(what: str, function: Callable[..., T | Awaitable[T]], *args: object) -> T:
+    """`function(*args)`, awaited if need be. `what` names it in the `CallbackError` raised when it raises."""
+    try:
+        result = function(*args)
+        return await result if inspect.isawaitable(result) else cast(T, result)
+    except AgentsException:
+        raise
+    except Exception as error:
+        raise CallbackError(
+            f"{what} raised {type(error).__name__}, expected it to return; see the chained exception and resume error.state"
+        ) from error

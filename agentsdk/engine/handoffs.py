@@ -1,0 +1,90 @@
+"""Handing over: the payload checked, the callback called, the view filtered; then one append switches the agent."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from agentsdk.core.next_step import Handoff
+from agentsdk.core.pairing import paired
+from agentsdk.core.process import ProcessedResponse
+from agentsdk.core.state import committed
+from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData
+from agentsdk.engine import hooks
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.prepare import Prepared
+from agentsdk.engine.run import Run
+from agentsdk.types.errors import UserError
+from agentsdk.types.events import HandedOff, RunEvent, ToolFinished, ViewReplaced
+from agentsdk.types.items import FunctionCall
+from msgspec import structs
+
+
+def invalid_payloads(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[ToolFinished]:
+    """An error result for each handoff the model called with a payload that does not fit."""
+    turn = run.state.turn
+    assert turn is not None
+    failed: list[ToolFinished] = []
+    for call, spec in processed.handoffs:
+        declared = prepared.declared.handoffs[spec.name]
+        if declared.payload is None or call.call_id in turn.results:
+            continue
+        try:
+            _payload(declared, call)
+        except ValueError as error:
+            failed.append(ToolFinished(call.call_id, f"Error: the handoff's arguments are invalid: {error}", True))
+    return failed
+
+
+async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, step: Handoff) -> None:
+    """Give the run to the agent of `step`. The first handoff wins; the others get a result that says so."""
+    declared = prepared.declared.handoffs[step.spec.name]
+    target = declared.agent
+    if declared.on_handoff is not None:
+        payload = () if declared.payload is None else (_payload(declared, step.call),)
+        await answer(f"on_handoff of the handoff to agent {target.name!r}", declared.on_handoff, run.context, *payload)
+    turn = run.state.turn
+    assert turn is not None
+    events: list[RunEvent] = [ToolFinished(step.call.call_id, f"Handed over to {target.name}.")]
+    events += [
+        ToolFinished(call.call_id, f"Ignored: the conversation was handed over to {target.name} by an earlier call.", True)
+        for call, _ in processed.handoffs
+        if call is not step.call and call.call_id not in turn.results
+    ]
+    view = await _filtered(run, declared, cast("list[ToolFinished]", events))
+    events.append(HandedOff(target.name))
+    if view is not None:
+        events.append(view)
+    source = run.agent
+    run.agent = target
+    run.agents[target.name] = target
+    run.final_output = None
+    await run.record(*events)
+    if hooks.watched(run):
+        await hooks.handed_off(run, source)
+        await hooks.agent_started(run)
+
+
+async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[ToolFinished]) -> ViewReplaced | None:
+    """What the next agent sees, where a filter decides it."""
+    chosen = declared.input_filter or run.ports.config.handoff_input_filter
+    if chosen is None:
+        return None
+    state = run.state
+    turn = state.turn
+    assert turn is not None
+    closed = structs.replace(turn, results={**turn.results, **{result.call_id: result for result in results}})
+    view = tuple(state.view)
+    # Once a view has been replaced the run's input no longer stands apart in it.
+    start = state.log[0]
+    inputs = len(getattr(start, "input", ())) if state.view is state.transcript else len(view)
+    data = HandoffInputData(view[:inputs], view[inputs:], committed(closed))
+    what = f"input_filter of the handoff to agent {declared.agent.name!r}"
+    given = cast(object, await answer(what, chosen, data))
+    if not isinstance(given, HandoffInputData):
+        raise UserError(f"{what} returned {type(given).__name__!r}, expected a HandoffInputData; return data.clone(...)")
+    return ViewReplaced(paired((*given.input_history, *given.pre_handoff_items, *given.new_items)))
+
+
+def _payload(declared: HandoffDeclaration[Any], call: FunctionCall) -> object:
+    assert declared.payload is not None
+    return cast(object, declared.payload.validate(call.arguments))

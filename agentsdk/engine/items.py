@@ -1,0 +1,79 @@
+"""From run events to run items: one walk, used for stream events as they happen and for `result.new_items` afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentsdk.define.agent import Agent
+from agentsdk.define.run_items import (
+    HandoffCallItem,
+    HandoffOutputItem,
+    HostedToolItem,
+    MessageOutputItem,
+    ReasoningItem,
+    RunItem,
+    ToolCallItem,
+    ToolCallOutputItem,
+)
+from agentsdk.define.stream_events import AgentUpdatedStreamEvent, RunItemName, RunItemStreamEvent, StreamEvent
+from agentsdk.types.events import HandedOff, InputReplaced, ModelReplied, RunEvent, RunStarted, ToolFinished
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message, Reasoning
+from agentsdk.types.response import OutputItem
+
+
+class ItemWalk:
+    """Follows a run's events and knows whose turn it is. `agents` finds an agent by name; it may grow while the walk goes on."""
+
+    def __init__(self, agents: Mapping[str, Agent[Any, Any]], agent: Agent[Any, Any]) -> None:
+        self.agents = agents
+        self.agent = agent
+        self._handoffs: dict[str, ToolFinished | None] = {}
+
+    def feed(self, event: RunEvent) -> list[StreamEvent]:
+        """The stream events of one run event."""
+        if isinstance(event, ModelReplied):
+            return [self._replied(item) for item in event.response.output]
+        if isinstance(event, ToolFinished):
+            if event.call_id in self._handoffs and not event.is_error:
+                self._handoffs[event.call_id] = event
+                return []
+            return [_named("tool_output", ToolCallOutputItem(self.agent, _output(event)))]
+        if isinstance(event, HandedOff):
+            return self._handed_off(event.agent)
+        if isinstance(event, RunStarted):
+            self.agent = self.agents[event.agent]
+            return [AgentUpdatedStreamEvent(self.agent)]
+        if isinstance(event, InputReplaced):
+            self._handoffs.clear()
+        return []
+
+    def _replied(self, item: OutputItem) -> StreamEvent:
+        if isinstance(item, FunctionCall):
+            if item.name in self.agent.declaration().handoffs:
+                self._handoffs[item.call_id] = None
+                return _named("handoff_requested", HandoffCallItem(self.agent, item))
+            return _named("tool_called", ToolCallItem(self.agent, item))
+        if isinstance(item, Message):
+            return _named("message_output_created", MessageOutputItem(self.agent, item))
+        if isinstance(item, Reasoning):
+            return _named("reasoning_item_created", ReasoningItem(self.agent, item))
+        return _named("hosted_tool_used", HostedToolItem(self.agent, item))
+
+    def _handed_off(self, name: str) -> list[StreamEvent]:
+        source, target = self.agent, self.agents[name]
+        taken = next(finished for finished in self._handoffs.values() if finished is not None)
+        self._handoffs.clear()
+        self.agent = target
+        return [
+            _named("handoff_occured", HandoffOutputItem(source, _output(taken), source, target)),
+            AgentUpdatedStreamEvent(target),
+        ]
+
+
+def _named(name: RunItemName, item: RunItem) -> RunItemStreamEvent:
+    return RunItemStreamEvent(name, item)
+
+
+def _output(event: ToolFinished) -> FunctionCallOutput:
+    return FunctionCallOutput(event.call_id, event.output, event.is_error)

@@ -1,0 +1,223 @@
+"""Asking the model: one recorded reply per turn, proven complete, its call ids unique in the run."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+from msgspec import structs
+
+from agentsdk.core.limits import reached
+from agentsdk.core.pairing import paired
+from agentsdk.core.process import is_empty, with_unique_calls
+from agentsdk.define.stream_events import RawResponsesStreamEvent
+from agentsdk.engine import hooks
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.prepare import Prepared, instructions
+from agentsdk.engine.run import Run
+from agentsdk.ports.model import Model, ModelRequest
+from agentsdk.ports.tracer import SpanAttributes
+from agentsdk.types.deltas import ResponseCompleted
+from agentsdk.types.errors import (
+    AgentsException,
+    EmptyResponseError,
+    IncompleteResponseError,
+    ModelBehaviorError,
+    ModelError,
+    UserError,
+)
+from agentsdk.types.events import AttemptSpent, LimitHit, ModelReplied
+from agentsdk.types.items import FunctionCall, Item, Message, OutputText
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.settings import ModelSettings
+from agentsdk.types.tape import Tape
+
+MAX_EMPTY_REPLIES = 3
+"""How often an empty reply is asked for again before it is an error."""
+
+_CONTINUE = Message("user", "Continue exactly where your last message stopped, without repeating any of it.")
+
+
+async def ask(run: Run, prepared: Prepared) -> None:
+    """Ask until there is a reply the turn can be resolved from, and record it.
+
+    An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound. Raises the
+    limit reached, `ModelError`s, and `EmptyResponseError`.
+    """
+    config = run.ports.config
+    limit = reached(run.root.limits, run.root.state) or reached(run.limits, run.state)
+    if limit is not None:
+        if not run.state.limit:
+            await run.record(LimitHit("turns"))
+        raise limit
+    model = run.ports.find_model(prepared.agent)
+    system_prompt = await instructions(run)
+    empty = 0
+    while True:
+        request = _request(run, prepared, system_prompt, empty)
+        if config.call_model_input_filter is not None:
+            request = await _filtered(run, request)
+        if hooks.watched(run):
+            await hooks.llm_started(run, request.instructions, [*request.items, *request.tail])
+        response = await (_reply if run.ports.tracer is None else _traced_reply)(run, model, request)
+        if response.finish == "length" and _continues(run, response):
+            await run.record(AttemptSpent(response.usage, response.text))
+        elif is_empty(response) and not _partial(run):
+            await run.record(AttemptSpent(response.usage))
+            empty += 1
+            if empty >= MAX_EMPTY_REPLIES:
+                raise EmptyResponseError(
+                    f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call or a "
+                    "refusal; resume error.state to ask again, or change the prompt or the model"
+                )
+        else:
+            break
+    response = with_unique_calls(_joined(_partial(run), response), run.call_ids)
+    run.call_ids.update(item.call_id for item in response.output if type(item) is FunctionCall)
+    await run.record(ModelReplied(response, run.ports.now(), prepared.disabled))
+    if hooks.watched(run):
+        await hooks.llm_ended(run, response)
+
+
+def _request(run: Run, prepared: Prepared, system_prompt: str, empty: int) -> ModelRequest:
+    state = run.state
+    partial = _partial(run)
+    tail: tuple[Item, ...] = (Message("assistant", partial), _CONTINUE) if partial else ()
+    attempt = len(partial) + empty
+    return ModelRequest(
+        state.view,
+        system_prompt,
+        tail,
+        prepared.request_tools,
+        prepared.spec.output,
+        _settings(run, prepared),
+        run.channel is not None,
+        f"{run.path}-{state.turns + 1}" if not attempt else f"{run.path}-{state.turns + 1}-{attempt}",
+    )
+
+
+def _settings(run: Run, prepared: Prepared) -> ModelSettings:
+    settings = prepared.agent.model_settings
+    override = run.ports.config.model_settings
+    if override is not None:
+        settings = settings.resolve(override)
+    if settings.tool_choice not in (None, "auto", "none") and run.state.used_tools and prepared.agent.reset_tool_choice:
+        # A forced call would be forced again with every result: a loop that only the limits end.
+        return settings.resolve(ModelSettings(tool_choice="auto"))
+    return settings
+
+
+async def _filtered(run: Run, request: ModelRequest) -> ModelRequest:
+    assert run.ports.config.call_model_input_filter is not None
+    given = await answer("call_model_input_filter", run.ports.config.call_model_input_filter, request)
+    if not isinstance(given, ModelRequest):
+        raise UserError(
+            f"call_model_input_filter returned {type(given).__name__!r}, expected a ModelRequest; "
+            "return msgspec.structs.replace(request, ...)"
+        )
+    if given.items is request.items:
+        return given
+    return structs.replace(given, items=Tape(paired(given.items)))
+
+
+async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
+    """One reply of the model; its deltas go to the reader, if there is one."""
+    response: ModelResponse | None = None
+    channel = run.channel
+    try:
+        async with aclosing(model.stream(request)) as events:
+            if channel is None:
+                async for event in events:
+                    if type(event) is ResponseCompleted:
+                        response = event.response
+            else:
+                put = channel.put_nowait
+                async for event in events:
+                    if type(event) is ResponseCompleted:
+                        response = event.response
+                    put(RawResponsesStreamEvent(event))
+                    if channel.is_full:
+                        await channel.wait_for_room()
+    except AgentsException:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"model {model.name!r} raised {type(error).__name__}, expected a ModelError; see the chained exception"
+        ) from error
+    if response is None:
+        raise IncompleteResponseError(
+            f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
+        )
+    return _proven(model, response)
+
+
+async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
+    assert run.ports.tracer is not None
+    attributes: SpanAttributes = {
+        "model": model.name,
+        "agent": run.agent.name,
+        "settings": request.settings,
+        "stream": request.stream,
+        "instructions": request.instructions,
+        "input": request.items,
+        "tools": request.tools,
+    }
+    span = run.ports.tracer.start("chat", model.name, run.span, attributes)
+    failure: BaseException | None = None
+    try:
+        response = await _reply(run, model, request)
+        span.set(
+            {
+                "response_id": response.response_id,
+                "response_model": response.model,
+                "finish": response.finish,
+                "usage": response.usage,
+                "output": response.output,
+            }
+        )
+        return response
+    except BaseException as error:
+        failure = error
+        raise
+    finally:
+        span.end(failure)
+
+
+def _proven(model: Model, response: ModelResponse) -> ModelResponse:
+    """The response, unless it holds a call that its finish does not vouch for."""
+    if response.finish in ("stop", "tool_calls"):
+        return response
+    if any(type(item) is FunctionCall for item in response.output):
+        raise IncompleteResponseError(
+            f"model {model.name!r} stopped with finish {response.finish!r} in a reply that holds a call, expected a finished reply; "
+            "no call was run: raise max_tokens, or ask again",
+            partial=response.text,
+        )
+    if response.finish == "error":
+        raise ModelBehaviorError(f"model {model.name!r} ended its reply with an error, expected a finished reply; ask again")
+    return response
+
+
+def _partial(run: Run) -> str:
+    return "" if run.state.turn is None else run.state.turn.partial
+
+
+def _continues(run: Run, response: ModelResponse) -> bool:
+    """Whether text that stopped at its length is to be continued."""
+    turn = run.state.turn
+    done = 0 if turn is None else turn.continuations
+    return bool(response.text) and done < run.ports.config.max_continuations
+
+
+def _joined(partial: str, response: ModelResponse) -> ModelResponse:
+    """The reply with the text it continues in front."""
+    if not partial:
+        return response
+    output = list(response.output)
+    for position, item in enumerate(output):
+        if isinstance(item, Message):
+            content = partial + item.content if isinstance(item.content, str) else (OutputText(partial), *item.content)
+            output[position] = Message(item.role, content, item.id)
+            break
+    else:
+        output.insert(0, Message("assistant", partial))
+    return ModelResponse(tuple(output), response.usage, response.finish, response.response_id, response.model)

@@ -1,0 +1,79 @@
+"""What a turn works with: the agent's declaration as it is enabled now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agentsdk.define.agent import Agent, Declaration
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.run import Run
+from agentsdk.types.errors import UserError
+from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
+from agentsdk.types.text import clean_text
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A turn's agent: the declaration, and of it what is enabled. `disabled` names the rest."""
+
+    agent: Agent[Any, Any]
+    declared: Declaration
+    spec: AgentSpec
+    request_tools: tuple[ToolSpec | HandoffSpec, ...]
+    disabled: tuple[str, ...] = ()
+
+
+async def prepare(run: Run) -> Prepared:
+    """The turn's agent. Rules for what is enabled are asked once a turn: an open turn keeps what its reply was offered."""
+    agent = run.agent
+    declared = agent.declaration()
+    if declared.is_static:
+        return Prepared(agent, declared, declared.spec, declared.request_tools)
+    turn = run.state.turn
+    if turn is not None and turn.response is not None:
+        disabled = turn.disabled
+    else:
+        disabled = tuple([name for name, rule in _rules(declared) if not await _enabled(run, name, rule)])
+    tools = {name for name in declared.tools if name not in disabled}
+    handoffs = {name for name in declared.handoffs if name not in disabled}
+    return Prepared(agent, declared, *declared.enabled(tools, handoffs), disabled)
+
+
+async def instructions(run: Run) -> str:
+    """The agent's instructions as text."""
+    given = run.agent.instructions
+    if given is None or isinstance(given, str):
+        return given or ""
+    text = cast(object, await answer(f"instructions of agent {run.agent.name!r}", given, run.context, run.agent))
+    if not isinstance(text, str):
+        raise UserError(
+            f"instructions of agent {run.agent.name!r} returned {type(text).__name__!r}, expected a str; return the text"
+        )
+    return clean_text(text)
+
+
+def find_agent(start: Agent[Any, Any], name: str) -> Agent[Any, Any] | None:
+    """The agent called `name` among all that `start` can reach by handoffs."""
+    seen = {id(start)}
+    waiting = [start]
+    while waiting:
+        agent = waiting.pop(0)
+        if agent.name == name:
+            return agent
+        for declared in agent.declaration().handoffs.values():
+            if id(declared.agent) not in seen:
+                seen.add(id(declared.agent))
+                waiting.append(declared.agent)
+    return None
+
+
+def _rules(declared: Declaration) -> list[tuple[str, object]]:
+    tools: list[tuple[str, object]] = [(name, tool.is_enabled) for name, tool in declared.tools.items()]
+    return [*tools, *((name, handoff.is_enabled) for name, handoff in declared.handoffs.items())]
+
+
+async def _enabled(run: Run, name: str, rule: object) -> bool:
+    if not callable(rule):
+        return bool(rule)
+    return bool(await answer(f"is_enabled of {name!r}", rule, run.context, run.agent))

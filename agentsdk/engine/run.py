@@ -1,0 +1,144 @@
+"""`Run`: one run in motion. Its state, the ports it works through, and `record`, the only way its state changes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agentsdk.core.limits import RunLimits
+from agentsdk.core.next_step import NextStep
+from agentsdk.core.state import State, apply, new_state
+from agentsdk.define.agent import Agent
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.hooks import RunHooks
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.channel import Channel
+from agentsdk.define.stream_events import StreamEvent
+from agentsdk.ports.model import Model
+from agentsdk.ports.tracer import Span, Tracer
+from agentsdk.types.events import Nested, RunEvent
+from agentsdk.types.items import FunctionCall
+
+NO_LIMITS = RunLimits(turns=None)
+"""A nested run's own limits, unless its tool sets some: those of the root hold for it anyway."""
+
+Drive = Callable[["Run"], Awaitable[NextStep]]
+"""Drives a run to the step where it rests: how an agent used as a tool is run."""
+
+
+class Ports:
+    """What runs of one tree share: everything that is not state."""
+
+    __slots__ = ("config", "drive", "find_model", "full_results", "hooks", "now", "tracer")
+
+    def __init__(
+        self,
+        config: RunConfig,
+        drive: Drive,
+        find_model: Callable[[Agent[Any, Any]], Model],
+        now: Callable[[], float],
+        hooks: RunHooks[Any] | None,
+        tracer: Tracer | None,
+    ) -> None:
+        self.config = config
+        self.drive = drive
+        self.find_model = find_model
+        self.now = now
+        self.hooks = hooks
+        self.tracer = tracer
+        self.full_results: dict[str, str] = {}
+        """Results that were too long for the model, whole, by the id their marker names."""
+
+
+class Run:
+    """One run in motion.
+
+    `state` is always the latest value. A nested run (an agent as tool) records through its parent, so that there is one log.
+    """
+
+    __slots__ = (
+        "agent",
+        "agents",
+        "call_id",
+        "call_ids",
+        "channel",
+        "context",
+        "final_output",
+        "limits",
+        "parent",
+        "ports",
+        "publish",
+        "span",
+        "state",
+        "stop_requested",
+    )
+
+    def __init__(
+        self,
+        agent: Agent[Any, Any],
+        context: RunContextWrapper[Any],
+        ports: Ports,
+        state: State,
+        parent: Run | None = None,
+        call_id: str = "",
+    ) -> None:
+        self.agent = agent
+        self.agents: dict[str, Agent[Any, Any]] = {agent.name: agent}
+        self.context = context
+        self.ports = ports
+        self.state = state
+        self.parent = parent
+        self.call_id = call_id
+        self.channel: Channel[StreamEvent] | None = None
+        self.publish: Callable[[Run, RunEvent], None] | None = None
+        self.span: Span | None = None
+        self.final_output: object = None
+        self.limits = ports.config.limits if parent is None else NO_LIMITS
+        self.stop_requested = False
+        self.call_ids: set[str] = {item.call_id for item in state.transcript if type(item) is FunctionCall}
+        """The ids of the calls so far, so that a provider's repeated id is noticed in O(1)."""
+
+    async def record(self, *events: RunEvent) -> None:
+        """Make `events` the run's next ones, in one append: durable first, then applied, then published."""
+        if self.parent is None:
+            state = self.state
+            for event in events:
+                state = apply(state, event)
+            self.state = state
+        else:
+            await self.parent.record(*[Nested(self.call_id, event) for event in events])
+            turn = self.parent.state.turn
+            assert turn is not None
+            self.state = turn.children[self.call_id]
+        self.context.usage = self.root.state.usage
+        if self.publish is not None:
+            for event in events:
+                self.publish(self, event)
+
+    @property
+    def root(self) -> Run:
+        """The outermost run."""
+        run = self
+        while run.parent is not None:
+            run = run.parent
+        return run
+
+    @property
+    def path(self) -> str:
+        """The run's id, and the calls that lead to it: unique for each nested run."""
+        return self.state.run_id if self.parent is None else f"{self.parent.path}/{self.call_id}"
+
+    @property
+    def depth(self) -> int:
+        """How many runs this one is nested in."""
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    def child(self, call_id: str, agent: Agent[Any, Any]) -> Run:
+        """The nested run of a call: new, or where it stood."""
+        turn = self.state.turn
+        assert turn is not None
+        state = turn.children.get(call_id) or new_state()
+        context = RunContextWrapper(self.context.context, self.context.usage)
+        run = Run(agent, context, self.ports, state, self, call_id)
+        run.span = self.span
+        return run

@@ -1,0 +1,73 @@
+"""A run and its session: history in at the start, the run's own items out when it rests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from agentsdk.core.pairing import paired
+from agentsdk.core.state import transcript
+from agentsdk.engine.run import Run
+from agentsdk.ports.session import Session
+from agentsdk.types.errors import AgentsException, SessionError
+from agentsdk.types.events import SessionSaved
+from agentsdk.types.items import FunctionCall, Item
+
+
+async def load_history(session: Session) -> tuple[Item, ...]:
+    """The session's items, made valid. Raises `SessionError`."""
+    try:
+        return paired(await session.get_items())
+    except AgentsException:
+        raise
+    except Exception as error:
+        raise SessionError(
+            f"session {session.session_id!r} could not be read ({type(error).__name__}), expected its items; see the chained exception"
+        ) from error
+
+
+async def save_session(run: Run, session: Session, after: BaseException | None = None) -> None:
+    """Add what the session does not hold yet, in one write.
+
+    A paused run's open turn waits for its end. Of a run left before its end (`after` says by what) the open turn is saved too, its
+    unanswered calls marked, and replaced by what became of it when the run goes on. Raises `SessionError`, unless `after` is
+    already on its way: the failed write is then added to its notes.
+    """
+    try:
+        await asyncio.shield(asyncio.ensure_future(_save(run, session, after is not None)))
+    except asyncio.CancelledError:
+        if after is None:
+            raise
+    except Exception as error:
+        typed = error
+        if not isinstance(error, AgentsException):
+            typed = SessionError(
+                f"session {session.session_id!r} could not be written ({type(error).__name__}), expected it to keep the run's items; "
+                "resume error.state to write them again"
+            )
+            typed.__cause__ = error
+        if after is None:
+            raise typed from error.__cause__
+        after.add_note(str(typed))
+
+
+async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
+    state = run.state
+    committed = len(state.transcript)
+    new = (transcript(state) if with_open_turn else tuple(state.transcript))[state.saved :]
+    if state.provisional:
+        # What stands there for the open turn is replaced, unless another run has added to the session since.
+        standing = await session.get_items(state.provisional)
+        if _calls(standing) == _calls(new[: state.provisional]):
+            for _ in standing:
+                await session.pop_item()
+        else:
+            new = new[state.provisional :]
+    if new:
+        await session.add_items(new)
+    if new or state.provisional:
+        await run.record(SessionSaved(committed, max(0, state.saved + len(new) - committed)))
+
+
+def _calls(items: Sequence[Item]) -> list[FunctionCall]:
+    return [item for item in items if isinstance(item, FunctionCall)]

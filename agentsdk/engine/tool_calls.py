@@ -1,0 +1,220 @@
+"""Acting on a reply's calls: those without a recorded result are run side by side, each result an event of its own.
+
+A call goes through the same gates whether the turn is new or re-entered: a result ends it; an unknown outcome, a guardrail or a
+missing approval stops it; only then is the intent recorded, and after it the body run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from agentsdk.core.arguments import approval_digest, parse_arguments
+from agentsdk.core.process import ProcessedResponse
+from agentsdk.core.state import OpenTurn
+from agentsdk.define.agent import AgentTool
+from agentsdk.define.context import ToolContext
+from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_output import cap_output, to_output
+from agentsdk.engine import hooks
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.handoffs import invalid_payloads
+from agentsdk.engine.nested import run_agent_tool
+from agentsdk.engine.prepare import Prepared
+from agentsdk.engine.run import Run
+from agentsdk.engine.together import together
+from agentsdk.engine.tool_guardrails import judge_tool_input, judge_tool_output
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import InvalidArguments, StateMismatchError, StateTamperedError
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    CallsInDoubt,
+    RunEvent,
+    ToolFinished,
+    ToolsIntended,
+)
+from agentsdk.types.items import FunctionCall
+
+REJECTED = "The call was not approved, so it was not run."
+
+
+class Job:
+    """A call that may run: its tool, its parsed arguments and the context its body gets."""
+
+    __slots__ = ("arguments", "call", "context", "tool")
+
+    def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
+        self.call = call
+        self.tool = tool
+        self.arguments = arguments
+        self.context: ToolContext[Any] = ToolContext(
+            run.context.context,
+            run.context.usage,
+            call.name,
+            call.call_id,
+            call.arguments,
+            f"{run.path}/{call.call_id}",
+            run.agent.name,
+        )
+
+
+async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
+    """Give every call of the reply its result, but for the first valid handoff and the calls that wait for a person."""
+    jobs = await _admitted(run, prepared, processed)
+    if not jobs:
+        return
+    turn = _turn(run)
+    intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
+    if intended:
+        await run.record(ToolsIntended(intended))
+    config = run.ports.config
+    await together(
+        [(f"tool {job.tool.name}", _run(run, job)) for job in jobs],
+        limit=config.max_tool_concurrency,
+        grace=config.cancel_grace,
+    )
+
+
+async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
+    """The calls that may run now. What the others get instead is recorded: an error, a refusal, or that they wait."""
+    turn = _turn(run)
+    results = turn.results
+    for call in processed.unknown:
+        if call.call_id not in results and (call.call_id in turn.intended or call.call_id in turn.needs_approval):
+            raise StateMismatchError(
+                f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer has, "
+                "expected the tools the run was started with; give the agent that tool again"
+            )
+    events: list[RunEvent] = [
+        ToolFinished(call.call_id, _unknown(prepared, call), True) for call in processed.unknown if call.call_id not in results
+    ]
+    if processed.handoffs:
+        events += invalid_payloads(run, prepared, processed)
+    jobs: list[Job] = []
+    for call, spec in processed.functions:
+        if call.call_id in results or call.call_id in turn.in_doubt:
+            continue
+        tool = prepared.declared.tools[spec.name]
+        try:
+            arguments = parse_arguments(call.arguments)
+        except InvalidArguments as error:
+            events.append(ToolFinished(call.call_id, f"Error: {error.reason}", True))
+            continue
+        job = Job(run, call, tool, arguments)
+        if call.call_id in turn.intended:
+            if spec.effect == "once":
+                events.append(await _reconciled(job))
+                continue
+        elif (gate := await _approval(run, turn, job)) is not None:
+            events += gate
+            continue
+        jobs.append(job)
+    if events:
+        await run.record(*events)
+    guarded = [job for job in jobs if job.tool.tool_input_guardrails]
+    return jobs if not guarded else await judge_tool_input(run, jobs)
+
+
+async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | None:
+    """None if the call may run; else the events that say why not, none if it goes on waiting."""
+    call, rule = job.call, job.tool.needs_approval
+    decided = turn.decisions.get(call.call_id)
+    if decided is None:
+        if rule is False or turn.needs_approval.get(call.call_id) is False:
+            return None
+        decided = next((always for always in reversed(run.root.state.always) if always.tool == call.name), None)
+        if decided is None:
+            if call.call_id in turn.needs_approval:
+                return ()
+            what = f"needs_approval of tool {call.name!r}"
+            needed = rule is True or bool(await answer(what, cast(Any, rule), run.context, dict(job.arguments), call.call_id))
+            if not needed:
+                await run.record(ApprovalJudged(call.call_id, False))
+                return None
+            return (ApprovalJudged(call.call_id, True),)
+    elif decided.tool != call.name or decided.digest != approval_digest(call.name, call.call_id, call.arguments):
+        raise StateTamperedError(
+            f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments, expected the call that was "
+            "shown to the person; refuse this state"
+        )
+    return None if decided.approved else (_rejected(call, decided),)
+
+
+def _rejected(call: FunctionCall, decided: ApprovalDecided) -> ToolFinished:
+    return ToolFinished(call.call_id, f"{REJECTED} Reason: {decided.reason}" if decided.reason else REJECTED, True)
+
+
+async def _reconciled(job: Job) -> RunEvent:
+    """What is known of a call that began once and has no result: its tool's word, or that it is in doubt."""
+    if job.tool.reconcile is None:
+        return CallsInDoubt((job.call.call_id,))
+    what = f"reconcile of tool {job.tool.name!r}"
+    known = cast(object, await answer(what, cast(Any, job.tool.reconcile), job.context, dict(job.arguments)))
+    return ToolFinished(job.call.call_id, to_output(known))
+
+
+async def _run(run: Run, job: Job) -> None:
+    """Run one call's body and record its result."""
+    if hooks.watched(run):
+        await hooks.tool_started(run, job.context, job.tool)
+    tracer = run.ports.tracer
+    span = None
+    if tracer is not None:
+        span = tracer.start(
+            "tool",
+            job.tool.name,
+            run.span,
+            {"tool": job.tool.name, "call_id": job.call.call_id, "arguments": job.call.arguments, "agent": run.agent.name},
+        )
+    raised: Exception | None = None
+    try:
+        if isinstance(job.tool, AgentTool):
+            result = await run_agent_tool(run, job.call, job.tool, job.context, job.arguments)
+            if result is None:
+                return
+        elif span is None:
+            result = await _result(run, job)
+        else:
+            with span.activate():
+                result = await _result(run, job)
+    except Exception as error:
+        # The call is answered before its error ends the run, so that resuming never runs it again.
+        raised = error
+        result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
+    finally:
+        if span is not None:
+            span.end(raised)
+    await run.record(result)
+    if raised is not None:
+        raise raised
+    if hooks.watched(run):
+        await hooks.tool_ended(run, job.context, job.tool, result.output)
+
+
+async def _result(run: Run, job: Job) -> ToolFinished:
+    """The body's value, or what its error tells the model, as the call's result."""
+    call_id = job.call.call_id
+    try:
+        value = await job.tool.invoke(job.context, job.arguments)
+    except Exception as error:
+        return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
+    if job.tool.tool_output_guardrails:
+        instead = await judge_tool_output(run, job, value)
+        if instead is not None:
+            return ToolFinished(call_id, instead)
+    output, overflow = cap_output(to_output(value), run.ports.config.max_tool_result_chars)
+    if overflow is not None:
+        run.ports.full_results[overflow.id] = overflow.text
+    return ToolFinished(call_id, output)
+
+
+def _unknown(prepared: Prepared, call: FunctionCall) -> str:
+    names = ", ".join([*prepared.spec.tools, *prepared.spec.handoffs]) or "none"
+    return f"Error: there is no tool named {call.name[:100]!r}. Tools there are: {names}."
+
+
+def _turn(run: Run) -> OpenTurn:
+    turn = run.state.turn
+    assert turn is not None
+    return turn

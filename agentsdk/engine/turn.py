@@ -1,0 +1,125 @@
+"""`run_single_turn`: a model reply and its consequences, resolved to one next step.
+
+The turn is re-entrant: each stage asks what the state already holds and does only the rest. So a fresh run, a streamed run, a
+resumed run and a replay are this same code.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
+from agentsdk.core.process import ProcessedResponse, process_model_response
+from agentsdk.engine import hooks
+from agentsdk.engine.handoffs import hand_over
+from agentsdk.engine.judge import (
+    check_output,
+    final_value,
+    judge_input,
+    judge_output,
+    judge_tool_use,
+    raise_if_input_tripped,
+    waiting_input_guardrails,
+)
+from agentsdk.engine.model_call import ask
+from agentsdk.engine.prepare import Prepared, prepare
+from agentsdk.engine.run import Run
+from agentsdk.engine.together import both
+from agentsdk.engine.tool_calls import act
+from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
+from agentsdk.types.events import RunEnded, TurnEnded
+from agentsdk.types.items import Item, Message
+
+
+async def run_single_turn(run: Run) -> NextStep:
+    """Take the run through one turn, or through what is missing of the open one."""
+    prepared = await prepare(run)
+    turn = run.state.turn
+    raise_if_input_tripped(run)
+    if turn is None or turn.response is None:
+        await _ask_beside_guardrails(run, prepared)
+        turn = run.state.turn
+    assert turn is not None and turn.response is not None
+    processed = process_model_response(prepared.spec, turn.response)
+    _raise_if_refused(run, processed)
+    if processed.has_calls:
+        await act(run, prepared, processed)
+        if prepared.spec.tool_use == "custom" and processed.functions:
+            await judge_tool_use(run, prepared, processed)
+    elif prepared.declared.output is not None:
+        await check_output(run, prepared.declared.output, processed)
+    step = resolve_next_step(prepared.spec, run.state, processed)
+    match step:
+        case FinalOutput():
+            await _finish(run, prepared, step)
+        case RunAgain():
+            await _again(run, prepared, processed)
+        case Handoff():
+            await hand_over(run, prepared, processed, step)
+        case Interruption():
+            pass
+        case _:
+            assert_never(step)
+    return step
+
+
+async def _ask_beside_guardrails(run: Run, prepared: Prepared) -> None:
+    """The model is asked while the input guardrails are; both are over before anything is done with the reply."""
+    guardrails = waiting_input_guardrails(run)
+    first = [guardrail for guardrail in guardrails if not guardrail.run_in_parallel]
+    beside = [guardrail for guardrail in guardrails if guardrail.run_in_parallel]
+    if first:
+        await judge_input(run, first)
+    if not beside:
+        await ask(run, prepared)
+        return
+    grace = run.ports.config.cancel_grace
+    await both("input guardrails", judge_input(run, beside), "model call", ask(run, prepared), grace=grace)
+
+
+def _raise_if_refused(run: Run, processed: ProcessedResponse) -> None:
+    refusal = processed.refusal
+    if refusal and not processed.has_calls:
+        raise ModelRefusalError(
+            f"the model refused to answer as agent {run.agent.name!r}; its words are in error.refusal: change the input with "
+            "error.state.replace_input(...), or handle it with error_handlers={'model_refusal': ...}",
+            refusal=refusal,
+        )
+    turn = run.state.turn
+    if turn is not None and turn.response is not None and turn.response.finish == "content_filter":
+        raise ContentFilterError(
+            f"the provider's content filter stopped the reply to agent {run.agent.name!r}; change the input with "
+            "error.state.replace_input(...)"
+        )
+
+
+async def _finish(run: Run, prepared: Prepared, step: FinalOutput) -> None:
+    if run.final_output is None:
+        run.final_output = final_value(prepared.declared.output, step.output, step.is_json)
+    await judge_output(run, prepared, run.final_output)
+    await run.record(RunEnded(step.output, step.is_json))
+    if hooks.watched(run):
+        await hooks.agent_ended(run, run.final_output)
+
+
+async def _again(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
+    """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
+    turn = run.state.turn
+    assert turn is not None
+    error = "" if turn.output is None else turn.output.error
+    if not error:
+        await run.record(TurnEnded())
+        return
+    feedback: tuple[Item, ...] = (
+        Message("user", f"Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."),
+    )
+    spent = run.state.invalid_outputs > run.ports.config.max_output_retries
+    await run.record(TurnEnded(feedback))
+    if spent:
+        name = "" if prepared.declared.output is None else prepared.declared.output.name
+        raise InvalidOutputError(
+            f"the final output of agent {run.agent.name!r} does not fit {name!r} after "
+            f"{run.ports.config.max_output_retries} feedback turn(s): {error}; resume error.state to ask again, or change the "
+            "output_type or the model",
+            output=processed.text,
+        )

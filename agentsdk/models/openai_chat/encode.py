@@ -1,0 +1,264 @@
+"""From items to chat messages, as bytes, each item encoded once.
+
+```
+Message(user, system, developer)        {"role": ..., "content": ...}
+Reasoning* Message FunctionCall*        one assistant message: what one reply said
+FunctionCallOutput                      a tool message; as it carries text only, images and files follow in a user message
+```
+The encoded messages stand in `Tape.derived` and grow with the tape: a turn encodes what is new.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import UserError
+from agentsdk.types.items import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    Item,
+    Message,
+    OutputText,
+    Part,
+    Reasoning,
+)
+from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.tape import Tape
+from agentsdk.types.text import clean_value
+
+_ARGUMENTS = msgspec.json.Decoder(dict[str, Raw])
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_NAME = 64
+_ATTACHED = "(attached in the next message)"
+
+Media = InputImage | InputAudio | InputFile
+
+
+class _Encoded:
+    """The messages of the first `count` items, comma-separated. `joinable`: an item after them in place of the one that
+    followed could have joined the last message."""
+
+    __slots__ = ("count", "data", "joinable")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.count = 0
+        self.joinable = False
+
+
+class MessageEncoder(Struct, frozen=True):
+    """Encodes for one `provider`: reasoning goes back only to the one it came from. Equal encoders share what is encoded."""
+
+    provider: str
+
+    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
+        """The messages of `items` and `tail`, comma-separated. Raises `UserError` for a part that chat cannot carry."""
+        known = items.derived.get(self)
+        if not isinstance(known, _Encoded):
+            known = items.derived[self] = _Encoded()
+        if known.count > len(items) or (known.joinable and tail and known.count == len(items)):
+            known = _Encoded()  # this tape is shorter than the one that was encoded
+        new = items[known.count :]
+        start = 0
+        while start < len(new):
+            end, messages, settled = self._next(new, start)
+            if not settled:
+                break
+            known.data += _joined(known.data, messages)
+            known.count += end - start
+            known.joinable = end - start > 1 or _begins_reply(new[start])
+            start = end
+        rest = [*new[start:], *tail]
+        if not rest:
+            return bytes(known.data)
+        data = known.data[:]
+        start = 0
+        while start < len(rest):
+            start, messages, _ = self._next(rest, start)
+            data += _joined(data, messages)
+        return bytes(data)
+
+    def _next(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
+        """Where the group that begins at `start` ends, its messages, and whether no later item can change them."""
+        item = items[start]
+        if isinstance(item, FunctionCallOutput):
+            return self._results(items, start)
+        if isinstance(item, Message) and item.role != "assistant":
+            return start + 1, [{"role": item.role, "content": _content(item.content)}], True
+        return self._reply(items, start)
+
+    def _results(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
+        messages: list[JsonObject] = []
+        attached: list[object] = []
+        position = start
+        while position < len(items) and isinstance(result := items[position], FunctionCallOutput):
+            position += 1
+            text, media = _split_result(result)
+            messages.append({"role": "tool", "tool_call_id": result.call_id, "content": text})
+            if media:
+                attached.append({"type": "text", "text": f"From the result of tool call {result.call_id}:"})
+                attached.extend(map(_media_part, media))
+            elif not attached:
+                return position, messages, True
+        return position, [*messages, {"role": "user", "content": attached}], position < len(items)
+
+    def _reply(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
+        """The assistant message that begins at `start`: everything up to the next reply's reasoning or text.
+
+        The API takes no message between calls and their results, so text after a call joins the text before it.
+        """
+        texts: list[str] = []
+        calls: list[object] = []
+        reasoning: list[Reasoning] = []
+        refusal = ""
+        spoke = False
+        position = start
+        while position < len(items):
+            item = items[position]
+            if isinstance(item, FunctionCallOutput) or (isinstance(item, Message) and item.role != "assistant"):
+                break
+            if isinstance(item, FunctionCall):
+                calls.append(_call(item))
+            elif isinstance(item, Message | Reasoning):
+                if spoke and not calls:
+                    break
+                if isinstance(item, Message):
+                    spoke = True
+                    refusal += item.refusal
+                    texts.append(item.text)
+                elif item.provider == self.provider:
+                    reasoning.append(item)
+            position += 1
+        settled = position < len(items)
+        if not (spoke or calls or reasoning):
+            return position, [], settled
+        text = "\n\n".join(filter(None, texts))
+        message: JsonObject = {"role": "assistant", "content": text if text or not (calls or refusal) else None}
+        if refusal:
+            message["refusal"] = refusal
+        if reasoning:
+            _add_reasoning(message, reasoning, text)
+        if calls:
+            message["tool_calls"] = calls
+        return position, [message], settled
+
+
+def _joined(data: bytearray, messages: list[JsonObject]) -> bytes:
+    encoded = b",".join(map(to_json, messages))
+    return b"," + encoded if data and encoded else encoded
+
+
+def _begins_reply(item: Item) -> bool:
+    return not isinstance(item, FunctionCallOutput) and not (isinstance(item, Message) and item.role != "assistant")
+
+
+def to_json(value: object) -> bytes:
+    """`value` as JSON; lone surrogates, which UTF-8 cannot carry, are replaced."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(clean_value(value))
+
+
+def _call(item: FunctionCall) -> JsonObject:
+    function = {"name": _name(item.name), "arguments": item.arguments if is_object(item.arguments) else "{}"}
+    return {"id": item.call_id, "type": "function", "function": function}
+
+
+def is_object(text: str) -> bool:
+    """Whether `text` is one whole JSON object."""
+    try:
+        _ARGUMENTS.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True
+
+
+def _name(name: str) -> str:
+    """A name the API takes: a garbled one that the model invented would have every later request refused."""
+    if name.isidentifier() and name.isascii() and len(name) <= _MAX_NAME:
+        return name
+    return _NOT_IN_A_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
+
+
+def _add_reasoning(message: JsonObject, reasoning: list[Reasoning], text: str) -> None:
+    """Give reasoning back in the field it came in, which is its item's `id`."""
+    joined = "".join(item.text for item in reasoning)
+    for item in reasoning:
+        if item.id == "content":
+            parts: list[object] = [{"type": "thinking", "thinking": [{"type": "text", "text": joined}]}]
+            message["content"] = [*parts, {"type": "text", "text": text}] if text else parts
+        elif item.id in ("reasoning_content", "reasoning"):
+            message[item.id] = joined
+        if item.encrypted:
+            message["reasoning_details"] = Raw(item.encrypted.encode())
+
+
+def _content(content: str | tuple[Part, ...]) -> object:
+    if isinstance(content, str):
+        return content
+    if len(content) == 1 and isinstance(part := content[0], InputText | OutputText):
+        return part.text
+    return [_part(part) for part in content]
+
+
+def _part(part: Part) -> JsonObject:
+    if isinstance(part, InputImage | InputAudio | InputFile):
+        return _media_part(part)
+    return {"type": "text", "text": part.text if isinstance(part, InputText | OutputText) else part.refusal}
+
+
+def _media_part(part: Media) -> JsonObject:
+    if isinstance(part, InputImage):
+        if not part.image_url:
+            raise UserError(
+                f"an image with file_id={part.file_id!r} cannot go over chat completions; give its image_url instead"
+            )
+        return {"type": "image_url", "image_url": {"url": part.image_url, "detail": part.detail}}
+    if isinstance(part, InputAudio):
+        return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format}}
+    if part.file_id:
+        return {"type": "file", "file": {"file_id": part.file_id}}
+    if not part.file_data:
+        raise UserError(f"the file {part.filename!r} has only a file_url, which chat completions do not take; give file_data")
+    return {"type": "file", "file": {"file_data": part.file_data, "filename": part.filename or "file"}}
+
+
+def _split_result(result: FunctionCallOutput) -> tuple[str, list[Media]]:
+    if isinstance(result.output, str):
+        return result.output, []
+    texts: list[str] = []
+    media: list[Media] = []
+    for part in result.output:
+        if isinstance(part, InputImage | InputAudio | InputFile):
+            media.append(part)
+        else:
+            texts.append(part.text if isinstance(part, InputText | OutputText) else part.refusal)
+    return "\n".join(texts) or (_ATTACHED if media else ""), media
+
+
+def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
+    """The `tools` field."""
+    return to_json([{"type": "function", "function": _function(tool)} for tool in tools])
+
+
+def _function(tool: ToolSpec | HandoffSpec) -> JsonObject:
+    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if tool.strict:
+        function["strict"] = True
+    return function
+
+
+def encode_output(output: OutputSpec) -> bytes:
+    """The `response_format` field."""
+    schema = {"name": output.name, "schema": output.schema, "strict": output.strict}
+    return to_json({"type": "json_schema", "json_schema": schema})

@@ -1,0 +1,328 @@
+"""From the wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole.
+
+Vendors differ more than their documents say, so what is not needed is not looked at, and what may be missing is optional.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct, field
+
+from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.openai_chat.calls import CallAssembler, WireCall, WireFunction
+from agentsdk.models.openai_chat.usage import read_usage
+from agentsdk.types.base import JsonObject
+from agentsdk.types.deltas import (
+    FunctionCallArgumentsDelta,
+    ModelStreamEvent,
+    OutputItemAdded,
+    OutputItemDone,
+    OutputTextDelta,
+    ReasoningTextDelta,
+    RefusalDelta,
+    ResponseCreated,
+)
+from agentsdk.types.errors import ContentFilterError, IncompleteResponseError, MalformedResponseError
+from agentsdk.types.items import FunctionCall, Message, OutputText, Part, Reasoning, Refusal
+from agentsdk.types.response import Finish, ModelResponse, OutputItem
+from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.usage import Usage
+
+
+class WireMessage(Struct):
+    """A whole message, or what a chunk adds to it."""
+
+    content: str | list[object] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: object = None
+    reasoning_details: object = None
+    tool_calls: list[WireCall] | None = None
+    function_call: WireFunction | None = None
+    annotations: object = None
+
+
+class WireChoice(Struct):
+    """One answer; only the first of several is read."""
+
+    index: int | None = None
+    delta: WireMessage | None = None
+    message: WireMessage | None = None
+    finish_reason: str | None = None
+
+
+class Chunk(Struct):
+    """A stream chunk, or a whole reply."""
+
+    id: object = None
+    model: object = None
+    kind: object = field(default=None, name="object")
+    choices: list[WireChoice] | None = None
+    usage: object = None
+    error: object = None
+
+
+_DECODER = msgspec.json.Decoder(Chunk)
+
+
+def parse_chunk(data: str | bytes) -> Chunk:
+    """The chunk in `data`. Raises `MalformedResponseError`, without the data."""
+    try:
+        return _DECODER.decode(data)
+    except msgspec.ValidationError as error:
+        raise MalformedResponseError(f"the reply is not a chat completion: {error}") from None
+    except UnicodeDecodeError as error:
+        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error)
+    try:  # a lone surrogate is valid JSON to the standard library only
+        return msgspec.convert(json.loads(data), Chunk)
+    except (ValueError, RecursionError):
+        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
+
+
+_FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "end_turn": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "error": "error",
+}
+
+
+class ReplyAssembler:
+    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+
+    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+        self._provider = provider
+        self._fallback_id = fallback_id
+        self._id = ""
+        self._model = ""
+        self._created = False
+        self._choices_seen = False
+        self._finish = ""
+        self._usage: Usage | None = None
+        self._text: list[str] = []
+        self._refusal: list[str] = []
+        self._reasoning: list[str] = []
+        self._reasoning_field = ""
+        self._details: list[JsonObject] = []
+        self._annotations: list[JsonObject] = []
+        self._calls = CallAssembler()
+        self._begun_items = 0
+        self._message_at = self._reasoning_at = -1  # their output_index once they have begun
+        self.begun = False
+        """Whether any text, reasoning or call has come."""
+        self.complete = False
+        """Whether the finish reason and, no earlier, the usage have come: nothing more is needed."""
+
+    @property
+    def text(self) -> str:
+        """The answer's text so far."""
+        return clean_text("".join(self._text))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the server said why it stopped."""
+        return bool(self._finish)
+
+    def add(self, chunk: Chunk) -> Sequence[ModelStreamEvent]:
+        """Take a chunk of a stream; the deltas it makes."""
+        choices = chunk.choices
+        if choices and self._message_at >= 0 and chunk.usage is None:  # the way nearly every chunk of a text goes
+            choice = choices[0]
+            delta = choice.delta
+            if delta is not None and not choice.finish_reason and not choice.index and len(choices) == 1:
+                text = delta.content
+                if (
+                    isinstance(text, str)
+                    and text
+                    and not (
+                        delta.tool_calls
+                        or delta.refusal
+                        or delta.reasoning_content
+                        or delta.reasoning
+                        or delta.reasoning_details
+                    )
+                ):
+                    self._text.append(text)
+                    return (OutputTextDelta(clean_text(text), self._message_at),)
+        return self._add(chunk, whole=False)
+
+    def add_whole(self, chunk: Chunk) -> None:
+        """Take a reply that came in one piece."""
+        self._add(chunk, whole=True)
+
+    def _add(self, chunk: Chunk, *, whole: bool) -> list[ModelStreamEvent]:
+        events: list[ModelStreamEvent] = []
+        if not self._created:
+            self._created = True
+            self._id = clean_text(chunk.id) if isinstance(chunk.id, str) else ""
+            events.append(ResponseCreated(self._id))
+        if not self._model and isinstance(chunk.model, str):
+            self._model = clean_text(chunk.model)
+        if chunk.usage is not None:
+            self._usage = read_usage(chunk.usage)
+        for choice in chunk.choices or ():
+            if choice.index:
+                continue
+            self._choices_seen = True
+            # Some servers repeat in every chunk, as `message`, all that came so far, and in a whole reply put an empty `delta`.
+            message = (choice.message or choice.delta) if whole else (choice.delta or (None if self.begun else choice.message))
+            if message is not None:
+                self._add_message(message, events, whole=whole)
+            if choice.finish_reason:
+                self._finish = choice.finish_reason
+        if self._finish and chunk.usage is not None:
+            self.complete = True
+        return events
+
+    def _add_message(self, message: WireMessage, events: list[ModelStreamEvent], *, whole: bool) -> None:
+        if message.reasoning_content:
+            self._add_reasoning(message.reasoning_content, "reasoning_content", events)
+        elif isinstance(message.reasoning, str) and message.reasoning:
+            self._add_reasoning(message.reasoning, "reasoning", events)
+        if details := as_list(message.reasoning_details):
+            spoken = bool(message.reasoning_content or message.reasoning)
+            self._add_details(details, events, silent=spoken, join=not whole)
+        if message.content:
+            self._add_content(message.content, events)
+        if message.refusal:
+            self._refusal.append(message.refusal)
+            events.append(RefusalDelta(clean_text(message.refusal), self._in_message(events)))
+        self._annotations.extend(clean_value(note) for note in map(as_object, as_list(message.annotations)) if note)
+        calls = list(message.tool_calls or ())
+        if message.function_call is not None:  # the form that came before tool calls
+            calls.append(WireCall(index=0, function=message.function_call))
+        for position, wire in enumerate(calls):
+            self._add_call(wire, position if whole else None, events)
+
+    def _add_content(self, content: str | list[object], events: list[ModelStreamEvent]) -> None:
+        if isinstance(content, str):
+            self._text.append(content)
+            events.append(OutputTextDelta(clean_text(content), self._in_message(events)))
+            return
+        for part in content:
+            if isinstance(part, str):
+                self._add_content(part, events)
+                continue
+            if thought := "".join(_text_of(inner) for inner in as_list(as_object(part).get("thinking"))):
+                self._add_reasoning(thought, "content", events)
+            if text := _text_of(part):
+                self._add_content(text, events)
+
+    def _add_reasoning(self, text: str, field: str, events: list[ModelStreamEvent]) -> None:
+        self._reasoning_field = field
+        self._reasoning.append(text)
+        events.append(ReasoningTextDelta(clean_text(text), self._in_reasoning(events)))
+
+    def _add_details(self, details: list[object], events: list[ModelStreamEvent], *, silent: bool, join: bool) -> None:
+        """Keep OpenRouter's structured reasoning as it must go back: pieces of one entry joined."""
+        for detail in filter(None, map(as_object, details)):
+            last = self._details[-1] if self._details else None
+            if join and last is not None and all(last.get(key) == detail.get(key) for key in ("type", "index")):
+                for key, value in detail.items():
+                    known = last.get(key)
+                    joins = key in ("text", "summary", "data") and isinstance(known, str) and isinstance(value, str)
+                    last[key] = f"{known}{value}" if joins else (value if value not in (None, "") else known)
+            else:
+                self._details.append(dict(detail))
+            text = detail.get("text") or detail.get("summary")
+            if isinstance(text, str) and text and not silent:
+                self._add_reasoning(text, "reasoning_details", events)
+
+    def _add_call(self, wire: WireCall, position: int | None, events: list[ModelStreamEvent]) -> None:
+        call, arguments, is_new = self._calls.add(wire, position)
+        if is_new:
+            call.output_index = self._begin()
+            call.fallback_id = f"call_{self._id or self._fallback_id}_{call.number}"
+            events.append(OutputItemAdded(call.item(arguments=""), call.output_index))
+        if arguments:
+            events.append(FunctionCallArgumentsDelta(clean_text(arguments), call.output_index))
+
+    def _begin(self) -> int:
+        self.begun = True
+        self._begun_items += 1
+        return self._begun_items - 1
+
+    def _in_message(self, events: list[ModelStreamEvent]) -> int:
+        if self._message_at < 0:
+            self._message_at = self._begin()
+            events.append(OutputItemAdded(Message("assistant", ""), self._message_at))
+        return self._message_at
+
+    def _in_reasoning(self, events: list[ModelStreamEvent]) -> int:
+        if self._reasoning_at < 0:
+            self._reasoning_at = self._begin()
+            events.append(OutputItemAdded(Reasoning(provider=self._provider), self._reasoning_at))
+        return self._reasoning_at
+
+    def response(self, *, unfinished_text_ok: bool = False) -> ModelResponse:
+        """The reply, if it is proven whole.
+
+        Raises `MalformedResponseError` when no choice came, `ContentFilterError`, and `IncompleteResponseError` when the server
+        did not say why it stopped (`unfinished_text_ok` lets text through, never calls) or stopped where a call may be cut.
+        """
+        if not self._choices_seen:
+            raise MalformedResponseError("the reply has no choices; expected a chat completion")
+        finish = _FINISHES.get(self._finish.lower(), "unknown")
+        calls = self._calls.items()
+        if finish == "content_filter":
+            raise ContentFilterError("the provider's content filter stopped the reply; change the input")
+        if finish == "error":
+            raise self._incomplete("the provider broke off its reply because of an error")
+        if not self._finish and not (unfinished_text_ok and self._text and not calls):
+            raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+        if finish == "length" and (calls or not (self._text or self._refusal)):
+            what = "in a tool call" if calls else "before any text"
+            raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
+        if calls and finish == "unknown":
+            raise self._incomplete("the reply holds tool calls but an unknown finish reason, so nothing proves them whole")
+        return ModelResponse(self._output(calls), self._usage or Usage(requests=1, known=False), finish, self._id, self._model)
+
+    def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
+        """The items of `response`, each whole, under the position they were streamed at."""
+        calls = iter(self._calls.in_order())
+        events: list[ModelStreamEvent] = []
+        for item in response.output:
+            if isinstance(item, FunctionCall):
+                position = next(calls).output_index
+            else:
+                position = max(0, self._message_at if isinstance(item, Message) else self._reasoning_at)
+            events.append(OutputItemDone(item, position))
+        return events
+
+    def _incomplete(self, message: str) -> IncompleteResponseError:
+        return IncompleteResponseError(message, partial=self.text)
+
+    def _output(self, calls: list[FunctionCall]) -> tuple[OutputItem, ...]:
+        output: list[OutputItem] = []
+        reasoning = clean_text("".join(self._reasoning))
+        if reasoning or self._details:
+            details = json.dumps(clean_value(self._details), ensure_ascii=False) if self._details else ""
+            output.append(
+                Reasoning(
+                    reasoning, id=self._reasoning_field or "reasoning_details", encrypted=details, provider=self._provider
+                )
+            )
+        text, refusal = self.text, clean_text("".join(self._refusal))
+        if refusal or (text and self._annotations):
+            parts: list[Part] = [OutputText(text, tuple(self._annotations))] if text else []
+            output.append(Message("assistant", (*parts, Refusal(refusal)) if refusal else tuple(parts)))
+        elif text:
+            output.append(Message("assistant", text))
+        return (*output, *calls)
+
+
+def _text_of(part: object) -> str:
+    return as_text(as_object(part).get("text"))

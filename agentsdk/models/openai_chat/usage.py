@@ -1,0 +1,40 @@
+"""What the vendors call the numbers of `Usage`."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from agentsdk.models.loose import as_object
+from agentsdk.types.usage import Usage
+
+
+def read_usage(data: object) -> Usage:
+    """The usage of one reply; not `known` unless both input and output tokens are told."""
+    usage = as_object(data)
+    prompt, completion = as_object(usage.get("prompt_tokens_details")), as_object(usage.get("completion_tokens_details"))
+    known = all(_is_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(
+        requests=1,
+        input_tokens=_first(usage.get("prompt_tokens")),
+        output_tokens=_first(usage.get("completion_tokens")),
+        cached_tokens=_first(
+            prompt.get("cached_tokens"),
+            usage.get("prompt_cache_hit_tokens"),
+            usage.get("num_cached_tokens"),
+            usage.get("cached_tokens"),
+        ),
+        cache_write_tokens=_first(prompt.get("cache_write_tokens"), prompt.get("cache_creation_tokens")),
+        reasoning_tokens=_first(completion.get("reasoning_tokens")),
+        known=known,
+    )
+
+
+def _is_count(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _first(*values: object) -> int:
+    for value in values:
+        if _is_count(value):
+            return int(value)
+    return 0

@@ -1,0 +1,92 @@
+"""The one retry layer: what is tried again, and after which wait."""
+
+from __future__ import annotations
+
+import asyncio
+import random as _random
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from math import isfinite
+
+from agentsdk.ports.clock import Clock
+from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCreated
+from agentsdk.types.errors import ProviderError
+from agentsdk.types.settings import ModelRetrySettings
+
+
+class SystemClock:
+    """The machine's clock, and asyncio's sleep."""
+
+    def time(self) -> float:
+        """Seconds since the Unix epoch."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait `seconds`."""
+        await asyncio.sleep(seconds)
+
+
+async def with_retries(
+    attempt: Callable[[], AsyncGenerator[ModelStreamEvent, None]],
+    settings: ModelRetrySettings,
+    clock: Clock,
+    random: Callable[[], float] = _random.random,
+) -> AsyncGenerator[ModelStreamEvent, None]:
+    """The events of the first attempt that succeeds.
+
+    An attempt is repeated after a retryable `ProviderError`, as long as nothing of the reply was shown; otherwise, and when the
+    retries are used up, its error is raised. `random` gives numbers in [0, 1).
+    """
+    failures = 0
+    while True:
+        begun = shown = False
+        events = attempt()
+        try:
+            async for event in events:
+                begun = True
+                shown = shown or type(event) is not ResponseCreated
+                yield event
+            return
+        except ProviderError as error:
+            if shown or not error.retryable or failures >= settings.max_retries:
+                raise
+            if error.retry_after is not None and error.retry_after > settings.max_retry_after:
+                raise
+            wait = wait_before_retry(failures, error.retry_after, settings, random())
+            reason = type(error).__name__
+        finally:
+            await events.aclose()
+        failures += 1
+        if begun:
+            yield AttemptDiscarded(reason)
+        await clock.sleep(wait)
+
+
+def wait_before_retry(failures: int, retry_after: float | None, settings: ModelRetrySettings, chance: float) -> float:
+    """Seconds to wait after `failures` earlier ones: [ra, 1.1 ra] if the provider said `retry_after`."""
+    if retry_after is not None:
+        return retry_after * (1 + 0.1 * chance)
+    return min(settings.max_delay, settings.initial_delay * settings.multiplier**failures) * (1 - settings.jitter * chance)
+
+
+def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds from the `retry-after-ms` or `retry-after` header (seconds or an HTTP-date), None where neither can be read."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        if value:
+            try:
+                seconds: float | None = float(value) * unit
+            except ValueError:
+                seconds = _seconds_until(value, now)
+            if seconds is not None and isfinite(seconds):
+                return max(0.0, seconds)
+    return None
+
+
+def _seconds_until(date: str, now: float) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(date).timestamp() - now
+    except (ValueError, OverflowError, TypeError):
+        return None

@@ -1,0 +1,34 @@
+"""The port to a session: a conversation that outlives its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from agentsdk.types.items import InputItem, Item
+
+
+class Session(Protocol):
+    """The items of one conversation, oldest first. Subclass it or just have its methods.
+
+    A run reads the items before it starts and adds its own in one `add_items`, which is kept whole or not at all, also when two
+    runs share the session or the task is cancelled. Raises `SessionError` where what keeps the items fails.
+    """
+
+    session_id: str
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
+        ...
+
+    async def add_items(self, items: Sequence[InputItem]) -> None:
+        """Append `items`, all or none. Raises `UserError` for an entry that is not an item."""
+        ...
+
+    async def pop_item(self) -> Item | None:
+        """Remove the latest item and return it; `None` when there is none."""
+        ...
+
+    async def clear_session(self) -> None:
+        """Remove every item."""
+        ...

@@ -1,0 +1,77 @@
+"""The port to a tracer: who listens to a run's spans.
+
+A run without a tracer pays for none of this. Attributes are plain names and the run's own values: the tracer translates and
+encodes them, so that a value nobody records costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol, TypedDict
+
+from agentsdk.types.items import Item
+from agentsdk.types.settings import ModelSettings
+from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.usage import Usage
+
+SpanKind = Literal["workflow", "run", "agent", "turn", "chat", "tool"]
+"""What a span covers: several runs, one run, one agent's part of it, a turn, a model call, a tool call.
+
+Its name is the workflow's, the agent's (run and agent), the turn's number, the model's, the tool's.
+"""
+
+
+class SpanAttributes(TypedDict, total=False):
+    """What a span may carry. From `instructions` on it is content: recorded only on request."""
+
+    agent: str
+    agent_description: str
+    conversation_id: str
+    run_id: str
+    turn: int
+    provider: str
+    model: str
+    settings: ModelSettings
+    stream: bool
+    output_type: Literal["text", "json"]
+    response_id: str
+    response_model: str
+    finish: str
+    time_to_first_chunk: float
+    """Seconds from the request to the first delta."""
+    usage: Usage
+    tool: str
+    tool_description: str
+    call_id: str
+    metadata: dict[str, str]
+    instructions: str
+    input: Sequence[Item]
+    output: Sequence[Item]
+    tools: Sequence[ToolSpec | HandoffSpec]
+    arguments: str
+    result: str
+
+
+class Span(Protocol):
+    """A span that has begun. No method raises."""
+
+    def set(self, attributes: SpanAttributes) -> None:
+        """Add attributes."""
+        ...
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The work is over, or failed with `error`. Called once; never waits for an exporter."""
+        ...
+
+    def activate(self) -> AbstractContextManager[None]:
+        """The current span of this task while the block runs, so that spans a tool makes itself nest in it."""
+        ...
+
+
+class Tracer(Protocol):
+    """Begins spans. `start` never raises."""
+
+    def start(self, kind: SpanKind, name: str, parent: Span | None = None, attributes: SpanAttributes | None = None) -> Span:
+        """Begin a span under `parent`; without one, under whatever is current in the calling task."""
+        ...

@@ -1,0 +1,328 @@
+"""What a run gives: `RunResult`, and `RunResultStreaming` while it is still going."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Generic, Literal, Self, TypeVar, cast
+
+from agentsdk.core.next_step import PendingCall
+from agentsdk.core.run_state import RunState
+from agentsdk.core.state import State, transcript
+from agentsdk.define.agent import Agent
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.guardrail import GuardrailResult
+from agentsdk.define.run_items import RunItem
+from agentsdk.define.stream_events import RunItemStreamEvent, StreamEvent
+from agentsdk.engine.channel import Channel
+from agentsdk.engine.items import ItemWalk
+from agentsdk.engine.judge import result as guardrail_result
+from agentsdk.engine.run import Run
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import UserError
+from agentsdk.types.events import GuardrailJudged, ModelReplied
+from agentsdk.types.generics import TOutput
+from agentsdk.types.items import Item, item_to_dict
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import Usage
+
+T = TypeVar("T")
+
+STREAM_BUFFER = 256
+"""Stream events that may wait for their reader before the model's deltas do."""
+
+
+class _Outcome(Generic[TOutput]):
+    """What both results can be asked."""
+
+    __slots__ = ("_run",)
+    _run: Run | None
+
+    @property
+    def _going(self) -> Run:
+        if self._run is None:
+            raise UserError("the run has not started, expected it to be entered, iterated or awaited first; use 'async for event in run'")
+        return self._run
+
+    @property
+    def _state(self) -> State:
+        return self._going.state
+
+    @property
+    def final_output(self) -> TOutput:
+        """The agent's output, of its output type. Raises `UserError` for a run that has none: paused, stopped or still going."""
+        run = self._going
+        if run.state.ended is None:
+            why = f"{len(self.interruptions)} call(s) wait for a person" if self.interruptions else "it was stopped or still goes on"
+            raise UserError(
+                f"the run of agent {run.state.first_agent!r} has no final output: {why}; look at result.interruptions, decide on "
+                "result.to_state() and pass that to Runner.run"
+            )
+        return cast(TOutput, run.final_output)
+
+    def final_output_as(self, kind: type[T], raise_if_incorrect_type: bool = False) -> T:
+        """The final output, typed as `kind`. With `raise_if_incorrect_type` raises `UserError` when it is of another class."""
+        output: object = self.final_output
+        if raise_if_incorrect_type and not isinstance(output, kind):
+            raise UserError(f"final_output is {type(output).__name__!r}, expected {kind.__name__!r}; check the agent's output_type")
+        return cast(T, output)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there is a final output."""
+        return self._run is not None and self._run.state.ended is not None
+
+    @property
+    def interruptions(self) -> list[PendingCall]:
+        """The calls that wait for a person; empty when the run is not paused."""
+        return RunState(self._state).interruptions
+
+    @property
+    def last_agent(self) -> Agent[Any, Any]:
+        """The agent whose turn was the last."""
+        return self._going.agent
+
+    @property
+    def current_agent(self) -> Agent[Any, Any]:
+        """The agent whose turn it is."""
+        return self._going.agent
+
+    @property
+    def input(self) -> list[Item]:
+        """The run's input, without what came from a session."""
+        run = self._going
+        given = getattr(run.state.log[0], "input", ())
+        return list(given[run.state.history :])
+
+    @property
+    def new_items(self) -> list[RunItem]:
+        """What the run added, each item with its agent."""
+        return [event.item for event in self._events() if isinstance(event, RunItemStreamEvent)]
+
+    @property
+    def raw_responses(self) -> list[ModelResponse]:
+        """The model's replies, one a turn."""
+        return [event.response for event in self._state.log if isinstance(event, ModelReplied)]
+
+    @property
+    def usage(self) -> Usage:
+        """What the run has spent, nested runs included."""
+        return self._state.usage
+
+    @property
+    def turns(self) -> int:
+        """Model replies so far."""
+        return self._state.turns
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._state.run_id
+
+    @property
+    def context_wrapper(self) -> RunContextWrapper[Any]:
+        """The run's context, as tools and hooks saw it."""
+        return self._going.context
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the last reply stopped at its length and the bound of continuations was spent."""
+        replies = self.raw_responses
+        return bool(replies) and replies[-1].finish == "length"
+
+    @property
+    def input_guardrail_results(self) -> list[GuardrailResult]:
+        """The verdicts of the input guardrails."""
+        return self._verdicts("input")
+
+    @property
+    def output_guardrail_results(self) -> list[GuardrailResult]:
+        """The verdicts of the output guardrails."""
+        return self._verdicts("output")
+
+    @property
+    def full_results(self) -> dict[str, str]:
+        """Tool results that were cut for the model, whole, by the id their marker names. Kept by this result, not by the state."""
+        return self._going.ports.full_results
+
+    def to_input_list(self) -> list[JsonObject]:
+        """The whole conversation as plain dicts, valid as the next run's input at every moment."""
+        return [item_to_dict(item) for item in transcript(self._state)]
+
+    def to_state(self) -> RunState:
+        """The run at rest: save it, decide on its interruptions, resume it with `Runner.run(agent, state)`."""
+        return RunState(self._state)
+
+    def _verdicts(self, kind: str) -> list[GuardrailResult]:
+        log = self._state.log
+        return [guardrail_result(event) for event in log if isinstance(event, GuardrailJudged) and event.kind == kind]
+
+    def _events(self) -> list[StreamEvent]:
+        run = self._going
+        walk = ItemWalk(run.agents, run.agents[run.state.first_agent])
+        return [stream_event for event in run.state.log for stream_event in walk.feed(event)]
+
+
+class RunResult(_Outcome[TOutput]):
+    """A run that came to rest: finished, or paused with `interruptions`."""
+
+    __slots__ = ()
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __repr__(self) -> str:
+        state = self._state
+        status = "finished" if state.ended is not None else "paused" if self.interruptions else "stopped"
+        return f"RunResult({status}, agent={state.agent!r}, turns={state.turns})"
+
+
+class RunResultStreaming(_Outcome[TOutput]):
+    """A run that is read while it goes.
+
+    Nothing starts until it is entered (`async with`), iterated (`async for`) or awaited (which gives its `RunResult`). Leaving
+    the `async for` or the `async with` early stops the run, its tools and its sockets; `async with`, and `aclose`, wait for that.
+    """
+
+    __slots__ = ("_begin", "_channel", "_stopping", "_task")
+
+    def __init__(self, begin: Callable[[RunResultStreaming[TOutput], Channel[StreamEvent]], Coroutine[object, object, None]]) -> None:
+        self._run = None
+        self._begin = begin
+        self._channel: Channel[StreamEvent] = Channel(STREAM_BUFFER)
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def attach(self, run: Run) -> None:
+        """The runner names the run that has started."""
+        self._run = run
+
+    async def __aenter__(self) -> Self:
+        self._start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> AsyncIterator[StreamEvent]:
+        return self.stream_events()
+
+    def __await__(self) -> Generator[Any, None, RunResult[TOutput]]:
+        return self._finish().__await__()
+
+    def stream_events(self) -> AsyncIterator[StreamEvent]:
+        """The run's events. Raises the run's error after the last of them. Dropping the iterator early stops the run."""
+        return _Events(self)
+
+    def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
+        """Stop the run now, or when the turn that is going has ended. The events so far can still be read."""
+        if mode == "after_turn":
+            if self._run is not None:
+                self._run.stop_requested = True
+            return
+        self._stopping = True
+        if self._task is not None:
+            self._task.cancel()
+        else:
+            self._channel.close()
+
+    async def aclose(self) -> None:
+        """Stop the run if it still goes, and wait until it has."""
+        task = self._task
+        if task is None:
+            return
+        if not task.done():
+            self.cancel()
+        await _over(task)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has come to rest."""
+        return self._task is not None and self._task.done()
+
+    async def next_event(self) -> StreamEvent:
+        """The next event. Raises `StopAsyncIteration` after the last."""
+        task = self._start()
+        try:
+            return await self._channel.get()
+        except StopAsyncIteration:
+            await _over(task)
+            raise
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+
+    def abandon(self) -> None:
+        """Stop the run without waiting, for a reader that was dropped."""
+        if self._task is not None and not self._task.done():
+            self.cancel()
+
+    def _start(self) -> asyncio.Task[None]:
+        if self._task is None:
+            self._task = asyncio.create_task(self._drive(), name="agentsdk run")
+        return self._task
+
+    async def _drive(self) -> None:
+        try:
+            if self._stopping:
+                raise asyncio.CancelledError
+            await self._begin(self, self._channel)
+        except asyncio.CancelledError as cancelled:
+            self._channel.close(None if self._stopping else cancelled)
+        except Exception as error:
+            self._channel.close(error)
+        except BaseException as error:
+            self._channel.close(error)
+            raise
+        else:
+            self._channel.close()
+
+    async def _finish(self) -> RunResult[TOutput]:
+        events = _Events(self)
+        async for _ in events:
+            pass
+        return RunResult(self._going)
+
+
+class _Events:
+    """Reads a stream; dropped before its end, as `break` does, it stops the run."""
+
+    __slots__ = ("_done", "_stream")
+
+    def __init__(self, stream: RunResultStreaming[Any]) -> None:
+        self._stream = stream
+        self._done = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        try:
+            return await self._stream.next_event()
+        except BaseException:
+            self._done = True
+            raise
+
+    async def aclose(self) -> None:
+        """Stop the run and wait until it has stopped."""
+        self._done = True
+        await self._stream.aclose()
+
+    def __del__(self) -> None:
+        if not self._done:
+            self._stream.abandon()
+
+
+async def _over(task: asyncio.Task[None]) -> None:
+    """Wait until `task` is over, also when the waiting one is cancelled meanwhile; that cancellation goes on afterwards."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled

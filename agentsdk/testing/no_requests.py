@@ -1,0 +1,26 @@
+"""A lock for test suites: no adapter reaches a host outside this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agentsdk.models.http import lock_network, unlock_network
+
+
+@contextmanager
+def no_real_requests() -> Iterator[None]:
+    """While this is on, a request of any adapter to a host other than loopback raises `UserError` before it connects.
+
+    The lock is global (threads and event loops too) and may be taken several times. In pytest:
+
+        @pytest.fixture(autouse=True, scope="session")
+        def offline():
+            with no_real_requests():
+                yield
+    """
+    token = lock_network()
+    try:
+        yield
+    finally:
+        unlock_network(token)

@@ -1,0 +1,3 @@
+"""TEMPORARY"""
+from __future__ import annotations
+def find_tracer() -> None: return None

@@ -1,0 +1,267 @@
+"""Every error the SDK raises, split by who is to blame.
+
+```
+AgentsException                            .state: where the run stood; resuming it loses nothing
+├── UserError                              the caller: a declaration, an argument, a callable given to us
+│   ├── HookError                          a hook raised
+│   └── CallbackError                      another callable given to us raised (instructions, a rule, a filter, an output check)
+├── ModelError                             the model or its provider
+│   ├── ModelBehaviorError                 a reply that cannot be used
+│   │   ├── IncompleteResponseError        cut before it was proven whole; .partial is what came
+│   │   ├── EmptyResponseError             neither text, call nor refusal, after the retries
+│   │   ├── MalformedResponseError         not the protocol: HTML, bad JSON, bad UTF-8, no choices
+│   │   ├── InvalidArguments               a call's arguments do not fit its tool (raised inside the call; the model is told)
+│   │   ├── InvalidOutputError             the final output does not fit `output_type`, after the feedback turns
+│   │   ├── ModelRefusalError              the model refused; .refusal is its text
+│   │   └── ContentFilterError             the provider's filter stopped the reply
+│   └── ProviderError                      an answer with an error status, or none: .status .code .request_id .retryable
+│       ├── ModelConnectionError           no connection, or a reset
+│       ├── ModelTimeoutError              a connect, idle or total deadline passed
+│       ├── BadRequestError                400, 413, 422: the request as it stands will never be taken
+│       ├── AuthenticationError            401, 403
+│       ├── NotFoundError                  404
+│       ├── RateLimitError                 429; .retry_after in seconds, if the provider said
+│       └── ProviderUnavailableError       408, 409, 5xx
+├── ToolError                              a tool, where its error cannot go to the model
+│   ├── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
+│   └── ToolStuckError                     it ignored its cancellation; .tools names the tools left running
+├── LimitReached                           a limit of the run
+│   └── MaxTurnsExceeded
+├── GuardrailError                         a guardrail
+│   ├── GuardrailFailedError               it raised: fails closed
+│   ├── InputGuardrailTripwireTriggered    .guardrail_result is its verdict
+│   ├── OutputGuardrailTripwireTriggered
+│   ├── ToolInputGuardrailTripwireTriggered
+│   └── ToolOutputGuardrailTripwireTriggered
+├── StateError                             a saved state
+│   ├── StateCorruptError                  not a state, or one whose parts contradict each other
+│   ├── StateVersionError                  written by a newer version
+│   ├── StateTamperedError                 its seal does not fit
+│   └── StateMismatchError                 of another agent, or an agent that changed
+└── StoreError                             what keeps sessions and runs
+    └── SessionError
+        └── SessionBusyError               another run holds the session
+```
+A message names the object, says what was expected, then the remedy. It carries no argument values, results or keys.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class ResumableState(Protocol):
+    """What `.state` of an error is: pass it to `Runner.run` to go on."""
+
+    def to_string(self) -> str:
+        """The state as JSON text."""
+        ...
+
+
+class AgentsException(Exception):  # noqa: N818 - the field's name for the root
+    """Root of every error of the SDK."""
+
+    state: ResumableState | None = None
+
+
+class UserError(AgentsException):
+    """The caller's declaration or argument is wrong."""
+
+
+class HookError(UserError):
+    """A hook raised; the cause is chained."""
+
+
+class CallbackError(UserError):
+    """A callable given by the caller raised; the cause is chained."""
+
+
+class ModelError(AgentsException):
+    """The model or its provider is to blame."""
+
+
+class ModelBehaviorError(ModelError):
+    """The model's reply cannot be used."""
+
+
+class IncompleteResponseError(ModelBehaviorError):
+    """The reply ended before it was proven whole. `partial` is the text that came."""
+
+    def __init__(self, message: str, *, partial: str = "") -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+class EmptyResponseError(ModelBehaviorError):
+    """The reply holds neither text, call nor refusal."""
+
+
+class MalformedResponseError(ModelBehaviorError):
+    """The reply is not in the provider's protocol."""
+
+
+class InvalidArguments(ModelBehaviorError):  # noqa: N818 - reads as the outcome it is
+    """A call's arguments do not fit its tool. `reason` says to the model what to change."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class InvalidOutputError(ModelBehaviorError):
+    """The final output does not fit the agent's `output_type`. `output` is the model's text."""
+
+    def __init__(self, message: str, *, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+class ModelRefusalError(ModelBehaviorError):
+    """The model refused. `refusal` is its text."""
+
+    def __init__(self, message: str, *, refusal: str = "") -> None:
+        super().__init__(message)
+        self.refusal = refusal
+
+
+class ContentFilterError(ModelBehaviorError):
+    """The provider's content filter stopped the reply."""
+
+
+class ProviderError(ModelError):
+    """The provider answered with an error, or not at all.
+
+    `status` is the HTTP status (None without an answer), `code` the provider's own, `retryable` whether the same request may
+    succeed later, `retry_after` the seconds the provider asked for.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        request_id: str = "",
+        retryable: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class ModelConnectionError(ProviderError):
+    """No connection, or it broke."""
+
+
+class ModelTimeoutError(ProviderError):
+    """A connect, idle or total deadline passed."""
+
+
+class BadRequestError(ProviderError):
+    """The provider will never take this request as it stands."""
+
+
+class AuthenticationError(ProviderError):
+    """The key is missing, wrong or not allowed to do this."""
+
+
+class NotFoundError(ProviderError):
+    """The model or the address does not exist."""
+
+
+class RateLimitError(ProviderError):
+    """Too many requests."""
+
+
+class ProviderUnavailableError(ProviderError):
+    """The provider cannot answer now."""
+
+
+class ToolError(AgentsException):
+    """A tool failed where its error cannot go to the model."""
+
+
+class ToolTimeoutError(ToolError):
+    """A tool's timeout passed."""
+
+
+class ToolStuckError(ToolError):
+    """Tools ignored their cancellation and still run. `tools` are their names."""
+
+    def __init__(self, message: str, *, tools: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.tools = tools
+
+
+class LimitReached(AgentsException):  # noqa: N818 - reads as the outcome it is
+    """A limit of the run was reached; `.state` resumes with a higher one."""
+
+
+class MaxTurnsExceeded(LimitReached):
+    """The run took `limits.turns` turns without a final output."""
+
+
+class GuardrailError(AgentsException):
+    """A guardrail stopped the run."""
+
+
+class GuardrailFailedError(GuardrailError):
+    """A guardrail raised, so it counts as tripped; the cause is chained."""
+
+
+class _TripwireError(GuardrailError):
+    def __init__(self, message: str, guardrail_result: object) -> None:
+        super().__init__(message)
+        self.guardrail_result = guardrail_result
+
+
+class InputGuardrailTripwireTriggered(_TripwireError):  # noqa: N818 - the field's name
+    """An input guardrail tripped."""
+
+
+class OutputGuardrailTripwireTriggered(_TripwireError):  # noqa: N818 - the field's name
+    """An output guardrail tripped."""
+
+
+class ToolInputGuardrailTripwireTriggered(_TripwireError):  # noqa: N818 - the field's name
+    """A tool's input guardrail stopped the run."""
+
+
+class ToolOutputGuardrailTripwireTriggered(_TripwireError):  # noqa: N818 - the field's name
+    """A tool's output guardrail stopped the run."""
+
+
+class StateError(AgentsException):
+    """A saved state cannot be used."""
+
+
+class StateCorruptError(StateError):
+    """Not a run state, or one whose parts contradict each other."""
+
+
+class StateVersionError(StateError):
+    """The state was written by a newer version."""
+
+
+class StateTamperedError(StateError):
+    """The state's seal does not fit its content."""
+
+
+class StateMismatchError(StateError):
+    """The state is of another agent, or of an agent that has changed."""
+
+
+class StoreError(AgentsException):
+    """What keeps sessions and runs failed."""
+
+
+class SessionError(StoreError):
+    """A session could not be read or written."""
+
+
+class SessionBusyError(SessionError):
+    """Another run holds the session."""

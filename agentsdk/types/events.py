@@ -1,0 +1,192 @@
+"""Run events: everything that was ever observed in a run. A run *is* its list of events.
+
+Time, ids and answers of user callables arrive inside events, so that folding a log always gives the same state. In a saved
+state each event is a JSON array whose first entry is its tag.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agentsdk.types.base import Compact
+from agentsdk.types.items import Item, Part
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import Usage
+
+GuardrailKind = Literal["input", "output", "tool_input", "tool_output"]
+GuardrailBehavior = Literal["allow", "reject_content", "raise_exception"]
+
+
+class RunStarted(Compact, tag="started"):
+    """The run was accepted. The first `history` items of `input` came from a session. `at`: seconds since 1970."""
+
+    run_id: str
+    agent: str
+    input: tuple[Item, ...]
+    history: int
+    at: float
+
+
+class InputReplaced(Compact, tag="input"):
+    """The caller replaced the run's input; an open turn and stored input verdicts are void."""
+
+    input: tuple[Item, ...]
+
+
+class GuardrailJudged(Compact, tag="verdict"):
+    """A guardrail's verdict. `info` is JSON text; `call_id` is set for guardrails of a tool."""
+
+    guardrail: str
+    kind: GuardrailKind
+    behavior: GuardrailBehavior
+    info: str = "null"
+    call_id: str = ""
+    message: str = ""
+
+
+class AttemptSpent(Compact, tag="attempt"):
+    """A reply that is not the turn's yet: it was empty, or `partial` text that stopped at its length and is being continued."""
+
+    usage: Usage
+    partial: str = ""
+
+
+class ModelReplied(Compact, tag="reply"):
+    """The turn's reply, proven complete, its call ids unique in the run. `disabled` names tools that were not offered."""
+
+    response: ModelResponse
+    at: float
+    disabled: tuple[str, ...] = ()
+
+
+class ApprovalJudged(Compact, tag="asked"):
+    """Whether one call waits for a person, where that was not plain from the tool's declaration: answered once."""
+
+    call_id: str
+    needed: bool
+
+
+class ApprovalDecided(Compact, tag="decided"):
+    """A person decided. `digest` binds the decision to call, tool and canonical arguments; `always` covers the tool from now on."""
+
+    call_id: str
+    tool: str
+    digest: str
+    approved: bool
+    reason: str = ""
+    always: bool = False
+
+
+class ToolsIntended(Compact, tag="intend"):
+    """These calls are about to run: written before any of them begins."""
+
+    call_ids: tuple[str, ...]
+
+
+class ToolFinished(Compact, tag="result"):
+    """A call's one result."""
+
+    call_id: str
+    output: str | tuple[Part, ...]
+    is_error: bool = False
+
+
+class CallsInDoubt(Compact, tag="doubt"):
+    """These calls began and their outcome is unknown; running them again could repeat an effect."""
+
+    call_ids: tuple[str, ...]
+
+
+class CallRetried(Compact, tag="retry"):
+    """A call in doubt is to run again."""
+
+    call_id: str
+
+
+class ToolUseJudged(Compact, tag="tool_use"):
+    """A `tool_use_behavior` callable answered: whether the results are final, and then the output as JSON text."""
+
+    is_final: bool
+    output: str = "null"
+
+
+class OutputJudged(Compact, tag="output"):
+    """The final text was checked against the output type; `error` is `""` when it fits."""
+
+    error: str
+
+
+class TurnEnded(Compact, tag="turn"):
+    """The turn is closed, its items committed; `added` follows them (feedback for the model)."""
+
+    added: tuple[Item, ...] = ()
+
+
+class HandedOff(Compact, tag="handoff"):
+    """The turn is closed and another agent goes on."""
+
+    agent: str
+
+
+class ViewReplaced(Compact, tag="view"):
+    """What the model sees from now on; the log keeps the original."""
+
+    items: tuple[Item, ...]
+
+
+class LimitHit(Compact, tag="limit"):
+    """A limit was reached."""
+
+    limit: str
+
+
+class RunEnded(Compact, tag="ended"):
+    """The run is over; `output` is text, or JSON where `is_json`."""
+
+    output: str
+    is_json: bool = False
+
+
+class Stopped(Compact, tag="stopped"):
+    """The run was left before its end (cancelled, or an error); what was in flight is unknown."""
+
+    reason: str
+
+
+class SessionSaved(Compact, tag="saved"):
+    """The session holds the first `count` items of the run's transcript, and then `provisional` items of the open turn."""
+
+    count: int
+    provisional: int = 0
+
+
+class Nested(Compact, tag="nested"):
+    """An event of the run that the call `call_id` (an agent as tool) drives."""
+
+    call_id: str
+    event: RunEvent
+
+
+RunEvent = (
+    RunStarted
+    | InputReplaced
+    | GuardrailJudged
+    | AttemptSpent
+    | ModelReplied
+    | ApprovalJudged
+    | ApprovalDecided
+    | ToolsIntended
+    | ToolFinished
+    | CallsInDoubt
+    | CallRetried
+    | ToolUseJudged
+    | OutputJudged
+    | TurnEnded
+    | HandedOff
+    | ViewReplaced
+    | LimitHit
+    | RunEnded
+    | Stopped
+    | SessionSaved
+    | Nested
+)

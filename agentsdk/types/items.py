@@ -1,0 +1,178 @@
+"""Items: what a conversation is made of, in the shape of the Responses API whatever the provider.
+
+```
+Item = Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem
+```
+An item is never changed. `to_input_list()` gives the same shapes as plain dicts, and `items_from_input` takes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Literal
+
+import msgspec
+
+from agentsdk.types.base import JsonObject, Value
+from agentsdk.types.errors import UserError
+from agentsdk.types.text import clean_text, clean_value
+
+Role = Literal["user", "assistant", "system", "developer"]
+
+
+class InputText(Value, tag="input_text"):
+    """Text from the user or a tool."""
+
+    text: str
+    type: ClassVar[str] = "input_text"
+
+
+class InputImage(Value, tag="input_image"):
+    """An image: `image_url` is a `data:` URL or an address that the provider (never the SDK) opens; or the provider's `file_id`."""
+
+    image_url: str = ""
+    file_id: str = ""
+    detail: Literal["auto", "low", "high"] = "auto"
+    type: ClassVar[str] = "input_image"
+
+
+class InputAudio(Value, tag="input_audio"):
+    """Base64 audio, `format` being `"wav"`, `"mp3"` and so on."""
+
+    data: str
+    format: str
+    type: ClassVar[str] = "input_audio"
+
+
+class InputFile(Value, tag="input_file"):
+    """A file: base64 `file_data` (a `data:` URL), an address the provider opens, or the provider's own `file_id`."""
+
+    file_data: str = ""
+    file_url: str = ""
+    file_id: str = ""
+    filename: str = ""
+    type: ClassVar[str] = "input_file"
+
+
+class OutputText(Value, tag="output_text"):
+    """Text written by the model, with the provider's annotations (citations) untouched."""
+
+    text: str
+    annotations: tuple[JsonObject, ...] = ()
+    type: ClassVar[str] = "output_text"
+
+
+class Refusal(Value, tag="refusal"):
+    """The model's refusal to answer."""
+
+    refusal: str
+    type: ClassVar[str] = "refusal"
+
+
+Part = InputText | InputImage | InputAudio | InputFile | OutputText | Refusal
+
+
+class Message(Value, tag="message"):
+    """A message; `content` is text, or parts where it is more than text."""
+
+    role: Role
+    content: str | tuple[Part, ...]
+    id: str = ""
+    type: ClassVar[str] = "message"
+
+    @property
+    def text(self) -> str:
+        """All text of the message joined; images, files and refusals are left out."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part.text for part in self.content if isinstance(part, InputText | OutputText))
+
+    @property
+    def refusal(self) -> str:
+        """The refusal's text, or `""`."""
+        if isinstance(self.content, str):
+            return ""
+        return "".join(part.refusal for part in self.content if isinstance(part, Refusal))
+
+
+class FunctionCall(Value, tag="function_call"):
+    """A call the model asks for. `call_id` is unique in its run; `arguments` is the model's JSON text, unchanged."""
+
+    call_id: str
+    name: str
+    arguments: str
+    id: str = ""
+    type: ClassVar[str] = "function_call"
+
+
+class FunctionCallOutput(Value, tag="function_call_output"):
+    """The one result of a call: text, or parts where it is more than text."""
+
+    call_id: str
+    output: str | tuple[Part, ...]
+    is_error: bool = False
+    type: ClassVar[str] = "function_call_output"
+
+
+class Reasoning(Value, tag="reasoning"):
+    """The model's reasoning, kept so that it can be replayed as its `provider` demands.
+
+    `text` is what may be shown; `signature` and `encrypted` go back untouched to the same provider only.
+    """
+
+    text: str = ""
+    summary: tuple[str, ...] = ()
+    id: str = ""
+    signature: str = ""
+    encrypted: str = ""
+    provider: str = ""
+    type: ClassVar[str] = "reasoning"
+
+
+class ProviderItem(Value, tag="provider_item"):
+    """An item only `provider` understands (activity of its own tools): kept whole and returned untouched to it."""
+
+    provider: str
+    data: JsonObject
+    type: ClassVar[str] = "provider_item"
+
+
+Item = Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem
+
+InputItem = Item | Mapping[str, object]
+"""What `Runner.run` takes in a list: an item, or its dict."""
+
+
+def items_from_input(given: str | Iterable[InputItem]) -> tuple[Item, ...]:
+    """The items of a run's input, lone surrogates replaced.
+
+    Raises `UserError` naming the position of an entry that is not an item.
+    """
+    if isinstance(given, str):
+        return (Message("user", clean_text(given)),)
+    return tuple(_item(entry, position) for position, entry in enumerate(given))
+
+
+def _item(entry: InputItem, position: int) -> Item:
+    data: object
+    if isinstance(entry, Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem):
+        data = msgspec.to_builtins(entry)
+    elif isinstance(entry, Mapping):
+        data = {"type": "message", **entry} if "role" in entry else dict(entry)
+    else:
+        raise UserError(
+            f"input[{position}] is {type(entry).__name__!r}, expected an item or its dict; "
+            "pass a str, Message('user', ...) or {'role': 'user', 'content': ...}"
+        )
+    try:
+        return msgspec.convert(clean_value(data), Item)
+    except msgspec.ValidationError as error:
+        raise UserError(
+            f"input[{position}] is not an item: {error}; expected e.g. {{'role': 'user', 'content': ...}}"
+        ) from error
+
+
+def item_to_dict(item: Item) -> JsonObject:
+    """The item as a plain dict, ready for `json.dumps`."""
+    data: JsonObject = msgspec.to_builtins(item)
+    return data

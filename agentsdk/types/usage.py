@@ -1,0 +1,36 @@
+"""Usage: what a run has spent."""
+
+from __future__ import annotations
+
+from agentsdk.types.base import Compact
+
+
+class Usage(Compact):
+    """Requests and tokens. `input_tokens` includes the cached ones, `output_tokens` the reasoning ones.
+
+    `known` is False once any provider left its usage out: the token counts are then a lower bound.
+    """
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    known: bool = True
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.known and other.known,
+        )
