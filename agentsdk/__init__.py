@@ -1,9 +1,307 @@
-"""agentsdk: an asyncio-native agent SDK whose every turn resolves to one typed next step."""
+"""agentsdk: an asyncio-native agent SDK whose every turn resolves to one typed next step.
+
+Names only. The loop and its declarations are imported at once; adapters (models, sessions, tracing) on first use, so that a
+program pays only for those it names.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from agentsdk.core.limits import RunLimits
+from agentsdk.core.next_step import (
+    FinalOutput,
+    Handoff,
+    Interruption,
+    NextStep,
+    PendingCall,
+    RunAgain,
+    ToolApprovalItem,
+    ToolInDoubtItem,
+)
+from agentsdk.core.run_state import RunState
+from agentsdk.define.agent import Agent, AgentTool, StopAtTools, ToolResult, ToolsToFinalOutputResult
+from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.guardrail import (
+    GuardrailFunctionOutput,
+    GuardrailResult,
+    InputGuardrail,
+    OutputGuardrail,
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrail,
+    ToolInputGuardrailData,
+    ToolOutputGuardrail,
+    ToolOutputGuardrailData,
+    input_guardrail,
+    output_guardrail,
+    tool_input_guardrail,
+    tool_output_guardrail,
+)
+from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData, handoff
+from agentsdk.define.hooks import AgentHooks, RunHooks
+from agentsdk.define.output import AgentOutputSchema
+from agentsdk.define.run_config import RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
+from agentsdk.define.run_items import (
+    HandoffCallItem,
+    HandoffOutputItem,
+    HostedToolItem,
+    ItemHelpers,
+    MessageOutputItem,
+    ReasoningItem,
+    RunItem,
+    ToolCallItem,
+    ToolCallOutputItem,
+)
+from agentsdk.define.stream_events import AgentUpdatedStreamEvent, RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
+from agentsdk.define.tool import FunctionTool, default_tool_error_function, function_tool, tool
+from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText
+from agentsdk.ports.clock import Clock
+from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+from agentsdk.ports.session import Session
+from agentsdk.ports.tracer import Span, Tracer
+from agentsdk.result import RunResult, RunResultStreaming
+from agentsdk.runner import Runner
+from agentsdk.types.deltas import (
+    AttemptDiscarded,
+    FunctionCallArgumentsDelta,
+    ModelStreamEvent,
+    OutputItemAdded,
+    OutputItemDone,
+    OutputTextDelta,
+    ReasoningTextDelta,
+    RefusalDelta,
+    ResponseCompleted,
+    ResponseCreated,
+)
+from agentsdk.types.errors import (
+    AgentsException,
+    AuthenticationError,
+    BadRequestError,
+    CallbackError,
+    ContentFilterError,
+    EmptyResponseError,
+    GuardrailError,
+    GuardrailFailedError,
+    HookError,
+    IncompleteResponseError,
+    InputGuardrailTripwireTriggered,
+    InvalidOutputError,
+    LimitReached,
+    MalformedResponseError,
+    MaxTurnsExceeded,
+    ModelBehaviorError,
+    ModelConnectionError,
+    ModelError,
+    ModelRefusalError,
+    ModelTimeoutError,
+    NotFoundError,
+    OutputGuardrailTripwireTriggered,
+    ProviderError,
+    ProviderUnavailableError,
+    RateLimitError,
+    ResumableState,
+    SessionBusyError,
+    SessionError,
+    StateCorruptError,
+    StateError,
+    StateMismatchError,
+    StateTamperedError,
+    StateVersionError,
+    StoreError,
+    ToolError,
+    ToolInputGuardrailTripwireTriggered,
+    ToolOutputGuardrailTripwireTriggered,
+    ToolTimeoutError,
+    UserError,
+)
+from agentsdk.types.items import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    Item,
+    Message,
+    OutputText,
+    ProviderItem,
+    Reasoning,
+    Refusal,
+)
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.usage import Usage
+
 if TYPE_CHECKING:
-    from agentsdk.core.limits import RunLimits as RunLimits
-    from agentsdk.core.next_step import FinalOutput as FinalOutput
+    from agentsdk.models.http import ModelTimeouts, aclose
+    from agentsdk.models.local import LocalModel
+    from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+    from agentsdk.sessions.memory import MemorySession
+    from agentsdk.sessions.sqlite import SQLiteSession
+    from agentsdk.tracing.otel import OpenTelemetryTracer
+    from agentsdk.tracing.workflow import trace
+
+_LAZY = {
+    "ModelTimeouts": "agentsdk.models.http",
+    "aclose": "agentsdk.models.http",
+    "LocalModel": "agentsdk.models.local",
+    "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",
+    "MemorySession": "agentsdk.sessions.memory",
+    "SQLiteSession": "agentsdk.sessions.sqlite",
+    "OpenTelemetryTracer": "agentsdk.tracing.otel",
+    "trace": "agentsdk.tracing.workflow",
+}
+
+__all__ = [
+    "Agent",
+    "AgentHooks",
+    "AgentOutputSchema",
+    "AgentTool",
+    "AgentUpdatedStreamEvent",
+    "AgentsException",
+    "AttemptDiscarded",
+    "AuthenticationError",
+    "BadRequestError",
+    "CallbackError",
+    "Clock",
+    "ContentFilterError",
+    "EmptyResponseError",
+    "FinalOutput",
+    "FunctionCall",
+    "FunctionCallArgumentsDelta",
+    "FunctionCallOutput",
+    "FunctionTool",
+    "GuardrailError",
+    "GuardrailFailedError",
+    "GuardrailFunctionOutput",
+    "GuardrailResult",
+    "Handoff",
+    "HandoffCallItem",
+    "HandoffDeclaration",
+    "HandoffInputData",
+    "HandoffOutputItem",
+    "HookError",
+    "HostedToolItem",
+    "IncompleteResponseError",
+    "InputAudio",
+    "InputFile",
+    "InputGuardrail",
+    "InputGuardrailTripwireTriggered",
+    "InputImage",
+    "InputText",
+    "Interruption",
+    "InvalidOutputError",
+    "Item",
+    "ItemHelpers",
+    "LimitReached",
+    "LocalModel",
+    "MalformedResponseError",
+    "MaxTurnsExceeded",
+    "MemorySession",
+    "Message",
+    "MessageOutputItem",
+    "Model",
+    "ModelBehaviorError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelProvider",
+    "ModelRefusalError",
+    "ModelRequest",
+    "ModelResponse",
+    "ModelRetrySettings",
+    "ModelSettings",
+    "ModelStreamEvent",
+    "ModelTimeoutError",
+    "ModelTimeouts",
+    "NextStep",
+    "NotFoundError",
+    "OpenAIChatCompletionsModel",
+    "OpenTelemetryTracer",
+    "OutputGuardrail",
+    "OutputGuardrailTripwireTriggered",
+    "OutputItemAdded",
+    "OutputItemDone",
+    "OutputText",
+    "OutputTextDelta",
+    "PendingCall",
+    "ProviderError",
+    "ProviderItem",
+    "ProviderUnavailableError",
+    "RateLimitError",
+    "RawResponsesStreamEvent",
+    "Reasoning",
+    "ReasoningItem",
+    "ReasoningTextDelta",
+    "Refusal",
+    "RefusalDelta",
+    "ResponseCompleted",
+    "ResponseCreated",
+    "ResumableState",
+    "RunAgain",
+    "RunConfig",
+    "RunContextWrapper",
+    "RunErrorHandlerInput",
+    "RunErrorHandlerResult",
+    "RunHooks",
+    "RunItem",
+    "RunItemStreamEvent",
+    "RunLimits",
+    "RunResult",
+    "RunResultStreaming",
+    "RunState",
+    "Runner",
+    "SQLiteSession",
+    "Session",
+    "SessionBusyError",
+    "SessionError",
+    "Span",
+    "StateCorruptError",
+    "StateError",
+    "StateMismatchError",
+    "StateTamperedError",
+    "StateVersionError",
+    "StopAtTools",
+    "StoreError",
+    "StreamEvent",
+    "ToolApprovalItem",
+    "ToolCallItem",
+    "ToolCallOutputItem",
+    "ToolContext",
+    "ToolError",
+    "ToolGuardrailFunctionOutput",
+    "ToolInDoubtItem",
+    "ToolInputGuardrail",
+    "ToolInputGuardrailData",
+    "ToolInputGuardrailTripwireTriggered",
+    "ToolOutputFileContent",
+    "ToolOutputGuardrail",
+    "ToolOutputGuardrailData",
+    "ToolOutputGuardrailTripwireTriggered",
+    "ToolOutputImage",
+    "ToolOutputText",
+    "ToolResult",
+    "ToolTimeoutError",
+    "ToolsToFinalOutputResult",
+    "Tracer",
+    "Usage",
+    "UserError",
+    "aclose",
+    "default_tool_error_function",
+    "function_tool",
+    "handoff",
+    "input_guardrail",
+    "output_guardrail",
+    "tool",
+    "tool_input_guardrail",
+    "tool_output_guardrail",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'agentsdk' has no attribute {name!r}")
+    value: object = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value

@@ -199,7 +199,7 @@ class RunResultStreaming(_Outcome[TOutput]):
         self._run = run
 
     async def __aenter__(self) -> Self:
-        self._start()
+        _ = self._started()
         return self
 
     async def __aexit__(
@@ -245,7 +245,7 @@ class RunResultStreaming(_Outcome[TOutput]):
 
     async def next_event(self) -> StreamEvent:
         """The next event. Raises `StopAsyncIteration` after the last."""
-        task = self._start()
+        task = self._started()
         try:
             return await self._channel.get()
         except StopAsyncIteration:
@@ -260,7 +260,7 @@ class RunResultStreaming(_Outcome[TOutput]):
         if self._task is not None and not self._task.done():
             self.cancel()
 
-    def _start(self) -> asyncio.Task[None]:
+    def _started(self) -> asyncio.Task[None]:
         if self._task is None:
             self._task = asyncio.create_task(self._drive(), name="agentsdk run")
         return self._task

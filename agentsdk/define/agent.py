@@ -58,7 +58,7 @@ ToolUseBehavior = (
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
 
@@ -81,6 +81,9 @@ class Agent(Generic[TContext, TOutput]):
     tool_use_behavior: ToolUseBehavior[TContext] = "run_llm_again"
     handoff_description: str = ""
     reset_tool_choice: bool = True
+
+    def __repr__(self) -> str:
+        return f"Agent(name={self.name!r})"
 
     def __post_init__(self) -> None:
         if not isinstance(cast(object, self.name), str) or not self.name:

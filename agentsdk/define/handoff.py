@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.output import AgentOutputSchema
@@ -104,7 +104,7 @@ def handoff(
                 f"on_handoff of the handoff to agent {agent.name!r} cannot take {wanted} argument(s), expected "
                 f"{'(context)' if wanted == 1 else '(context, payload)'}; change its signature"
             ) from None
-    payload = None if input_type is None else cast("AgentOutputSchema[Any]", AgentOutputSchema(input_type))
+    payload = None if input_type is None else AgentOutputSchema[Any](input_type)
     spec = HandoffSpec(
         tool_name_override or f"transfer_to_{_snake(agent.name)}",
         tool_description_override or _description(agent),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -288,20 +288,31 @@ class _PydanticCheck:
 
 
 def _model(name: str, parameters: list[Parameter], fields: dict[str, str]) -> tuple[type[BaseModel], JsonObject]:
-    from pydantic import ConfigDict, create_model
+    from pydantic import create_model
+    from pydantic.json_schema import GenerateJsonSchema
 
-    config = ConfigDict(alias_generator=fields.__getitem__, strict=True)
+    class Generate(GenerateJsonSchema):
+        # A default that is no JSON is simply not told to the model.
+        ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+
     declared: dict[str, Any] = {field: _declared(given) for field, given in zip(fields, parameters, strict=True)}
     try:
-        model: type[BaseModel] = create_model(name, __config__=config, **declared)
-        return model, model.model_json_schema()
+        model: type[BaseModel] = create_model(name, **declared)
+        return model, model.model_json_schema(schema_generator=Generate)
     except Exception as error:
         raise _cannot_describe(name, parameters, error) from error
 
 
 def _declared(parameter: Parameter) -> tuple[Any, Any]:
-    annotation = Any if parameter.annotation is MISSING else parameter.annotation
-    return annotation, ... if parameter.required else parameter.default
+    """The parameter as a pydantic field that the model knows by the parameter's name."""
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    annotation: Any = Any if parameter.annotation is MISSING else parameter.annotation
+    default = parameter.default
+    if isinstance(default, FieldInfo):
+        return Annotated[annotation, default], Field(alias=parameter.name)
+    return annotation, Field(alias=parameter.name) if parameter.required else Field(default, alias=parameter.name)
 
 
 def _cannot_describe(name: str, parameters: list[Parameter], error: Exception) -> UserError:

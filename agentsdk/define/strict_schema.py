@@ -1,7 +1,7 @@
 """JSON schemas as providers take them: without noise, and where asked in the strict form they can enforce.
 
 The strict form is that of OpenAI's structured outputs: every object closed, every property required, no `default`, `oneOf` or
-tuple form. A default goes into the property's description, where the model still reads it.
+tuple form, no `format` of another list. A default goes into the property's description, where the model still reads it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import cast
 from agentsdk.types.base import JsonObject
 
 _SEVERAL = ("anyOf", "oneOf", "allOf", "prefixItems")
+
+_REFUSED = ("discriminator", "uniqueItems")
+_FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 
 
 class NotStrictError(ValueError):
@@ -52,8 +55,9 @@ class _Strict:
 
     def schema(self, schema: JsonObject, where: str, inlined: tuple[str, ...] = ()) -> JsonObject:
         """The strict form of one schema. `inlined` are the definitions it stands in, so that recursion ends."""
-        strict = dict(schema)
-        strict.pop("discriminator", None)
+        strict = {key: value for key, value in schema.items() if key not in _REFUSED}
+        if strict.get("format") not in _FORMATS:
+            strict.pop("format", None)
         if "default" in strict:
             _say_default(strict, strict.pop("default"))
         if "$ref" in strict and len(strict) > 1:
@@ -102,8 +106,9 @@ class _Strict:
 
 def _say_default(strict: JsonObject, default: object) -> None:
     if default is not None:
-        said = f"Default: {json.dumps(default, ensure_ascii=False)}."
-        strict["description"] = f"{strict['description']} {said}" if strict.get("description") else said
+        said = json.dumps(default, ensure_ascii=False)
+        told = strict.get("description")
+        strict["description"] = f"{told} (default: {said})" if told else f"Default: {said}"
 
 
 def _message(where: str, what: str) -> str:

@@ -15,7 +15,7 @@ async def answer(what: str, function: Callable[..., T | Awaitable[T]], *args: ob
     """`function(*args)`, awaited if need be. `what` names it in the `CallbackError` raised when it raises."""
     try:
         result = function(*args)
-        return await result if inspect.isawaitable(result) else cast(T, result)
+        return cast(T, await result if inspect.isawaitable(result) else result)
     except AgentsException:
         raise
     except Exception as error:

@@ -29,7 +29,7 @@ from agentsdk.types.errors import (
     OutputGuardrailTripwireTriggered,
     UserError,
 )
-from agentsdk.types.events import GuardrailJudged, OutputJudged, ToolUseJudged
+from agentsdk.types.events import GuardrailBehavior, GuardrailJudged, GuardrailKind, OutputJudged, ToolUseJudged
 from agentsdk.types.items import FunctionCallOutput
 
 
@@ -179,8 +179,8 @@ async def _verdict(kind: str, name: str, function: Any, *args: object) -> Guardr
     return output
 
 
-def _judged(name: str, kind: Any, output: GuardrailFunctionOutput) -> GuardrailJudged:
-    behavior = "raise_exception" if output.tripwire_triggered else "allow"
+def _judged(name: str, kind: GuardrailKind, output: GuardrailFunctionOutput) -> GuardrailJudged:
+    behavior: GuardrailBehavior = "raise_exception" if output.tripwire_triggered else "allow"
     return GuardrailJudged(name, kind, behavior, as_json(output.output_info))
 
 

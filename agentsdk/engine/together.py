@@ -40,7 +40,7 @@ async def _gated(gate: asyncio.Semaphore, job: Coroutine[object, object, None]) 
 async def _end(tasks: Sequence[asyncio.Task[None]], grace: float, cancelled: asyncio.CancelledError) -> None:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + grace
-    pending = {task for task in tasks if not task.done()}
+    pending: set[asyncio.Task[None]] = {task for task in tasks if not task.done()}
     for task in pending:
         task.cancel()
     while pending and (left := deadline - loop.time()) > 0:

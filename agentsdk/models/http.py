@@ -12,7 +12,7 @@ import asyncio
 import ipaddress
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -268,13 +268,10 @@ class HttpxTransport:
 
 def as_transport(client: httpx.AsyncClient | Transport | None) -> Transport:
     """The transport for what a model was given as `http_client`."""
-    if client is None or _is_httpx(client):
-        return HttpxTransport(client)
-    return client
-
-
-def _is_httpx(client: httpx.AsyncClient | Transport) -> TypeGuard[httpx.AsyncClient]:
-    return hasattr(client, "build_request")
+    given: object = client
+    if client is None or hasattr(client, "build_request"):
+        return HttpxTransport(cast("httpx.AsyncClient | None", given))
+    return cast(Transport, given)
 
 
 class HttpxReply:

@@ -47,7 +47,9 @@ def _make(name: str) -> Model:
     if kind == "openai" and rest:
         name = rest
     elif kind in ("anthropic", "google"):
-        raise UserError(f"model {name!r} names a provider that has no adapter yet, expected 'local:...', 'openai:...' or a model object")
+        raise UserError(
+            f"model {name!r} names a provider that has no adapter yet, expected 'local:...', 'openai:...' or a model object"
+        )
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 
     return OpenAIChatCompletionsModel(name)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from agentsdk.models.http import lock_network, unlock_network
 
 
 @contextmanager
-def no_real_requests() -> Iterator[None]:
+def no_real_requests() -> Generator[None]:
     """While this is on, a request of any adapter to a host other than loopback raises `UserError` before it connects.
 
     The lock is global (threads and event loops too) and may be taken several times. In pytest:

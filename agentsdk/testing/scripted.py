@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from typing import cast
 
 import msgspec
 from msgspec import structs
@@ -91,11 +92,12 @@ def to_response(reply: object, number: int, usage: Usage = USAGE) -> ModelRespon
     if isinstance(reply, str):
         items: tuple[object, ...] = (Message("assistant", reply),) if reply else ()
     else:
-        items = tuple(reply) if isinstance(reply, Iterable) else (reply,)
+        items = tuple(cast("Iterable[object]", reply)) if isinstance(reply, Iterable) else (reply,)
     output = [item for item in items if isinstance(item, Message | FunctionCall | Reasoning | ProviderItem)]
     if len(output) != len(items):
+        kind = items[0].__class__.__name__ if len(items) == 1 else reply.__class__.__name__
         raise UserError(
-            f"a scripted reply is {type(reply).__name__!r}; expected a str, items, a ModelResponse, an exception, "
+            f"a scripted reply is of type {kind!r}; expected a str, items, a ModelResponse, an exception, "
             "or a callable that returns one of them"
         )
     calls = any(isinstance(item, FunctionCall) for item in output)

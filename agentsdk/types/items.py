@@ -165,7 +165,8 @@ def _item(entry: InputItem, position: int) -> Item:
             "pass a str, Message('user', ...) or {'role': 'user', 'content': ...}"
         )
     try:
-        return msgspec.convert(clean_value(data), Item)
+        item: Item = msgspec.convert(clean_value(data), Item)
+        return item
     except msgspec.ValidationError as error:
         raise UserError(
             f"input[{position}] is not an item: {error}; expected e.g. {{'role': 'user', 'content': ...}}"

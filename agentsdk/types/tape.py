@@ -7,7 +7,7 @@ older tape still reads what it always read. Appending to a tape that is no longe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar, cast, overload
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Tape(Sequence[T], Generic[T]):
 
     def extended(self, values: Sequence[T]) -> Tape[T]:
         """The tape with `values` after its last cell. O(len(values)) at the tip."""
-        tape: Tape[T] = Tape.__new__(Tape)
+        tape = Tape[T].__new__(type(self))
         cells = self._cells
         if len(cells) == self._length:
             tape.derived = self.derived
@@ -62,7 +62,7 @@ class Tape(Sequence[T], Generic[T]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tape):
             return NotImplemented
-        return list(self) == list(other)
+        return list(self) == list(cast(Tape[object], other))
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -7,10 +7,12 @@ order to exit. It imports nothing of the SDK and so starts at once.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 import threading
+from typing import Any
 
 
 def main() -> None:
@@ -20,8 +22,8 @@ def main() -> None:
     options = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
-    import xllamacpp
-
+    # A compiled module without types.
+    xllamacpp: Any = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = options["weights"]
     params.n_ctx = options["context"] * options["parallel"]

@@ -4,7 +4,7 @@ A reply is either an answer or calls, and the first character tells which:
 
 ```
 reply  = answer | call
-answer = text that does not begin with "<", or JSON of the output schema
+answer = text that begins with neither "<" nor white space, or JSON of the output schema
 call   = <tool_call>{"name": "...", "arguments": {...}}</tool_call>
 ```
 `tool_choice` decides what the grammar offers: `"auto"` both, `"required"` calls only, a name that tool's call only, `"none"`
@@ -62,19 +62,14 @@ def choose(tools: Sequence[ToolSpec | HandoffSpec], choice: ToolChoice | None) -
 
 
 def build_grammar(
-    tools: Sequence[ToolSpec | HandoffSpec],
-    *,
-    answer: bool,
-    output: OutputSpec | None,
-    parallel: bool,
-    bounds: Bounds,
+    tools: Sequence[ToolSpec | HandoffSpec], answer: bool, output: OutputSpec | None, *, parallel: bool, bounds: Bounds
 ) -> str:
     """The grammar of a reply that may call `tools` and, with `answer`, may answer."""
     rules = ["%llguidance {}", "start: " + " | ".join((["answer"] if answer else []) + (["calls"] if tools else []))]
     if answer and output is not None:
         rules.append(f"answer: {_json_rule(output.schema, bounds)}")
     elif answer:
-        rules.append(r"answer: /[^<](.|\n)*/")
+        rules.append(r"answer: /[^<\s](.|\n)*/")
     if tools:
         rules.append(f'calls: call ("\\n" call){{0,{MAX_CALLS - 1}}}' if parallel else "calls: call")
         rules.append("call: " + " | ".join(f"call{number}" for number in range(len(tools))))

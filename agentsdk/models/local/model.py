@@ -41,10 +41,10 @@ class LocalModel:
 
     `context` is what one request and its reply may hold, in tokens; `parallel` how many requests are served at a time, others
     wait; `threads` decode them (more than one is slower on two cores). `max_tokens` caps a reply whose settings set no cap.
-    `bounds` hold generated JSON where a schema sets no bound. `repeat_tools` says whether, when the model is free to choose, it may
-    call a tool again that has already answered since the last user message: a tiny model repeats itself for ever, so the default
-    is False for `"smollm2"` and True for a file. `start_timeout` is in seconds. `on_progress` is told in a line of
-    text what loading does, from a worker thread.
+    `bounds` hold generated JSON where a schema sets no bound. `repeat_tools`: whether a model that is free to choose may call a
+    tool that has already answered since the last user message. A tiny model then repeats itself for ever, so the default is
+    False for `"smollm2"` and True for a file. `start_timeout` is in seconds. `on_progress` is told what loading does, in lines
+    of text and from a worker thread.
 
     Raises `UserError` when the weights or the package `xllamacpp` are missing, or a number is not positive.
     """

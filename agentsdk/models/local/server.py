@@ -107,8 +107,8 @@ class LocalServer:
                 start_new_session=True,
             )
             assert process.stdin is not None and process.stdout is not None
-            expired = threading.Event()
-            too_late = threading.Timer(timeout, lambda: (expired.set(), process.kill()))
+            began = time.monotonic()
+            too_late = threading.Timer(timeout, process.kill)
             too_late.daemon = True
             too_late.start()
             try:
@@ -128,7 +128,7 @@ class LocalServer:
             status = process.wait()
             self._reap()
             failed = f"could not load {self.options.weights!r} (exit status {status})"
-            if expired.is_set():
+            if time.monotonic() - began >= timeout:
                 failed = f"did not load {self.options.weights!r} within start_timeout={timeout!r} seconds"
             raise UserError(
                 f"llama.cpp {failed}; expected a whole GGUF file that fits into memory with context={self.options.context!r}; "

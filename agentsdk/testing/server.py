@@ -1,0 +1,332 @@
+"""A fake provider on a real loopback socket: says what a script tells it to, and breaks the way it is told to.
+
+`FakeServer` speaks HTTP; what a reply looks like on the wire is a `Dialect`. `FakeOpenAIServer` speaks chat completions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import random
+import socket
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+import msgspec
+from msgspec import Struct
+
+from agentsdk.testing.chat_dialect import ChatDialect
+from agentsdk.testing.scripted import Say, to_response
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import UserError
+from agentsdk.types.response import ModelResponse
+
+Then = Literal["end", "reset", "refuse", "stall", "pings", "open"]
+
+
+class CapturedRequest(Struct, frozen=True):
+    """A request as it came; header names are in lower case."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> JsonObject:
+        """The body, parsed."""
+        parsed: JsonObject = msgspec.json.decode(self.body)
+        return parsed
+
+
+class ServerReply(Struct, frozen=True):
+    """What to say, and how it goes over the wire.
+
+    `body` (bytes, text, or JSON) or `events` (the data of each event; bytes go out as they are) replace what `says` would
+    give. `finish` and `usage` replace those of the reply: `""` and None leave them out.
+
+    After `stops_after` events (or, without a stream, bytes), or when all was sent, `then` happens: `"end"` the body ends
+    properly, `"reset"` the connection breaks, `"refuse"` it breaks before any header, `"stall"` nothing more comes, `"pings"`
+    only comments come, `"open"` all was sent but the body is not ended.
+
+    `chunks` cuts the body: `"whole"`, `"bytes"` one byte at a time, or anywhere, by this random seed. `comments` puts comments
+    between the events, `line_end` ends the lines. Nothing is sent before `wait` is set.
+    """
+
+    says: Say = "ok"
+    status: int = 200
+    headers: Mapping[str, str] = {}
+    body: bytes | str | JsonObject | None = None
+    events: Sequence[bytes | str | JsonObject] | None = None
+    finish: str | None = None
+    usage: JsonObject | Literal["default"] | None = "default"
+    stops_after: int | None = None
+    then: Then = "end"
+    chunks: Literal["whole", "bytes"] | int = "whole"
+    gzip: bool = False
+    comments: bool = False
+    line_end: str = "\n"
+    wait: asyncio.Event | None = None
+
+
+class Dialect(Protocol):
+    """A provider's wire format."""
+
+    @property
+    def path(self) -> str:
+        """Where requests go."""
+        ...
+
+    def wants_stream(self, request: JsonObject) -> bool:
+        """Whether the request asks for an event stream."""
+        ...
+
+    def whole(self, response: ModelResponse, request: JsonObject) -> JsonObject:
+        """The body of a reply that is not streamed."""
+        ...
+
+    def events(self, response: ModelResponse, request: JsonObject) -> list[JsonObject | str]:
+        """The data of each event of a streamed reply."""
+        ...
+
+    def adjust(self, message: JsonObject, finish: str | None, usage: JsonObject | str | None) -> JsonObject:
+        """A body or an event with another finish reason or usage."""
+        ...
+
+
+ServerScript = Iterable["Say | ServerReply | Callable[[CapturedRequest], Say | ServerReply]"]
+
+
+class FakeServer:
+    """Serves `script`, one entry per request, on 127.0.0.1 while entered with `async with`.
+
+    A request beyond the script is answered with status 400, which no client repeats.
+    """
+
+    def __init__(self, script: ServerScript, dialect: Dialect) -> None:
+        self.requests: list[CapturedRequest] = []
+        self.connections = 0
+        """How many connections were made."""
+        self._script = list(script)
+        self._dialect = dialect
+        self._server: asyncio.Server | None = None
+        self._handlers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._idle = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """Scheme, host and port. Raises `UserError` outside `async with`."""
+        if self._server is None:
+            raise UserError("the fake server does not run; enter it with 'async with' first")
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    @property
+    def base_url(self) -> str:
+        """What to give a model as `base_url`."""
+        return f"{self.url}/v1"
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections clients hold open."""
+        return len(self._handlers)
+
+    async def all_closed(self) -> None:
+        """Wait until no client holds a connection."""
+        await self._idle.wait()
+
+    async def __aenter__(self) -> Self:
+        self._idle.set()
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+            handlers = list(self._handlers)
+            for handler in handlers:
+                handler.cancel()
+            await asyncio.gather(*handlers, return_exceptions=True)
+            self._server = None
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._handlers[task] = writer
+        self._idle.clear()
+        self.connections += 1
+        try:
+            # A client that goes away is what half of the tests are about.
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                while await self._serve(reader, writer):
+                    pass
+        finally:
+            writer.transport.abort()
+            del self._handlers[task]
+            if not self._handlers:
+                self._idle.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; whether the connection can take another."""
+        request = await _read_request(reader)
+        self.requests.append(request)
+        reply = self._next_reply(request)
+        if reply.wait is not None and not await _wait_or_gone(reply.wait, reader):
+            return False
+        if reply.then == "refuse":
+            _reset(writer)
+            return False
+        return await _Answer(reply, self._dialect, len(self.requests), request).send(reader, writer)
+
+    def _next_reply(self, request: CapturedRequest) -> ServerReply:
+        number = len(self.requests)
+        if request.path != self._dialect.path:
+            return _refusal(404, f"no such path: {request.path}")
+        if number > len(self._script):
+            return _refusal(400, f"this is request number {number}, but the script of the fake server has {len(self._script)}")
+        entry = self._script[number - 1]
+        if callable(entry) and not isinstance(entry, ServerReply):
+            entry = entry(request)
+        return entry if isinstance(entry, ServerReply) else ServerReply(entry)
+
+
+class FakeOpenAIServer(FakeServer):
+    """A fake chat completions server.
+
+    async with FakeOpenAIServer(["Hello!"]) as server:
+        model = OpenAIChatCompletionsModel("gpt-test", base_url=server.base_url)
+    """
+
+    def __init__(self, script: ServerScript) -> None:
+        super().__init__(script, ChatDialect())
+
+
+class _Answer:
+    """One reply on its way."""
+
+    def __init__(self, reply: ServerReply, dialect: Dialect, number: int, request: CapturedRequest) -> None:
+        self._reply = reply
+        asked = request.json if request.body else {}
+        self._pieces, self._type = _render(reply, dialect, number, asked)
+        self._stream = self._type == "text/event-stream"
+        # What is not sent whole, or not whole at once, is framed in chunks: each piece then reaches the client on its own.
+        self._chunked = self._stream or reply.chunks != "whole"
+
+    async def send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Send it; whether the connection can take another request."""
+        reply = self._reply
+        full = b"".join(self._pieces)
+        kept = self._pieces[: reply.stops_after] if self._stream else [full[: reply.stops_after]]
+        data = b"".join(kept)
+        if reply.gzip:
+            full = data = gzip.compress(data)
+        framing = {} if self._chunked else {"content-length": str(len(full if reply.then != "end" else data))}
+        writer.write(_head(reply, self._type, framing, chunked=self._chunked))
+        for chunk in _cut(data, kept if self._stream and not reply.gzip else None, reply.chunks):
+            writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._chunked else chunk)
+            await writer.drain()
+        match reply.then:
+            case "end":
+                if self._chunked:
+                    writer.write(b"0\r\n\r\n")
+                await writer.drain()
+                return True
+            case "reset" | "refuse":
+                # The data must be read before the reset arrives, or the client's kernel throws it away.
+                await asyncio.sleep(0.02)
+                _reset(writer)
+            case "pings":
+                gone = asyncio.ensure_future(reader.read(1))
+                while not gone.done():
+                    writer.write(b"8\r\n: ping\n\n\r\n")
+                    await asyncio.wait({gone}, timeout=0.005)
+            case "stall" | "open":
+                await reader.read(1)
+        return False
+
+
+def _render(reply: ServerReply, dialect: Dialect, number: int, asked: JsonObject) -> tuple[list[bytes], str]:
+    """The events of a stream or the body in one piece, and the content type."""
+    if reply.body is not None:
+        body = reply.body if isinstance(reply.body, bytes | str) else msgspec.json.encode(reply.body)
+        kind = "text/html" if isinstance(reply.body, str) else "application/json"
+        return [body.encode() if isinstance(body, str) else body], kind
+    if reply.events is None and not dialect.wants_stream(asked):
+        whole = dialect.whole(to_response(reply.says, number), asked)
+        return [msgspec.json.encode(dialect.adjust(whole, reply.finish, reply.usage))], "application/json"
+    events = reply.events
+    if events is None:
+        said = dialect.events(to_response(reply.says, number), asked)
+        adjusted = [one if isinstance(one, str) else dialect.adjust(one, reply.finish, reply.usage) for one in said]
+        events = [event for event in adjusted if event]
+    return [_frame(event, reply) for event in events], "text/event-stream"
+
+
+def _frame(event: bytes | str | JsonObject, reply: ServerReply) -> bytes:
+    if isinstance(event, bytes):
+        return event
+    end = reply.line_end
+    data = event if isinstance(event, str) else msgspec.json.encode(event).decode()
+    comment = f": keep-alive{end}{end}" if reply.comments else ""
+    return f"{comment}data: {data}{end}{end}".encode()
+
+
+def _cut(data: bytes, pieces: Sequence[bytes] | None, how: Literal["whole", "bytes"] | int) -> Iterator[bytes]:
+    if how == "whole":
+        yield from pieces if pieces is not None else ([data] if data else [])
+        return
+    chance = random.Random(how)
+    position = 0
+    while position < len(data):
+        size = 1 if how == "bytes" else chance.randint(1, 40)
+        yield data[position : position + size]
+        position += size
+
+
+def _head(reply: ServerReply, kind: str, framing: Mapping[str, str], *, chunked: bool) -> bytes:
+    headers = {"content-type": kind, **framing}
+    if chunked:
+        headers["transfer-encoding"] = "chunked"
+    if reply.gzip:
+        headers["content-encoding"] = "gzip"
+    headers |= {name.lower(): value for name, value in reply.headers.items()}
+    lines = [f"HTTP/1.1 {reply.status} Fake", *(f"{name}: {value}" for name, value in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _read_request(reader: asyncio.StreamReader) -> CapturedRequest:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.rstrip("\r\n").split("\r\n")
+    method, path, _ = first.split(" ", 2)
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return CapturedRequest(method, path, headers, body)
+
+
+async def _wait_or_gone(event: asyncio.Event, reader: asyncio.StreamReader) -> bool:
+    """Wait for `event`; False if the client went away first."""
+    gone = asyncio.ensure_future(reader.read(1))
+    told = asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({gone, told}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        told.cancel()
+        await asyncio.gather(gone, told, return_exceptions=True)
+    return event.is_set()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Break the connection: with no time to linger, closing sends a reset."""
+    held = writer.get_extra_info("socket")
+    if held is not None:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def _refusal(status: int, message: str) -> ServerReply:
+    return ServerReply(status=status, body={"error": {"message": message, "type": "invalid_request_error"}})

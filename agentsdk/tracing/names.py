@@ -1,0 +1,65 @@
+"""The names under which spans and attributes are recorded: OpenTelemetry's conventions for generative AI, and ours beside them.
+
+They are written out because the conventions' package deprecates its constants for them, and no other package has them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+OPERATION: Final = "gen_ai.operation.name"
+WORKFLOW: Final = "gen_ai.workflow.name"
+TOOL_TYPE: Final = "gen_ai.tool.type"
+FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
+ERROR_TYPE: Final = "error.type"
+METADATA: Final = "agentsdk.metadata"
+
+OPERATIONS: Final = {"workflow": "invoke_workflow", "run": "invoke_agent", "chat": "chat", "tool": "execute_tool"}
+"""Kind of span -> the operation. An agent's stretch and a turn are ours: one invocation of an agent is one run."""
+
+PLAIN: Final = {
+    "agent": "gen_ai.agent.name",
+    "agent_description": "gen_ai.agent.description",
+    "conversation_id": "gen_ai.conversation.id",
+    "run_id": "agentsdk.run.id",
+    "turn": "agentsdk.turn",
+    "provider": "gen_ai.provider.name",
+    "model": "gen_ai.request.model",
+    "stream": "gen_ai.request.stream",
+    "output_type": "gen_ai.output.type",
+    "response_id": "gen_ai.response.id",
+    "response_model": "gen_ai.response.model",
+    "time_to_first_chunk": "gen_ai.response.time_to_first_chunk",
+    "tool": "gen_ai.tool.name",
+    "tool_description": "gen_ai.tool.description",
+    "call_id": "gen_ai.tool.call.id",
+}
+"""What is recorded as it stands."""
+
+SETTINGS: Final = {
+    "temperature": "gen_ai.request.temperature",
+    "top_p": "gen_ai.request.top_p",
+    "frequency_penalty": "gen_ai.request.frequency_penalty",
+    "presence_penalty": "gen_ai.request.presence_penalty",
+    "max_tokens": "gen_ai.request.max_tokens",
+    "stop": "gen_ai.request.stop_sequences",
+    "seed": "gen_ai.request.seed",
+}
+
+USAGE: Final = {
+    "input_tokens": "gen_ai.usage.input_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens",
+    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
+    "cached_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
+}
+
+CONTENT: Final = {
+    "instructions": "gen_ai.system_instructions",
+    "input": "gen_ai.input.messages",
+    "output": "gen_ai.output.messages",
+    "tools": "gen_ai.tool.definitions",
+    "arguments": "gen_ai.tool.call.arguments",
+    "result": "gen_ai.tool.call.result",
+}
+"""What people and models said: recorded only on request."""

@@ -1,0 +1,173 @@
+"""Spans through OpenTelemetry. Imported only where somebody listens: see `agentsdk.tracing.find`.
+
+A span's context is passed on by hand. Nothing is attached to a task but by `Span.activate`, and no token is ever kept, so a span
+may begin and end in different tasks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from time import time_ns
+from typing import cast
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.util.types import AttributeValue
+
+from agentsdk.ports.tracer import Span, SpanAttributes, SpanKind, Tracer
+from agentsdk.tracing import names
+from agentsdk.tracing.content import instructions_json, messages_json, tools_json
+from agentsdk.tracing.outbox import Outbox
+from agentsdk.types.items import Item
+from agentsdk.types.spec import HandoffSpec, ToolSpec
+
+# How long the end of an outermost span may wait for its exporters, so that what a run did can be read when it returns.
+_SETTLE_SECONDS = 0.25
+
+
+class OpenTelemetryTracer(Tracer):
+    """Records spans with `tracer_provider`, by default the process's own.
+
+    Messages, arguments and results are recorded only with `capture_content`: the spans of a run of n turns then hold O(n²) text.
+    Whatever goes wrong in a provider, processor or exporter is logged once and leaves the run alone.
+    """
+
+    def __init__(self, tracer_provider: trace.TracerProvider | None = None, *, capture_content: bool = False) -> None:
+        self._tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer("agentsdk")
+        self._outbox = Outbox()
+        self._settles = True
+        self.capture_content = capture_content
+
+    def start(self, kind: SpanKind, name: str, parent: Span | None = None, attributes: SpanAttributes | None = None) -> Span:
+        """Begin a span under `parent`; without one, under whatever is current in the calling task."""
+        operation = names.OPERATIONS.get(kind)
+        begun: dict[str, AttributeValue] = {} if operation is None else {names.OPERATION: operation}
+        if kind == "workflow":
+            begun[names.WORKFLOW] = name
+        elif kind == "tool":
+            begun[names.TOOL_TYPE] = "function"
+        outer = parent.context if isinstance(parent, OpenTelemetrySpan) else None
+        try:
+            if outer is None:
+                outer = otel_context.get_current()
+            begun.update(self.encoded(attributes or {}))
+            span = self._tracer.start_span(
+                f"{operation or kind} {name}",
+                outer,
+                trace.SpanKind.CLIENT if kind == "chat" else trace.SpanKind.INTERNAL,
+                begun,
+            )
+        except Exception:
+            self._outbox.warn(f"a {kind} span could not begin")
+            span = trace.INVALID_SPAN
+        return OpenTelemetrySpan(self, span, outer, outermost=parent is None)
+
+    def encoded(self, attributes: SpanAttributes) -> dict[str, AttributeValue]:
+        """The attributes under their recorded names."""
+        recorded: dict[str, AttributeValue] = {}
+        for key, value in attributes.items():
+            if key in names.PLAIN:
+                if value != "":
+                    recorded[names.PLAIN[key]] = cast(AttributeValue, value)
+            elif key == "finish":
+                recorded[names.FINISH_REASONS] = (str(value),)
+            elif key == "settings":
+                recorded.update(_fields(value, names.SETTINGS))
+            elif key == "usage":
+                recorded.update({name: count for name, count in _fields(value, names.USAGE).items() if count})
+            elif key == "metadata":
+                recorded.update({f"{names.METADATA}.{name}": text for name, text in cast("dict[str, str]", value).items()})
+            elif self.capture_content:
+                recorded[names.CONTENT[key]] = _content(key, value, attributes.get("finish", ""))
+        return recorded
+
+    def finish(self, span: trace.Span, outermost: bool) -> None:
+        """End `span` with the time of now, its exporters run elsewhere."""
+        ended = time_ns()
+        self._outbox.put(lambda: span.end(end_time=ended))
+        if outermost and self._settles:
+            self._settles = self._outbox.drain(_SETTLE_SECONDS)
+            if not self._settles:
+                self._outbox.put(self._settled)
+
+    def warn(self, message: str) -> None:
+        """Log trouble, once."""
+        self._outbox.warn(message)
+
+    def _settled(self) -> None:
+        self._settles = True
+
+
+class OpenTelemetrySpan(Span):
+    """One span and the context that its children begin in."""
+
+    __slots__ = ("_context", "_outer", "_outermost", "_span", "_tracer")
+
+    def __init__(self, tracer: OpenTelemetryTracer, span: trace.Span, outer: Context | None, *, outermost: bool) -> None:
+        self._tracer = tracer
+        self._span = span
+        self._outer = outer
+        self._context: Context | None = None
+        self._outermost = outermost
+
+    @property
+    def context(self) -> Context | None:
+        """The context of what happens inside this span."""
+        if self._context is None and self._span is not trace.INVALID_SPAN:
+            self._context = trace.set_span_in_context(self._span, self._outer)
+        return self._context or self._outer
+
+    def set(self, attributes: SpanAttributes) -> None:
+        """Add attributes."""
+        try:
+            if self._span.is_recording():
+                self._span.set_attributes(self._tracer.encoded(attributes))
+        except Exception:
+            self._tracer.warn("a span's attributes could not be recorded")
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The work is over, or failed with `error`: its type is recorded, its message only with `capture_content`."""
+        try:
+            if error is not None:
+                self._span.set_attribute(names.ERROR_TYPE, type(error).__name__)
+                self._span.set_status(trace.StatusCode.ERROR, str(error) if self._tracer.capture_content else None)
+        except Exception:
+            self._tracer.warn("a span's error could not be recorded")
+        self._tracer.finish(self._span, self._outermost)
+
+    def activate(self) -> AbstractContextManager[None]:
+        """The current span of this task while the block runs."""
+        return _current(self.context)
+
+
+@contextlib.contextmanager
+def _current(context: Context | None) -> Iterator[None]:
+    if context is None:
+        yield
+        return
+    before = otel_context.get_current()
+    otel_context.attach(context)
+    try:
+        yield
+    finally:
+        # Set back rather than detached: a token is of use only in the very task that took it.
+        if otel_context.get_current() is context:
+            otel_context.attach(before)
+
+
+def _fields(value: object, named: dict[str, str]) -> dict[str, AttributeValue]:
+    values = {name: getattr(value, field) for field, name in named.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _content(key: str, value: object, finish: str) -> str:
+    if key == "instructions":
+        return instructions_json(cast(str, value))
+    if key == "tools":
+        return tools_json(cast("Sequence[ToolSpec | HandoffSpec]", value))
+    if key in ("input", "output"):
+        return messages_json(cast("Sequence[Item]", value), finish if key == "output" else "")
+    return str(value)
