@@ -43,7 +43,7 @@ def decode(text: str | bytes, key: bytes | None) -> SavedRun:
     given and the seal does not fit. The messages hold no value of the state.
     """
     try:
-        saved = _decoder.decode(migrated(text, VERSION))
+        saved = _read(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise StateCorruptError(
             f"not a saved run ({_place(error)}), expected what RunState.to_string() wrote; load an untouched copy"
@@ -56,6 +56,15 @@ def decode(text: str | bytes, key: bytes | None) -> SavedRun:
             "the saved run's seal does not fit, expected the state_key it was saved with; refuse it, or load an untouched copy"
         )
     return saved
+
+
+def _read(text: str | bytes) -> SavedRun:
+    """The envelope is looked at first only where the text is not plainly of the present version: it costs a second pass."""
+    try:
+        saved = _decoder.decode(text)
+    except msgspec.ValidationError:
+        return _decoder.decode(migrated(text, VERSION))
+    return saved if saved.version == VERSION else _decoder.decode(migrated(text, VERSION))
 
 
 def to_json(text: bytes) -> JsonObject:

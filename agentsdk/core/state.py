@@ -7,9 +7,7 @@ transcript in call order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
-
+from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from agentsdk.types.errors import StateCorruptError
@@ -107,27 +105,34 @@ class State(Struct, frozen=True):
 
 def new_state() -> State:
     """A run before its first event."""
-    return State(Tape(), Tape(), Tape())
+    items: Tape[Item] = Tape()
+    return State(Tape(), items, items)
 
 
 def apply(state: State, event: RunEvent) -> State:
     """The state after `event`. Raises `StateCorruptError` for an event that cannot follow."""
     try:
-        change = _CHANGES[type(event)]
-        return change(state, event, state.log.extended((event,)))
-    except (KeyError, AttributeError) as error:
-        raise StateCorruptError(
-            f"event {len(state.log)} ({type(event).__name__!r}) cannot follow the log before it; "
-            "expected a log written by this library; resume from an untouched copy"
-        ) from error
+        return _replace(_CHANGES[type(event)](state, event), log=state.log.extended((event,)))
+    except KeyError as error:
+        raise _misplaced(event, len(state.log)) from error
 
 
-def fold(events: Iterable[RunEvent]) -> State:
-    """The state that a log leads to."""
+def fold(events: Sequence[RunEvent]) -> State:
+    """The state that a log leads to: `apply` over all of it, with the log put in place once."""
     state = new_state()
-    for event in events:
-        state = apply(state, event)
-    return state
+    for position, event in enumerate(events):
+        try:
+            state = _CHANGES[type(event)](state, event)
+        except KeyError as error:
+            raise _misplaced(event, position) from error
+    return _replace(state, log=Tape(events))
+
+
+def _misplaced(event: RunEvent, position: int) -> StateCorruptError:
+    return StateCorruptError(
+        f"event {position} ({type(event).__name__!r}) cannot follow the log before it, expected a log written by this library; "
+        "resume from an untouched copy"
+    )
 
 
 def committed(turn: OpenTurn) -> tuple[Item, ...]:
@@ -139,9 +144,11 @@ def committed(turn: OpenTurn) -> tuple[Item, ...]:
         return ()
     output = turn.response.output
     results = turn.results
-    if not results and all(type(item) is not FunctionCall for item in output):
-        return output
-    return (*output, *(_answer(call, results.get(call.call_id)) for call in turn.calls))
+    answers: list[Item] = []
+    for item in output:
+        if type(item) is FunctionCall:
+            answers.append(_answer(item, results.get(item.call_id)))
+    return (*output, *answers) if answers else output
 
 
 def transcript(state: State) -> tuple[Item, ...]:
@@ -157,9 +164,6 @@ def _answer(call: FunctionCall, result: ToolFinished | None) -> FunctionCallOutp
 
 
 _NO_TURN = OpenTurn()
-_Log = Tape[RunEvent]
-_E = TypeVar("_E")
-_Change = Callable[[State, _E, _Log], State]
 _replace = structs.replace
 
 
@@ -169,19 +173,18 @@ def _open(state: State) -> OpenTurn:
     return state.turn
 
 
-def _started(state: State, event: RunStarted, log: _Log) -> State:
-    if len(log) != 1:
+def _started(state: State, event: RunStarted) -> State:
+    if state.agent:
         raise KeyError("a run starts once")
     tape: Tape[Item] = Tape(event.input)
-    return State(log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
+    return State(state.log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
 
 
-def _input_replaced(state: State, event: InputReplaced, log: _Log) -> State:
+def _input_replaced(state: State, event: InputReplaced) -> State:
     history = state.transcript[: state.history]
     tape: Tape[Item] = Tape((*history, *event.input))
     return _replace(
         state,
-        log=log,
         transcript=tape,
         view=tape,
         agent=state.first_agent,
@@ -195,23 +198,23 @@ def _input_replaced(state: State, event: InputReplaced, log: _Log) -> State:
     )
 
 
-def _guardrail(state: State, event: GuardrailJudged, log: _Log) -> State:
+def _guardrail(state: State, event: GuardrailJudged) -> State:
     if event.kind == "input":
-        return _replace(state, log=log, input_verdicts=(*state.input_verdicts, event))
+        return _replace(state, input_verdicts=(*state.input_verdicts, event))
     turn = _open(state)
-    return _replace(state, log=log, turn=_replace(turn, verdicts=(*turn.verdicts, event)))
+    return _replace(state, turn=_replace(turn, verdicts=(*turn.verdicts, event)))
 
 
-def _attempt(state: State, event: AttemptSpent, log: _Log) -> State:
+def _attempt(state: State, event: AttemptSpent) -> State:
     turn = state.turn or _NO_TURN
     if event.partial:
         turn = _replace(turn, partial=turn.partial + event.partial, continuations=turn.continuations + 1)
     else:
         turn = _replace(turn, empty_replies=turn.empty_replies + 1)
-    return _replace(state, log=log, turn=turn, usage=state.usage + event.usage)
+    return _replace(state, turn=turn, usage=state.usage + event.usage)
 
 
-def _replied(state: State, event: ModelReplied, log: _Log) -> State:
+def _replied(state: State, event: ModelReplied) -> State:
     turn = state.turn
     if turn is None:
         turn = OpenTurn(event.response, event.disabled)
@@ -221,7 +224,6 @@ def _replied(state: State, event: ModelReplied, log: _Log) -> State:
         raise KeyError("the turn has its reply")
     return _replace(
         state,
-        log=log,
         turn=turn,
         turns=state.turns + 1,
         all_turns=state.all_turns + 1,
@@ -231,55 +233,54 @@ def _replied(state: State, event: ModelReplied, log: _Log) -> State:
     )
 
 
-def _approval_judged(state: State, event: ApprovalJudged, log: _Log) -> State:
+def _approval_judged(state: State, event: ApprovalJudged) -> State:
     turn = _open(state)
-    return _replace(state, log=log, turn=_replace(turn, needs_approval={**turn.needs_approval, event.call_id: event.needed}))
+    return _replace(state, turn=_replace(turn, needs_approval={**turn.needs_approval, event.call_id: event.needed}))
 
 
-def _approval_decided(state: State, event: ApprovalDecided, log: _Log) -> State:
+def _approval_decided(state: State, event: ApprovalDecided) -> State:
     turn = _open(state)
     always = (*state.always, event) if event.always else state.always
-    return _replace(state, log=log, always=always, turn=_replace(turn, decisions={**turn.decisions, event.call_id: event}))
+    return _replace(state, always=always, turn=_replace(turn, decisions={**turn.decisions, event.call_id: event}))
 
 
-def _intended(state: State, event: ToolsIntended, log: _Log) -> State:
+def _intended(state: State, event: ToolsIntended) -> State:
     turn = _open(state)
-    return _replace(state, log=log, turn=_replace(turn, intended=turn.intended + event.call_ids))
+    return _replace(state, turn=_replace(turn, intended=turn.intended + event.call_ids))
 
 
-def _finished(state: State, event: ToolFinished, log: _Log) -> State:
+def _finished(state: State, event: ToolFinished) -> State:
     turn = _open(state)
     if event.call_id in turn.results:
         raise KeyError("a call has one result")
-    return _replace(state, log=log, turn=_replace(turn, results={**turn.results, event.call_id: event}))
+    return _replace(state, turn=_replace(turn, results={**turn.results, event.call_id: event}))
 
 
-def _doubted(state: State, event: CallsInDoubt, log: _Log) -> State:
+def _doubted(state: State, event: CallsInDoubt) -> State:
     turn = _open(state)
-    return _replace(state, log=log, turn=_replace(turn, in_doubt=turn.in_doubt + event.call_ids))
+    return _replace(state, turn=_replace(turn, in_doubt=turn.in_doubt + event.call_ids))
 
 
-def _retried(state: State, event: CallRetried, log: _Log) -> State:
+def _retried(state: State, event: CallRetried) -> State:
     turn = _open(state)
     intended = tuple(call_id for call_id in turn.intended if call_id != event.call_id)
     in_doubt = tuple(call_id for call_id in turn.in_doubt if call_id != event.call_id)
-    return _replace(state, log=log, turn=_replace(turn, intended=intended, in_doubt=in_doubt))
+    return _replace(state, turn=_replace(turn, intended=intended, in_doubt=in_doubt))
 
 
-def _tool_use(state: State, event: ToolUseJudged, log: _Log) -> State:
-    return _replace(state, log=log, turn=_replace(_open(state), tool_use=event))
+def _tool_use(state: State, event: ToolUseJudged) -> State:
+    return _replace(state, turn=_replace(_open(state), tool_use=event))
 
 
-def _output(state: State, event: OutputJudged, log: _Log) -> State:
+def _output(state: State, event: OutputJudged) -> State:
     return _replace(
         state,
-        log=log,
         turn=_replace(_open(state), output=event),
         invalid_outputs=state.invalid_outputs + 1 if event.error else 0,
     )
 
 
-def _commit(state: State, log: _Log, added: tuple[Item, ...] = ()) -> State:
+def _commit(state: State, added: tuple[Item, ...] = ()) -> State:
     turn = _open(state)
     items = committed(turn)
     if added:
@@ -287,46 +288,45 @@ def _commit(state: State, log: _Log, added: tuple[Item, ...] = ()) -> State:
     transcript = state.transcript.extended(items)
     view = transcript if state.view is state.transcript else state.view.extended(items)
     used_tools = state.used_tools or bool(turn.results)
-    return _replace(state, log=log, transcript=transcript, view=view, turn=None, used_tools=used_tools)
+    return _replace(state, transcript=transcript, view=view, turn=None, used_tools=used_tools)
 
 
-def _turn_ended(state: State, event: TurnEnded, log: _Log) -> State:
-    return _commit(state, log, event.added)
+def _turn_ended(state: State, event: TurnEnded) -> State:
+    return _commit(state, event.added)
 
 
-def _handed_off(state: State, event: HandedOff, log: _Log) -> State:
-    return _replace(_commit(state, log), agent=event.agent, used_tools=False)
+def _handed_off(state: State, event: HandedOff) -> State:
+    return _replace(_commit(state), agent=event.agent, used_tools=False)
 
 
-def _view_replaced(state: State, event: ViewReplaced, log: _Log) -> State:
-    return _replace(state, log=log, view=Tape(event.items))
+def _view_replaced(state: State, event: ViewReplaced) -> State:
+    return _replace(state, view=Tape(event.items))
 
 
-def _limit(state: State, event: LimitHit, log: _Log) -> State:
-    return _replace(state, log=log, limit=event.limit)
+def _limit(state: State, event: LimitHit) -> State:
+    return _replace(state, limit=event.limit)
 
 
-def _ended(state: State, event: RunEnded, log: _Log) -> State:
+def _ended(state: State, event: RunEnded) -> State:
     if state.turn is not None:
-        state = _commit(state, log)
-    return _replace(state, log=log, ended=event, stopped="", limit="")
+        state = _commit(state)
+    return _replace(state, ended=event, stopped="", limit="")
 
 
-def _stopped(state: State, event: Stopped, log: _Log) -> State:
-    return _replace(state, log=log, stopped=event.reason)
+def _stopped(state: State, event: Stopped) -> State:
+    return _replace(state, stopped=event.reason)
 
 
-def _saved(state: State, event: SessionSaved, log: _Log) -> State:
-    return _replace(state, log=log, saved=event.count, provisional=event.provisional)
+def _saved(state: State, event: SessionSaved) -> State:
+    return _replace(state, saved=event.count, provisional=event.provisional)
 
 
-def _nested(state: State, event: Nested, log: _Log) -> State:
+def _nested(state: State, event: Nested) -> State:
     turn = _open(state)
     before = turn.children.get(event.call_id) or new_state()
     child = apply(before, event.event)
     return _replace(
         state,
-        log=log,
         turn=_replace(turn, children={**turn.children, event.call_id: child}),
         always=state.always if len(child.always) == len(before.always) else (*state.always, child.always[-1]),
         usage=state.usage if child.usage is before.usage else state.usage + _difference(child.usage, before.usage),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
-
 from msgspec import structs
 
 from agentsdk.core.limits import reached
@@ -123,23 +121,25 @@ async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse
     """One reply of the model; its deltas go to the reader, if there is one."""
     response: ModelResponse | None = None
     channel = run.channel
+    events = model.stream(request)
     try:
-        async with aclosing(model.stream(request)) as events:
-            if channel is None:
-                async for event in events:
-                    if type(event) is ResponseCompleted:
-                        response = event.response
-            else:
-                put = channel.put_nowait
-                async for event in events:
-                    if type(event) is ResponseCompleted:
-                        response = event.response
-                    put(RawResponsesStreamEvent(event))
-                    if channel.is_full:
-                        await channel.wait_for_room()
-    except AgentsException:
-        raise
-    except Exception as error:
+        if channel is None:
+            async for event in events:
+                if type(event) is ResponseCompleted:
+                    response = event.response
+        else:
+            put = channel.put_nowait
+            async for event in events:
+                if type(event) is ResponseCompleted:
+                    response = event.response
+                put(RawResponsesStreamEvent(event))
+                if channel.is_full:
+                    await channel.wait_for_room()
+    except BaseException as error:
+        # Left before its end, the stream still holds its connection.
+        await events.aclose()
+        if isinstance(error, AgentsException) or not isinstance(error, Exception):
+            raise
         raise ModelError(
             f"model {model.name!r} raised {type(error).__name__}, expected a ModelError; see the chained exception"
         ) from error

@@ -29,6 +29,7 @@ from agentsdk.types.errors import InvalidArguments, StateMismatchError, StateTam
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
+    CallRetried,
     CallsInDoubt,
     RunEvent,
     ToolFinished,
@@ -40,14 +41,15 @@ REJECTED = "The call was not approved, so it was not run."
 
 
 class Job:
-    """A call that may run: its tool, its parsed arguments and the context its body gets."""
+    """A call that may run: its tool, its parsed arguments, the context its body gets, and whether that has begun."""
 
-    __slots__ = ("arguments", "call", "context", "tool")
+    __slots__ = ("arguments", "begun", "call", "context", "tool")
 
     def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
         self.call = call
         self.tool = tool
         self.arguments = arguments
+        self.begun = False
         self.context: ToolContext[Any] = ToolContext(
             run.context.context,
             run.context.usage,
@@ -69,11 +71,19 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     if intended:
         await run.record(ToolsIntended(intended))
     config = run.ports.config
-    await together(
-        [(f"tool {job.tool.name}", _run(run, job)) for job in jobs],
-        limit=config.max_tool_concurrency,
-        grace=config.cancel_grace,
-    )
+    try:
+        await together(
+            [(f"tool {job.tool.name}", _run(run, job)) for job in jobs],
+            limit=config.max_tool_concurrency,
+            grace=config.cancel_grace,
+        )
+    except BaseException:
+        # A call whose body never began (it was queued, or its start hook raised) is not in doubt.
+        results = _turn(run).results
+        unbegun = [CallRetried(job.call.call_id) for job in jobs if not job.begun and job.call.call_id not in results]
+        if unbegun:
+            await run.record(*unbegun)
+        raise
 
 
 async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
@@ -168,6 +178,7 @@ async def _run(run: Run, job: Job) -> None:
             {"tool": job.tool.name, "call_id": job.call.call_id, "arguments": job.call.arguments, "agent": run.agent.name},
         )
     raised: Exception | None = None
+    job.begun = True
     try:
         if isinstance(job.tool, AgentTool):
             result = await run_agent_tool(run, job.call, job.tool, job.context, job.arguments)
@@ -179,8 +190,10 @@ async def _run(run: Run, job: Job) -> None:
             with span.activate():
                 result = await _result(run, job)
     except Exception as error:
-        # The call is answered before its error ends the run, so that resuming never runs it again.
         raised = error
+        if isinstance(job.tool, AgentTool):
+            raise  # its nested run goes on where it stood
+        # The call is answered before its error ends the run, so that resuming never runs it again.
         result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
     finally:
         if span is not None:

@@ -95,7 +95,7 @@ def to_response(reply: object, number: int, usage: Usage = USAGE) -> ModelRespon
         items = tuple(cast("Iterable[object]", reply)) if isinstance(reply, Iterable) else (reply,)
     output = [item for item in items if isinstance(item, Message | FunctionCall | Reasoning | ProviderItem)]
     if len(output) != len(items):
-        kind = items[0].__class__.__name__ if len(items) == 1 else reply.__class__.__name__
+        kind = items[0].__class__.__name__ if len(items) == 1 else "a list"
         raise UserError(
             f"a scripted reply is of type {kind!r}; expected a str, items, a ModelResponse, an exception, "
             "or a callable that returns one of them"

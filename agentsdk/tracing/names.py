@@ -54,12 +54,9 @@ USAGE: Final = {
     "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
 }
 
-CONTENT: Final = {
-    "instructions": "gen_ai.system_instructions",
-    "input": "gen_ai.input.messages",
-    "output": "gen_ai.output.messages",
-    "tools": "gen_ai.tool.definitions",
-    "arguments": "gen_ai.tool.call.arguments",
-    "result": "gen_ai.tool.call.result",
-}
-"""What people and models said: recorded only on request."""
+INSTRUCTIONS: Final = "gen_ai.system_instructions"
+INPUT: Final = "gen_ai.input.messages"
+OUTPUT: Final = "gen_ai.output.messages"
+TOOLS: Final = "gen_ai.tool.definitions"
+ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+RESULT: Final = "gen_ai.tool.call.result"

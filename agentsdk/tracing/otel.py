@@ -1,13 +1,13 @@
 """Spans through OpenTelemetry. Imported only where somebody listens: see `agentsdk.tracing.find`.
 
-A span's context is passed on by hand. Nothing is attached to a task but by `Span.activate`, and no token is ever kept, so a span
-may begin and end in different tasks.
+A span's context is passed on by hand. Nothing is attached to a task but by `Span.activate`, and no token is ever kept, so a
+span may begin and end in different tasks.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator
 from contextlib import AbstractContextManager
 from time import time_ns
 from typing import cast
@@ -21,8 +21,6 @@ from agentsdk.ports.tracer import Span, SpanAttributes, SpanKind, Tracer
 from agentsdk.tracing import names
 from agentsdk.tracing.content import instructions_json, messages_json, tools_json
 from agentsdk.tracing.outbox import Outbox
-from agentsdk.types.items import Item
-from agentsdk.types.spec import HandoffSpec, ToolSpec
 
 # How long the end of an outermost span may wait for its exporters, so that what a run did can be read when it returns.
 _SETTLE_SECONDS = 0.25
@@ -31,7 +29,7 @@ _SETTLE_SECONDS = 0.25
 class OpenTelemetryTracer(Tracer):
     """Records spans with `tracer_provider`, by default the process's own.
 
-    Messages, arguments and results are recorded only with `capture_content`: the spans of a run of n turns then hold O(n²) text.
+    Messages, arguments and results are recorded only with `capture_content`; the spans of n turns then hold O(n²) text.
     Whatever goes wrong in a provider, processor or exporter is logged once and leaves the run alone.
     """
 
@@ -53,36 +51,19 @@ class OpenTelemetryTracer(Tracer):
         try:
             if outer is None:
                 outer = otel_context.get_current()
-            begun.update(self.encoded(attributes or {}))
+            begun.update(_encoded(attributes or {}))
             span = self._tracer.start_span(
                 f"{operation or kind} {name}",
                 outer,
                 trace.SpanKind.CLIENT if kind == "chat" else trace.SpanKind.INTERNAL,
                 begun,
             )
+            if attributes and self.capture_content and span.is_recording():
+                span.set_attributes(_content(attributes))
         except Exception:
             self._outbox.warn(f"a {kind} span could not begin")
             span = trace.INVALID_SPAN
         return OpenTelemetrySpan(self, span, outer, outermost=parent is None)
-
-    def encoded(self, attributes: SpanAttributes) -> dict[str, AttributeValue]:
-        """The attributes under their recorded names."""
-        recorded: dict[str, AttributeValue] = {}
-        for key, value in attributes.items():
-            if key in names.PLAIN:
-                if value != "":
-                    recorded[names.PLAIN[key]] = cast(AttributeValue, value)
-            elif key == "finish":
-                recorded[names.FINISH_REASONS] = (str(value),)
-            elif key == "settings":
-                recorded.update(_fields(value, names.SETTINGS))
-            elif key == "usage":
-                recorded.update({name: count for name, count in _fields(value, names.USAGE).items() if count})
-            elif key == "metadata":
-                recorded.update({f"{names.METADATA}.{name}": text for name, text in cast("dict[str, str]", value).items()})
-            elif self.capture_content:
-                recorded[names.CONTENT[key]] = _content(key, value, attributes.get("finish", ""))
-        return recorded
 
     def finish(self, span: trace.Span, outermost: bool) -> None:
         """End `span` with the time of now, its exporters run elsewhere."""
@@ -124,7 +105,9 @@ class OpenTelemetrySpan(Span):
         """Add attributes."""
         try:
             if self._span.is_recording():
-                self._span.set_attributes(self._tracer.encoded(attributes))
+                self._span.set_attributes(_encoded(attributes))
+                if self._tracer.capture_content:
+                    self._span.set_attributes(_content(attributes))
         except Exception:
             self._tracer.warn("a span's attributes could not be recorded")
 
@@ -144,7 +127,7 @@ class OpenTelemetrySpan(Span):
 
 
 @contextlib.contextmanager
-def _current(context: Context | None) -> Iterator[None]:
+def _current(context: Context | None) -> Generator[None, None, None]:
     if context is None:
         yield
         return
@@ -158,16 +141,42 @@ def _current(context: Context | None) -> Iterator[None]:
             otel_context.attach(before)
 
 
+def _encoded(attributes: SpanAttributes) -> dict[str, AttributeValue]:
+    """The attributes under their recorded names, without content."""
+    recorded: dict[str, AttributeValue] = {}
+    for key, value in attributes.items():
+        if key in names.PLAIN:
+            if value != "":
+                recorded[names.PLAIN[key]] = cast(AttributeValue, value)
+        elif key == "finish":
+            recorded[names.FINISH_REASONS] = (str(value),)
+        elif key == "settings":
+            recorded.update(_fields(value, names.SETTINGS))
+        elif key == "usage":
+            recorded.update({name: count for name, count in _fields(value, names.USAGE).items() if count})
+        elif key == "metadata":
+            recorded.update({f"{names.METADATA}.{name}": text for name, text in cast("dict[str, str]", value).items()})
+    return recorded
+
+
 def _fields(value: object, named: dict[str, str]) -> dict[str, AttributeValue]:
     values = {name: getattr(value, field) for field, name in named.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _content(key: str, value: object, finish: str) -> str:
-    if key == "instructions":
-        return instructions_json(cast(str, value))
-    if key == "tools":
-        return tools_json(cast("Sequence[ToolSpec | HandoffSpec]", value))
-    if key in ("input", "output"):
-        return messages_json(cast("Sequence[Item]", value), finish if key == "output" else "")
-    return str(value)
+def _content(attributes: SpanAttributes) -> dict[str, AttributeValue]:
+    """What was said, under its recorded names."""
+    said: dict[str, AttributeValue] = {}
+    if instructions := attributes.get("instructions"):
+        said[names.INSTRUCTIONS] = instructions_json(instructions)
+    if "input" in attributes:
+        said[names.INPUT] = messages_json(attributes["input"])
+    if "output" in attributes:
+        said[names.OUTPUT] = messages_json(attributes["output"], attributes.get("finish", ""))
+    if tools := attributes.get("tools"):
+        said[names.TOOLS] = tools_json(tools)
+    if "arguments" in attributes:
+        said[names.ARGUMENTS] = attributes["arguments"]
+    if "result" in attributes:
+        said[names.RESULT] = attributes["result"]
+    return said

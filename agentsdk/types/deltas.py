@@ -14,7 +14,7 @@ from agentsdk.types.response import ModelResponse
 
 
 @dataclass_transform(frozen_default=True)
-class Delta(Struct, frozen=True):
+class Delta(Struct, frozen=True, gc=False):
     """Base of the raw stream events."""
 
     type: ClassVar[str]

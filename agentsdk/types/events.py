@@ -98,7 +98,7 @@ class CallsInDoubt(Compact, tag="doubt"):
 
 
 class CallRetried(Compact, tag="retry"):
-    """A call in doubt is to run again."""
+    """A call is to run from its start: a person said so of one in doubt, or its body never began after the intent."""
 
     call_id: str
 

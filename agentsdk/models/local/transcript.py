@@ -13,6 +13,9 @@ from agentsdk.models.local.constrained import CALL_BEGIN, CALL_END, call_text
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message, OutputText, Part, Role
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
+RESULT_BEGIN = "<tool_response>\n"
+RESULT_END = "\n</tool_response>"
+
 
 def system_text(instructions: str, tools: Sequence[ToolSpec | HandoffSpec], output: OutputSpec | None) -> str:
     """The instructions, then what the model must know of its tools and its output. `""` when there is nothing to say."""
@@ -70,9 +73,9 @@ def _messages(items: Iterable[Item]) -> Iterator[Message]:
                 yield Message("assistant", call_text(item.name, item.arguments))
             case FunctionCallOutput():
                 if isinstance(output := _flat(item.output), str):
-                    yield Message("user", f"<tool_response>{output}</tool_response>")
+                    yield Message("user", f"{RESULT_BEGIN}{output}{RESULT_END}")
                 else:
-                    begin, end = InputText("<tool_response>"), InputText("</tool_response>")
+                    begin, end = InputText(RESULT_BEGIN), InputText(RESULT_END)
                     yield Message("user", (begin, *output, end))
             case _:
                 pass
