@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Self, cast
 
+from msgspec import Struct
+
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail
 from agentsdk.define.handoff import HandoffDeclaration, handoff
@@ -24,15 +26,13 @@ from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
 
 
-@dataclass(frozen=True, slots=True)
-class StopAtTools:
+class StopAtTools(Struct, frozen=True):
     """`tool_use_behavior`: the result of any of these tools is the final output."""
 
     stop_at_tool_names: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """One finished call, as a `tool_use_behavior` callable sees it."""
 
     tool_name: str
@@ -40,8 +40,7 @@ class ToolResult:
     output: FunctionCallOutput
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsToFinalOutputResult:
+class ToolsToFinalOutputResult(Struct, frozen=True):
     """The answer of a `tool_use_behavior` callable: whether `final_output`, JSON-like or of the output type, ends the run."""
 
     is_final_output: bool

@@ -25,5 +25,5 @@ def parse_docstring(text: str | None, style: DocstringStyle | None = None) -> tu
         parsed = parse(text, styles[style])
     except ParseError:
         return text, {}
-    described = {param.arg_name.lstrip("*"): param.description for param in parsed.params if param.description}
-    return parsed.description or "", described
+    described = {param.arg_name.lstrip("*"): param.description.strip() for param in parsed.params if param.description}
+    return (parsed.description or "").strip(), described

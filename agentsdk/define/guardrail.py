@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+
+from msgspec import Struct
 
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.types.generics import TContext
@@ -14,16 +15,14 @@ if TYPE_CHECKING:
     from agentsdk.define.agent import Agent
 
 
-@dataclass(frozen=True, slots=True)
-class GuardrailFunctionOutput:
+class GuardrailFunctionOutput(Struct, frozen=True):
     """A guardrail's verdict. `output_info` is any JSON-like detail: it is kept in the run's log."""
 
     output_info: Any
     tripwire_triggered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolGuardrailFunctionOutput:
+class ToolGuardrailFunctionOutput(Struct, frozen=True):
     """A tool guardrail's verdict: let the call be, give the model `message` instead, or stop the run."""
 
     output_info: Any = None
@@ -46,16 +45,14 @@ class ToolGuardrailFunctionOutput:
         return cls(output_info, "raise_exception")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolInputGuardrailData(Generic[TContext]):
+class ToolInputGuardrailData(Struct, Generic[TContext], frozen=True):
     """What a tool input guardrail sees: the call, in `context.tool_name` and `context.tool_arguments`."""
 
     context: ToolContext[TContext]
     agent: Agent[TContext, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutputGuardrailData(Generic[TContext]):
+class ToolOutputGuardrailData(Struct, Generic[TContext], frozen=True):
     """What a tool output guardrail sees: the call and what the tool returned."""
 
     context: ToolContext[TContext]
@@ -79,8 +76,7 @@ ToolOutputGuardrailFunction = Callable[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class InputGuardrail(Generic[TContext]):
+class InputGuardrail(Struct, Generic[TContext], frozen=True):
     """Checks the input of a run, once, for the agent the run starts with.
 
     With `run_in_parallel` it runs beside the first model call; no tool starts before it has passed either way.
@@ -91,32 +87,28 @@ class InputGuardrail(Generic[TContext]):
     run_in_parallel: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class OutputGuardrail(Generic[TContext]):
+class OutputGuardrail(Struct, Generic[TContext], frozen=True):
     """Checks the final output of the agent that gives it."""
 
     guardrail_function: OutputGuardrailFunction[TContext]
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolInputGuardrail(Generic[TContext]):
+class ToolInputGuardrail(Struct, Generic[TContext], frozen=True):
     """Checks a tool call before it runs."""
 
     guardrail_function: ToolInputGuardrailFunction[TContext]
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutputGuardrail(Generic[TContext]):
+class ToolOutputGuardrail(Struct, Generic[TContext], frozen=True):
     """Checks what a tool returned before the model sees it."""
 
     guardrail_function: ToolOutputGuardrailFunction[TContext]
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class GuardrailResult:
+class GuardrailResult(Struct, frozen=True):
     """A verdict with the name of its guardrail."""
 
     guardrail: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, overload
+
+from msgspec import Struct, structs
 
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.output import AgentOutputSchema
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _NO_INPUT: dict[str, object] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
-@dataclass(frozen=True, slots=True)
-class HandoffInputData:
+class HandoffInputData(Struct, frozen=True):
     """What a filter may change: the conversation that the next agent will see, in three stretches.
 
     `input_history` is the run's input, `pre_handoff_items` what followed it before this turn, `new_items` this turn's items, the
@@ -35,14 +35,13 @@ class HandoffInputData:
 
     def clone(self, **changes: tuple[Item, ...]) -> HandoffInputData:
         """A copy with some stretches replaced."""
-        return replace(self, **changes)
+        return structs.replace(self, **changes)
 
 
 HandoffInputFilter = Callable[[HandoffInputData], "HandoffInputData | Awaitable[HandoffInputData]"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HandoffDeclaration(Generic[TContext]):
+class HandoffDeclaration(Struct, Generic[TContext], frozen=True, eq=False):
     """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`."""
 
     agent: Agent[TContext, Any]

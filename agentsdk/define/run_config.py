@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, structs
 
 from agentsdk.core.limits import RunLimits
 from agentsdk.define.context import RunContextWrapper
@@ -17,16 +18,14 @@ from agentsdk.types.errors import AgentsException
 from agentsdk.types.settings import ModelSettings
 
 
-@dataclass(frozen=True, slots=True)
-class RunErrorHandlerInput:
+class RunErrorHandlerInput(Struct, frozen=True):
     """What an error handler is given. `error.state` is where the run stood."""
 
     error: AgentsException
     context: RunContextWrapper[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RunErrorHandlerResult:
+class RunErrorHandlerResult(Struct, frozen=True):
     """What an error handler gives: the run's final output in place of the error."""
 
     final_output: Any
@@ -45,8 +44,7 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 """Changes what one model call sends; the run's history stays as it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunConfig:
+class RunConfig(Struct, frozen=True, kw_only=True):
     """Settings of one run; every field has a default that suits production.
 
     `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a final output that does not fit its type.
@@ -74,4 +72,11 @@ class RunConfig:
     max_continuations: int = 3
     max_depth: int = 8
     cancel_grace: float = 5.0
-    state_key: bytes | None = field(default=None, repr=False)
+    state_key: bytes | None = None
+
+    def __repr__(self) -> str:
+        given = {name: value for name, value in structs.asdict(self).items() if name != "state_key" and value != getattr(_DEFAULT, name)}
+        return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+_DEFAULT = RunConfig()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from agentsdk.define.agent import Agent
 from agentsdk.types.base import JsonObject
@@ -18,8 +19,7 @@ from agentsdk.types.items import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunItemBase:
+class RunItemBase(Struct, frozen=True):
     """What every run item has: `agent`, whose turn it was."""
 
     agent: Agent[Any, Any]
@@ -30,32 +30,28 @@ class RunItemBase:
         return item_to_dict(item)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageOutputItem(RunItemBase):
+class MessageOutputItem(RunItemBase, frozen=True):
     """A message of the model."""
 
     raw_item: Message
     type: ClassVar[str] = "message_output_item"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningItem(RunItemBase):
+class ReasoningItem(RunItemBase, frozen=True):
     """The model's reasoning."""
 
     raw_item: Reasoning
     type: ClassVar[str] = "reasoning_item"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallItem(RunItemBase):
+class ToolCallItem(RunItemBase, frozen=True):
     """A call the model asked for."""
 
     raw_item: FunctionCall
     type: ClassVar[str] = "tool_call_item"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallOutputItem(RunItemBase):
+class ToolCallOutputItem(RunItemBase, frozen=True):
     """A call's result; `output` is what the model was sent."""
 
     raw_item: FunctionCallOutput
@@ -67,16 +63,14 @@ class ToolCallOutputItem(RunItemBase):
         return self.raw_item.output
 
 
-@dataclass(frozen=True, slots=True)
-class HandoffCallItem(RunItemBase):
+class HandoffCallItem(RunItemBase, frozen=True):
     """The model's call to hand over."""
 
     raw_item: FunctionCall
     type: ClassVar[str] = "handoff_call_item"
 
 
-@dataclass(frozen=True, slots=True)
-class HandoffOutputItem(RunItemBase):
+class HandoffOutputItem(RunItemBase, frozen=True):
     """A handoff that took place."""
 
     raw_item: FunctionCallOutput
@@ -85,8 +79,7 @@ class HandoffOutputItem(RunItemBase):
     type: ClassVar[str] = "handoff_output_item"
 
 
-@dataclass(frozen=True, slots=True)
-class HostedToolItem(RunItemBase):
+class HostedToolItem(RunItemBase, frozen=True):
     """Activity of a tool that the provider runs itself."""
 
     raw_item: ProviderItem

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import logging
 import os
 import threading
@@ -100,23 +101,27 @@ class _Pool:
 
     def _work(self, worker: _Worker) -> None:
         while (job := worker.job) is not None:
-            _run(job)
+            deliver = _run(job)
             worker.job = None
+            # Idle before the result is out: whoever waits for it finds this thread free.
             with self.lock:
+                stays = len(self.idle) < MAX_THREADS
+                if stays:
+                    self.idle.append(worker)
                 job.running = False
                 if job.abandoned:
                     self.abandoned[job.name] -= 1
                 else:
                     self.busy -= 1
-                if len(self.idle) >= MAX_THREADS:
-                    return
-                self.idle.append(worker)
-                self._start_next()
-            del job
-            worker.wake.acquire()
+                    self._start_next()
+            deliver()
+            del job, deliver
+            if stays:
+                worker.wake.acquire()
 
 
-def _run(job: _Job) -> None:
+def _run(job: _Job) -> Callable[[], None]:
+    """Run the body; what is returned hands its outcome to the loop."""
     error: BaseException | None = None
     result: object = None
     try:
@@ -128,11 +133,16 @@ def _run(job: _Job) -> None:
     except BaseException as raised:
         error = raised
     try:
+        return functools.partial(_deliver, job, result, error)
+    finally:
+        error = None  # its traceback holds this frame
+
+
+def _deliver(job: _Job, result: object, error: BaseException | None) -> None:
+    try:
         job.loop.call_soon_threadsafe(_settle, job.future, result, error)
     except RuntimeError:
         pass  # the loop is closed: nobody waits any more
-    finally:
-        error = None  # its traceback holds this frame
 
 
 def _settle(future: asyncio.Future[object], result: object, error: BaseException | None) -> None:

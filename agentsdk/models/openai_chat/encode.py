@@ -44,8 +44,7 @@ Media = InputImage | InputAudio | InputFile
 
 
 class _Encoded:
-    """The messages of the first `count` items, comma-separated. `joinable`: an item after them in place of the one that
-    followed could have joined the last message."""
+    """The messages of the first `count` items, comma-separated; `joinable`: another next item could have joined the last."""
 
     __slots__ = ("count", "data", "joinable")
 
@@ -70,12 +69,12 @@ class MessageEncoder(Struct, frozen=True):
         new = items[known.count :]
         start = 0
         while start < len(new):
-            end, messages, settled = self._next(new, start)
-            if not settled:
+            end, messages, joinable = self._next(new, start)
+            if joinable and end == len(new):
                 break
             known.data += _joined(known.data, messages)
             known.count += end - start
-            known.joinable = end - start > 1 or _begins_reply(new[start])
+            known.joinable = joinable
             start = end
         rest = [*new[start:], *tail]
         if not rest:
@@ -88,12 +87,12 @@ class MessageEncoder(Struct, frozen=True):
         return bytes(data)
 
     def _next(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
-        """Where the group that begins at `start` ends, its messages, and whether no later item can change them."""
+        """Where the group that begins at `start` ends, its messages, and whether another next item could have joined it."""
         item = items[start]
         if isinstance(item, FunctionCallOutput):
             return self._results(items, start)
         if isinstance(item, Message) and item.role != "assistant":
-            return start + 1, [{"role": item.role, "content": _content(item.content)}], True
+            return start + 1, [{"role": item.role, "content": _content(item.content)}], False
         return self._reply(items, start)
 
     def _results(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
@@ -108,8 +107,8 @@ class MessageEncoder(Struct, frozen=True):
                 attached.append({"type": "text", "text": f"From the result of tool call {result.call_id}:"})
                 attached.extend(map(_media_part, media))
             elif not attached:
-                return position, messages, True
-        return position, [*messages, {"role": "user", "content": attached}], position < len(items)
+                return position, messages, False
+        return position, [*messages, {"role": "user", "content": attached}], True
 
     def _reply(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
         """The assistant message that begins at `start`: everything up to the next reply's reasoning or text.
@@ -138,9 +137,8 @@ class MessageEncoder(Struct, frozen=True):
                 elif item.provider == self.provider:
                     reasoning.append(item)
             position += 1
-        settled = position < len(items)
         if not (spoke or calls or reasoning):
-            return position, [], settled
+            return position, [], True
         text = "\n\n".join(filter(None, texts))
         message: JsonObject = {"role": "assistant", "content": text if text or not (calls or refusal) else None}
         if refusal:
@@ -149,16 +147,12 @@ class MessageEncoder(Struct, frozen=True):
             _add_reasoning(message, reasoning, text)
         if calls:
             message["tool_calls"] = calls
-        return position, [message], settled
+        return position, [message], True
 
 
 def _joined(data: bytearray, messages: list[JsonObject]) -> bytes:
     encoded = b",".join(map(to_json, messages))
     return b"," + encoded if data and encoded else encoded
-
-
-def _begins_reply(item: Item) -> bool:
-    return not isinstance(item, FunctionCallOutput) and not (isinstance(item, Message) and item.role != "assistant")
 
 
 def to_json(value: object) -> bytes:
