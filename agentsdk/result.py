@@ -18,7 +18,7 @@ from agentsdk.define.stream_events import RunItemStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import result as guardrail_result
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, require_asyncio
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import GuardrailJudged, ModelReplied
@@ -185,7 +185,7 @@ class RunResultStreaming(_Outcome[TOutput]):
     the `async for` or the `async with` early stops the run, its tools and its sockets; `async with`, and `aclose`, wait for that.
     """
 
-    __slots__ = ("_begin", "_channel", "_stopping", "_task")
+    __slots__ = ("_begin", "_channel", "_stop_after_turn", "_stopping", "_task")
 
     def __init__(self, begin: Callable[[RunResultStreaming[TOutput], Channel[StreamEvent]], Coroutine[object, object, None]]) -> None:
         self._run = None
@@ -193,10 +193,12 @@ class RunResultStreaming(_Outcome[TOutput]):
         self._channel: Channel[StreamEvent] = Channel(STREAM_BUFFER)
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
+        self._stop_after_turn = False
 
     def attach(self, run: Run) -> None:
         """The runner names the run that has started."""
         self._run = run
+        run.stop_requested = self._stop_after_turn
 
     async def __aenter__(self) -> Self:
         _ = self._started()
@@ -220,6 +222,7 @@ class RunResultStreaming(_Outcome[TOutput]):
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
         """Stop the run now, or when the turn that is going has ended. The events so far can still be read."""
         if mode == "after_turn":
+            self._stop_after_turn = True
             if self._run is not None:
                 self._run.stop_requested = True
             return
@@ -262,6 +265,7 @@ class RunResultStreaming(_Outcome[TOutput]):
 
     def _started(self) -> asyncio.Task[None]:
         if self._task is None:
+            require_asyncio()
             self._task = asyncio.create_task(self._drive(), name="agentsdk run")
         return self._task
 
@@ -272,11 +276,8 @@ class RunResultStreaming(_Outcome[TOutput]):
             await self._begin(self, self._channel)
         except asyncio.CancelledError as cancelled:
             self._channel.close(None if self._stopping else cancelled)
-        except Exception as error:
-            self._channel.close(error)
         except BaseException as error:
-            self._channel.close(error)
-            raise
+            self._channel.close(error)  # the reader raises it
         else:
             self._channel.close()
 

@@ -25,7 +25,7 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import as_json, final_value
 from agentsdk.engine.prepare import find_agent
-from agentsdk.engine.run import Ports, Run
+from agentsdk.engine.run import Ports, Run, require_asyncio
 from agentsdk.engine.session import load_history, save_session
 from agentsdk.engine.spans import TracedTurns
 from agentsdk.engine.turn import run_single_turn
@@ -63,7 +63,7 @@ class Runner:
 
     @staticmethod
     async def run(
-        agent: Agent[TContext, TOutput],
+        starting_agent: Agent[TContext, TOutput],
         input: RunInput,  # noqa: A002 - the field's name
         *,
         context: TContext | None = None,
@@ -73,18 +73,18 @@ class Runner:
         session: Session | None = None,
         error_handlers: RunErrorHandlers | None = None,
     ) -> RunResult[TOutput]:
-        """Run `agent` on `input` until it has its final output or waits for a person.
+        """Run `starting_agent` on `input` until it has its final output or waits for a person.
 
         A `RunState`, or the `.state` of an error, goes on where it stood. `max_turns` is short for `run_config.limits.turns`.
         Raises `AgentsException`s, each with the state to go on from.
         """
-        run, begin = await _prepared(agent, input, context, max_turns, hooks, run_config, session)
+        run, begin = await _prepared(starting_agent, input, context, max_turns, hooks, run_config, session)
         await _execute(run, begin, session, error_handlers)
         return RunResult(run)
 
     @staticmethod
     def run_sync(
-        agent: Agent[TContext, TOutput],
+        starting_agent: Agent[TContext, TOutput],
         input: RunInput,  # noqa: A002 - the field's name
         *,
         context: TContext | None = None,
@@ -107,7 +107,7 @@ class Runner:
 
             try:
                 return await Runner.run(
-                    agent,
+                    starting_agent,
                     input,
                     context=context,
                     max_turns=max_turns,
@@ -123,7 +123,7 @@ class Runner:
 
     @staticmethod
     def run_streamed(
-        agent: Agent[TContext, TOutput],
+        starting_agent: Agent[TContext, TOutput],
         input: RunInput,  # noqa: A002 - the field's name
         *,
         context: TContext | None = None,
@@ -136,7 +136,7 @@ class Runner:
         """`run`, read while it goes: `async for event in Runner.run_streamed(...)`. Nothing starts before that."""
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
-            run, events = await _prepared(agent, input, context, max_turns, hooks, run_config, session)
+            run, events = await _prepared(starting_agent, input, context, max_turns, hooks, run_config, session)
             stream.attach(run)
             run.channel = channel
             run.publish = _publisher(run, channel)
@@ -174,7 +174,7 @@ async def _prepared(
     session: Session | None,
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A run that has not begun yet, and the events it begins with."""
-    _require_asyncio()
+    require_asyncio()
     if not isinstance(agent, Agent):
         raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
     config = config or _DEFAULT
@@ -184,7 +184,7 @@ async def _prepared(
     wrapper = RunContextWrapper(context)
     if isinstance(given, RunState):
         state, begin = given.pieces()
-        run = Run(_current(agent, state), wrapper, ports, state)
+        run = Run(_current(agent, given.value), wrapper, ports, state)
         for event in state.log:
             name = getattr(event, "agent", "")
             if name and name not in run.agents and (found := find_agent(agent, name)) is not None:
@@ -268,7 +268,10 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
 
 
 def _publisher(run: Run, channel: Channel[StreamEvent]) -> Callable[[Run, RunEvent], None]:
-    walk = ItemWalk(run.agents, run.agent)
+    state = run.state
+    walk = ItemWalk(run.agents, run.agents[state.first_agent] if state.log else run.agent)
+    for event in state.log:
+        walk.feed(event)
 
     def publish(_: Run, event: RunEvent) -> None:
         for stream_event in walk.feed(event):
@@ -298,11 +301,3 @@ def _model_finder(config: RunConfig) -> Callable[[Agent[Any, Any]], Any]:
 
     return find
 
-
-def _require_asyncio() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise UserError(
-            "Runner needs a running asyncio event loop, expected to be awaited under asyncio (not trio); use asyncio.run(...)"
-        ) from None

@@ -33,7 +33,9 @@ def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: byte
     """The saved form of a run, sealed with an HMAC-SHA256 under `key` if there is one."""
     saved = SavedRun(VERSION, log, decisions)
     body = _encoder.encode(saved)
-    return body if key is None else _encoder.encode(msgspec.structs.replace(saved, seal=_seal(body, key)))
+    if key is None:
+        return body
+    return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(_canonical(msgspec.json.decode(body)), key)))
 
 
 def decode(text: str | bytes, key: bytes | None) -> SavedRun:
@@ -43,15 +45,18 @@ def decode(text: str | bytes, key: bytes | None) -> SavedRun:
     given and the seal does not fit. The messages hold no value of the state.
     """
     try:
-        saved = _read(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        if key is None:
+            return _read(text)
+        data = msgspec.json.decode(text, type=JsonObject)
+        seal = data.pop("seal", None)
+        body = _canonical(data)
+        # What is read is the very text that is checked: of a key given twice no two readers could take different ones.
+        saved = _read(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise StateCorruptError(
             f"not a saved run ({_place(error)}), expected what RunState.to_string() wrote; load an untouched copy"
         ) from None
-    if key is None:
-        return saved
-    body = _encoder.encode(msgspec.structs.replace(saved, seal=""))
-    if not hmac.compare_digest(_seal(body, key).encode(), saved.seal.encode()):
+    if not isinstance(seal, str) or not hmac.compare_digest(_seal(body, key).encode(), seal.encode()):
         raise StateTamperedError(
             "the saved run's seal does not fit, expected the state_key it was saved with; refuse it, or load an untouched copy"
         )
@@ -71,6 +76,11 @@ def to_json(text: bytes) -> JsonObject:
     """The saved form as plain objects."""
     data: JsonObject = msgspec.json.decode(text)
     return data
+
+
+def _canonical(data: JsonObject) -> bytes:
+    """What a seal covers: the plain JSON, whatever the order of its keys, so that a seal outlives the schema of its version."""
+    return msgspec.json.encode(data, order="deterministic")
 
 
 def _seal(body: bytes, key: bytes) -> str:

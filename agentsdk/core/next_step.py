@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn, State
-from agentsdk.types.items import FunctionCall, OutputText, InputText
 from agentsdk.types.events import ToolFinished
+from agentsdk.types.items import FunctionCall, InputText, OutputText
 from agentsdk.types.spec import AgentSpec, HandoffSpec
 
 
@@ -56,7 +56,7 @@ class ToolApprovalItem(PendingCall, frozen=True):
 
 
 class ToolInDoubtItem(PendingCall, frozen=True):
-    """A call that began and whose outcome is unknown: `state.settle(item, result=...)`, `.retry(item)` or `.fail(item, reason)`."""
+    """A call that began, its outcome unknown: `state.settle(item, result=...)`, `.retry(item)` or `.fail(item, reason)`."""
 
 
 class FinalOutput(Struct, frozen=True):
@@ -109,12 +109,12 @@ def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall
         call_id = call.call_id
         if call_id in turn.results:
             continue
-        if turn.needs_approval.get(call_id) and call_id not in turn.decisions:
-            pending.append(ToolApprovalItem(call, state.agent, path))
-        elif call_id in turn.in_doubt:
+        if call_id in turn.in_doubt:
             pending.append(ToolInDoubtItem(call, state.agent, path))
         elif (child := turn.children.get(call_id)) is not None:
             pending.extend(interruptions(child, (*path, call_id)))
+        elif turn.needs_approval.get(call_id) and call_id not in turn.decisions and call_id not in turn.intended:
+            pending.append(ToolApprovalItem(call, state.agent, path))
     return tuple(pending)
 
 

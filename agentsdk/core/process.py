@@ -80,6 +80,7 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
     if not any(type(item) is FunctionCall for item in reply.output):
         return reply
     seen: dict[str, FunctionCall] = {}
+    given = {item.call_id for item in reply.output if type(item) is FunctionCall}
     output: list[OutputItem] = []
     changed = False
     for item in reply.output:
@@ -99,8 +100,8 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
             seen[item.call_id] = item
         call = item
         if not item.call_id or item.call_id in used:
-            call = FunctionCall(_unused(item.call_id or "call", used, seen), item.name, item.arguments, item.id)
-            seen[call.call_id] = call
+            call = FunctionCall(_unused(item.call_id or "call", used, given), item.name, item.arguments, item.id)
+            given.add(call.call_id)
             changed = True
         output.append(call)
     if not changed:
@@ -108,8 +109,8 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
     return ModelResponse(tuple(output), reply.usage, reply.finish, reply.response_id, reply.model)
 
 
-def _unused(call_id: str, used: set[str], seen: dict[str, FunctionCall]) -> str:
+def _unused(call_id: str, used: set[str], given: set[str]) -> str:
     number = 2
-    while (candidate := f"{call_id}-{number}") in used or candidate in seen:
+    while (candidate := f"{call_id}-{number}") in used or candidate in given:
         number += 1
     return candidate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -47,6 +47,11 @@ class RunState:
     def __init__(self, state: State, decisions: Iterable[RunEvent] = ()) -> None:
         self._state = state
         self._decisions = list(decisions)
+
+    def __await__(self) -> Generator[None, None, RunState]:
+        """Itself: `await RunState.from_string(...)`, as openai-agents has it, works here too."""
+        yield from ()
+        return self
 
     @property
     def run_id(self) -> str:
@@ -100,15 +105,18 @@ class RunState:
 
     def settle(self, item: PendingCall, *, result: str) -> None:
         """Say what a call in doubt returned. Raises `UserError` if it is not in doubt."""
-        self._doubt(item, ToolFinished(item.call_id, clean_text(result)))
+        self._require_doubt(item)
+        self._append(item.path, ToolFinished(item.call_id, clean_text(result)))
 
     def retry(self, item: PendingCall) -> None:
         """Run a call in doubt again. Raises `UserError` if it is not in doubt."""
-        self._doubt(item, CallRetried(item.call_id))
+        self._require_doubt(item)
+        self._append(item.path, CallRetried(item.call_id))
 
     def fail(self, item: PendingCall, reason: str) -> None:
         """Say that a call in doubt failed; the model is told `reason`. Raises `UserError` if it is not in doubt."""
-        self._doubt(item, ToolFinished(item.call_id, clean_text(reason), True))
+        self._require_doubt(item)
+        self._append(item.path, ToolFinished(item.call_id, clean_text(reason), True))
 
     def replace_input(self, new_input: str | Iterable[InputItem]) -> None:
         """Begin again with another input: what a run stopped by an input guardrail needs."""
@@ -137,6 +145,8 @@ class RunState:
         Raises `StateCorruptError`, `StateVersionError`, `StateTamperedError`, or `StateMismatchError` for another agent's.
         """
         saved = codec.decode(text, state_key)
+        if not saved.log:
+            raise StateCorruptError("the saved run holds no event, expected at least its start; load an untouched copy")
         try:
             state = fold(saved.log)
             loaded = cls(state, saved.decisions)
@@ -145,8 +155,6 @@ class RunState:
             raise StateCorruptError(
                 "the saved run's events contradict each other, expected what RunState.to_string() wrote; load an untouched copy"
             ) from error
-        if not state.log:
-            raise StateCorruptError("the saved run holds no event, expected at least its start; load an untouched copy")
         if state.first_agent != agent.name:
             raise StateMismatchError(
                 f"the saved run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
@@ -166,27 +174,25 @@ class RunState:
         return cls.from_string(agent, text, state_key=state_key)
 
     def _decide(self, item: PendingCall, *, approved: bool, always: bool, reason: str) -> None:
-        if not isinstance(item, ToolApprovalItem):
-            raise UserError(f"call {item.call_id!r} is in doubt, expected one that waits for approval; use settle, retry or fail")
         self._require(item)
+        if not isinstance(item, ToolApprovalItem):
+            raise UserError(f"call {item.call_id!r} is in doubt, expected one waiting for approval; use settle, retry or fail")
         call = item.call
         digest = approval_digest(call.name, call.call_id, call.arguments)
         decided = ApprovalDecided(call.call_id, call.name, digest, approved, clean_text(reason), always)
         self._append(item.path, decided)
 
-    def _doubt(self, item: PendingCall, event: RunEvent) -> None:
+    def _require_doubt(self, item: PendingCall) -> None:
+        self._require(item)
         if not isinstance(item, ToolInDoubtItem):
             raise UserError(f"call {item.call_id!r} waits for approval, expected one in doubt; use approve or reject")
-        self._require(item)
-        self._append(item.path, event)
 
     def _require(self, item: PendingCall) -> None:
         """Only a call this very run waits for, with these very arguments, can be decided."""
         if item not in interruptions(self.value):
-            raise UserError(
-                f"call {item.call_id!r} of tool {item.tool_name!r} does not wait in this state, expected one of "
-                "state.interruptions; take the item from there"
-            )
+            kind = type(item).__name__
+            what = f"call {item.call_id!r} of tool {item.tool_name!r}" if isinstance(item, PendingCall) else f"a {kind!r}"
+            raise UserError(f"{what} does not wait in this state, expected an item of state.interruptions; take it from there")
 
     def _append(self, path: tuple[str, ...], event: RunEvent) -> None:
         for call_id in reversed(path):

@@ -1,13 +1,14 @@
 """The state of a run, and `apply`: the only thing that changes it.
 
-`apply(state, event) -> state` is pure. A state is the fold of its log: `fold(log) == state` for every run, so saving a run means
-saving its events. While a turn is open its results wait in `state.turn`; the event that ends the turn commits them to the
-transcript in call order.
+`apply(state, event) -> state` is pure. A state is the fold of its log: `fold(log) == state` for every run, so saving a run
+means saving its events. While a turn is open its results wait in `state.turn`; the event that ends the turn commits them to
+the transcript in call order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
 from msgspec import Struct, structs
 
 from agentsdk.types.errors import StateCorruptError
@@ -77,8 +78,8 @@ class State(Struct, frozen=True):
 
     `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or
     compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`:
-    whether the current agent has called a tool. `saved` items of the transcript are in the session, `provisional` more stand there
-    for the open turn.
+    whether the current agent has called a tool. `saved` items of the transcript are in the session, `provisional` more stand
+    there for the open turn.
     """
 
     log: Tape[RunEvent]
@@ -111,6 +112,8 @@ def new_state() -> State:
 
 def apply(state: State, event: RunEvent) -> State:
     """The state after `event`. Raises `StateCorruptError` for an event that cannot follow."""
+    if not state.first_agent and type(event) is not RunStarted:
+        raise _misplaced(event, len(state.log))
     try:
         return _replace(_CHANGES[type(event)](state, event), log=state.log.extended((event,)))
     except KeyError as error:
@@ -120,6 +123,8 @@ def apply(state: State, event: RunEvent) -> State:
 def fold(events: Sequence[RunEvent]) -> State:
     """The state that a log leads to: `apply` over all of it, with the log put in place once."""
     state = new_state()
+    if events and type(events[0]) is not RunStarted:
+        raise _misplaced(events[0], 0)
     for position, event in enumerate(events):
         try:
             state = _CHANGES[type(event)](state, event)
@@ -144,10 +149,7 @@ def committed(turn: OpenTurn) -> tuple[Item, ...]:
         return ()
     output = turn.response.output
     results = turn.results
-    answers: list[Item] = []
-    for item in output:
-        if type(item) is FunctionCall:
-            answers.append(_answer(item, results.get(item.call_id)))
+    answers = [_answer(item, results.get(item.call_id)) for item in output if type(item) is FunctionCall]
     return (*output, *answers) if answers else output
 
 
@@ -174,8 +176,8 @@ def _open(state: State) -> OpenTurn:
 
 
 def _started(state: State, event: RunStarted) -> State:
-    if state.agent:
-        raise KeyError("a run starts once")
+    if state.first_agent or not event.agent:
+        raise KeyError("a run starts once, with an agent")
     tape: Tape[Item] = Tape(event.input)
     return State(state.log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
 
@@ -189,6 +191,8 @@ def _input_replaced(state: State, event: InputReplaced) -> State:
         view=tape,
         agent=state.first_agent,
         turn=None,
+        used_tools=False,
+        invalid_outputs=0,
         input_verdicts=(),
         saved=min(state.saved, state.history),
         provisional=0,

@@ -26,7 +26,7 @@ class RunItemBase(Struct, frozen=True):
 
     def to_input_item(self) -> JsonObject:
         """The item as a plain dict, valid in another run's input."""
-        item: Item = self.raw_item  # type: ignore[attr-defined]  # every kind below has one
+        item: Item = getattr(self, "raw_item")  # noqa: B009 - every kind below has one, of its own type
         return item_to_dict(item)
 
 

@@ -25,7 +25,7 @@ from agentsdk.define.parameters import (
     unwrapped,
 )
 from agentsdk.define.plain_type import PlainType, plain_type
-from agentsdk.define.problems import list_problems, problems_of
+from agentsdk.define.problems import MAX_NAME, list_problems, problems_of
 from agentsdk.define.strict_schema import NotStrictError, tidy_json_schema
 from agentsdk.define.strict_schema import strict_json_schema as to_strict
 from agentsdk.types.base import JsonObject
@@ -251,7 +251,7 @@ class _PlainCheck:
 def _unknown(arguments: Mapping[str, object], known: list[str]) -> Iterator[str]:
     for name in arguments:
         if name not in known:
-            yield f"{name[:100]}: unknown, expected only {known}"
+            yield f"{name[:MAX_NAME]}: unknown, expected only {known}"
 
 
 class _PydanticCheck:

@@ -39,9 +39,6 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     """Give the run to the agent of `step`. The first handoff wins; the others get a result that says so."""
     declared = prepared.declared.handoffs[step.spec.name]
     target = declared.agent
-    if declared.on_handoff is not None:
-        payload = () if declared.payload is None else (_payload(declared, step.call),)
-        await answer(f"on_handoff of the handoff to agent {target.name!r}", declared.on_handoff, run.context, *payload)
     turn = run.state.turn
     assert turn is not None
     events: list[RunEvent] = [ToolFinished(step.call.call_id, f"Handed over to {target.name}.")]
@@ -51,6 +48,10 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
         if call is not step.call and call.call_id not in turn.results
     ]
     view = await _filtered(run, declared, cast("list[ToolFinished]", events))
+    if declared.on_handoff is not None:
+        # Last, so that nothing but a crash lies between its effect and the record of it.
+        payload = () if declared.payload is None else (_payload(declared, step.call),)
+        await answer(f"on_handoff of the handoff to agent {target.name!r}", declared.on_handoff, run.context, *payload)
     events.append(HandedOff(target.name))
     if view is not None:
         events.append(view)

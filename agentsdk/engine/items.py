@@ -28,6 +28,7 @@ class ItemWalk:
     def __init__(self, agents: Mapping[str, Agent[Any, Any]], agent: Agent[Any, Any]) -> None:
         self.agents = agents
         self.agent = agent
+        self._first = agent
         self._handoffs: dict[str, ToolFinished | None] = {}
 
     def feed(self, event: RunEvent) -> list[StreamEvent]:
@@ -45,6 +46,7 @@ class ItemWalk:
             self.agent = self.agents[event.agent]
             return [AgentUpdatedStreamEvent(self.agent)]
         if isinstance(event, InputReplaced):
+            self.agent = self._first
             self._handoffs.clear()
         return []
 

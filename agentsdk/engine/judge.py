@@ -34,8 +34,8 @@ from agentsdk.types.items import FunctionCallOutput
 
 
 def waiting_input_guardrails(run: Run) -> list[InputGuardrail[Any]]:
-    """The input guardrails still to be asked: only before the first reply, and only those of the agent the run began with."""
-    if run.state.turns:
+    """The input guardrails still to be asked: those of the agent the run began with, while the run is with it."""
+    if run.state.agent != run.state.first_agent:
         return []
     given = run.agent.input_guardrails
     if run.parent is None and run.ports.config.input_guardrails:

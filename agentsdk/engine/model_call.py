@@ -51,7 +51,7 @@ async def ask(run: Run, prepared: Prepared) -> None:
     system_prompt = await instructions(run)
     empty = 0
     while True:
-        request = _request(run, prepared, system_prompt, empty)
+        request = _request(run, prepared, system_prompt)
         if config.call_model_input_filter is not None:
             request = await _filtered(run, request)
         if hooks.watched(run):
@@ -62,7 +62,7 @@ async def ask(run: Run, prepared: Prepared) -> None:
         elif is_empty(response) and not _partial(run):
             await run.record(AttemptSpent(response.usage))
             empty += 1
-            if empty >= MAX_EMPTY_REPLIES:
+            if empty > MAX_EMPTY_REPLIES:
                 raise EmptyResponseError(
                     f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call or a "
                     "refusal; resume error.state to ask again, or change the prompt or the model"
@@ -76,11 +76,12 @@ async def ask(run: Run, prepared: Prepared) -> None:
         await hooks.llm_ended(run, response)
 
 
-def _request(run: Run, prepared: Prepared, system_prompt: str, empty: int) -> ModelRequest:
+def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
     state = run.state
+    turn = state.turn
     partial = _partial(run)
     tail: tuple[Item, ...] = (Message("assistant", partial), _CONTINUE) if partial else ()
-    attempt = len(partial) + empty
+    attempt = 0 if turn is None else turn.continuations + turn.empty_replies
     return ModelRequest(
         state.view,
         system_prompt,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import NextStep
-from agentsdk.core.state import State, apply, new_state
+from agentsdk.core.state import State, apply, new_state, transcript
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
@@ -16,11 +17,23 @@ from agentsdk.engine.channel import Channel
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.ports.model import Model
 from agentsdk.ports.tracer import Span, Tracer
+from agentsdk.types.errors import UserError
 from agentsdk.types.events import Nested, RunEvent
 from agentsdk.types.items import FunctionCall
 
 NO_LIMITS = RunLimits(turns=None)
 """A nested run's own limits, unless its tool sets some: those of the root hold for it anyway."""
+
+
+def require_asyncio() -> None:
+    """Raises `UserError` where no asyncio event loop runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise UserError(
+            "Runner needs a running asyncio event loop, expected to be awaited under asyncio (not trio); use asyncio.run(...)"
+        ) from None
+
 
 Drive = Callable[["Run"], Awaitable[NextStep]]
 """Drives a run to the step where it rests: how an agent used as a tool is run."""
@@ -95,7 +108,7 @@ class Run:
         self.final_output: object = None
         self.limits = ports.config.limits if parent is None else NO_LIMITS
         self.stop_requested = False
-        self.call_ids: set[str] = {item.call_id for item in state.transcript if type(item) is FunctionCall}
+        self.call_ids: set[str] = {item.call_id for item in transcript(state) if type(item) is FunctionCall}
         """The ids of the calls so far, so that a provider's repeated id is noticed in O(1)."""
 
     async def record(self, *events: RunEvent) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import transcript
 from agentsdk.engine.run import Run
+from agentsdk.engine.together import shielded
 from agentsdk.ports.session import Session
 from agentsdk.types.errors import AgentsException, SessionError
 from agentsdk.types.events import SessionSaved
-from agentsdk.types.items import FunctionCall, Item
+from agentsdk.types.items import FunctionCallOutput, Item
 
 
 async def load_history(session: Session) -> tuple[Item, ...]:
@@ -34,10 +34,7 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
     already on its way: the failed write is then added to its notes.
     """
     try:
-        await asyncio.shield(asyncio.ensure_future(_save(run, session, after is not None)))
-    except asyncio.CancelledError:
-        if after is None:
-            raise
+        await shielded(_save(run, session, after is not None), grace=run.ports.config.cancel_grace)
     except Exception as error:
         typed = error
         if not isinstance(error, AgentsException):
@@ -54,11 +51,13 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
 async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     state = run.state
     committed = len(state.transcript)
+    if state.provisional and committed == state.saved and not with_open_turn:
+        return  # the turn that stands there is still open
     new = (transcript(state) if with_open_turn else tuple(state.transcript))[state.saved :]
     if state.provisional:
         # What stands there for the open turn is replaced, unless another run has added to the session since.
         standing = await session.get_items(state.provisional)
-        if _calls(standing) == _calls(new[: state.provisional]):
+        if _asked(standing) == _asked(new[: state.provisional]):
             for _ in standing:
                 await session.pop_item()
         else:
@@ -69,5 +68,6 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
         await run.record(SessionSaved(committed, max(0, state.saved + len(new) - committed)))
 
 
-def _calls(items: Sequence[Item]) -> list[FunctionCall]:
-    return [item for item in items if isinstance(item, FunctionCall)]
+def _asked(items: Sequence[Item]) -> list[Item]:
+    """What the model said: a turn's results may come to be known later, its reply stays."""
+    return [item for item in items if not isinstance(item, FunctionCallOutput)]

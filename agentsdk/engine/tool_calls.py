@@ -23,7 +23,7 @@ from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import together
-from agentsdk.engine.tool_guardrails import judge_tool_input, judge_tool_output
+from agentsdk.engine.tool_guardrails import judge_tool_input, judge_tool_output, raise_if_tool_tripped
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArguments, StateMismatchError, StateTamperedError
 from agentsdk.types.events import (
@@ -63,6 +63,7 @@ class Job:
 
 async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
     """Give every call of the reply its result, but for the first valid handoff and the calls that wait for a person."""
+    raise_if_tool_tripped(run)
     jobs = await _admitted(run, prepared, processed)
     if not jobs:
         return
@@ -73,7 +74,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     config = run.ports.config
     try:
         await together(
-            [(f"tool {job.tool.name}", _run(run, job)) for job in jobs],
+            [(f"tool {job.tool.name}", _run(run, job, job.call.call_id in intended)) for job in jobs],
             limit=config.max_tool_concurrency,
             grace=config.cancel_grace,
         )
@@ -164,9 +165,9 @@ async def _reconciled(job: Job) -> RunEvent:
     return ToolFinished(job.call.call_id, to_output(known))
 
 
-async def _run(run: Run, job: Job) -> None:
-    """Run one call's body and record its result."""
-    if hooks.watched(run):
+async def _run(run: Run, job: Job, is_new: bool) -> None:
+    """Run one call's body and record its result. A call that goes on where it stood is not new: its start hook has been called."""
+    if is_new and hooks.watched(run):
         await hooks.tool_started(run, job.context, job.tool)
     tracer = run.ports.tracer
     span = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
+
 from agentsdk.define.guardrail import (
     GuardrailResult,
     ToolGuardrailFunctionOutput,
@@ -17,6 +19,7 @@ from agentsdk.engine.run import Run
 from agentsdk.engine.together import together
 from agentsdk.types.errors import (
     CallbackError,
+    GuardrailError,
     GuardrailFailedError,
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
@@ -25,6 +28,15 @@ from agentsdk.types.events import GuardrailJudged, GuardrailKind, ToolFinished
 
 if TYPE_CHECKING:
     from agentsdk.engine.tool_calls import Job
+
+
+def raise_if_tool_tripped(run: Run) -> None:
+    """Raise the stored verdict of a tool guardrail that stopped the run; the run goes on only with another input."""
+    turn = run.state.turn
+    assert turn is not None
+    for verdict in turn.verdicts:
+        if verdict.behavior == "raise_exception" and verdict.call_id:
+            raise _tripped(run, verdict)
 
 
 async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
@@ -41,7 +53,7 @@ async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
         if refused is None:
             passed.append(job)
         elif refused.behavior == "raise_exception":
-            raise ToolInputGuardrailTripwireTriggered(_stopped("tool input", refused, job), _result(refused))
+            raise _tripped(run, refused)
         else:
             await run.record(ToolFinished(job.call.call_id, refused.message, True))
     return passed
@@ -58,7 +70,7 @@ async def judge_tool_output(run: Run, job: Job, value: object) -> str | None:
         judged = _judged(guardrail.name, "tool_output", verdict, job)
         await run.record(judged)
         if judged.behavior == "raise_exception":
-            raise ToolOutputGuardrailTripwireTriggered(_stopped("tool output", judged, job), _result(judged))
+            raise _tripped(run, judged)
         if judged.behavior == "reject_content":
             return judged.message
     return None
@@ -100,9 +112,16 @@ def _judged(name: str, kind: GuardrailKind, output: ToolGuardrailFunctionOutput,
     return GuardrailJudged(name, kind, output.behavior, as_json(output.output_info), job.call.call_id, output.message)
 
 
-def _stopped(kind: str, verdict: GuardrailJudged, job: Job) -> str:
-    return f"{kind} guardrail {verdict.guardrail!r} stopped the run at a call of tool {job.tool.name!r}; see error.guardrail_result"
-
-
-def _result(verdict: GuardrailJudged) -> GuardrailResult:
-    return GuardrailResult(verdict.guardrail, ToolGuardrailFunctionOutput(verdict.info, verdict.behavior, verdict.message))
+def _tripped(run: Run, verdict: GuardrailJudged) -> GuardrailError:
+    turn = run.state.turn
+    assert turn is not None
+    tool = next(call.name for call in turn.calls if call.call_id == verdict.call_id)
+    is_input = verdict.kind == "tool_input"
+    message = (
+        f"tool {'input' if is_input else 'output'} guardrail {verdict.guardrail!r} stopped the run at a call of tool {tool!r}; "
+        "see error.guardrail_result; to go on, call error.state.replace_input(...) and resume it"
+    )
+    info = cast(object, msgspec.json.decode(verdict.info))
+    result = GuardrailResult(verdict.guardrail, ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message))
+    kind = ToolInputGuardrailTripwireTriggered if is_input else ToolOutputGuardrailTripwireTriggered
+    return kind(message, result)

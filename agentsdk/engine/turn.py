@@ -6,10 +6,12 @@ resumed run and a replay are this same code.
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Sequence
+from typing import Any, assert_never
 
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
+from agentsdk.define.guardrail import InputGuardrail
 from agentsdk.engine import hooks
 from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.judge import (
@@ -36,9 +38,12 @@ async def run_single_turn(run: Run) -> NextStep:
     prepared = await prepare(run)
     turn = run.state.turn
     raise_if_input_tripped(run)
+    guardrails = waiting_input_guardrails(run)
     if turn is None or turn.response is None:
-        await _ask_beside_guardrails(run, prepared)
+        await _ask_beside_guardrails(run, prepared, guardrails)
         turn = run.state.turn
+    elif guardrails:
+        await judge_input(run, guardrails)
     assert turn is not None and turn.response is not None
     processed = process_model_response(prepared.spec, turn.response)
     _raise_if_refused(run, processed)
@@ -63,9 +68,8 @@ async def run_single_turn(run: Run) -> NextStep:
     return step
 
 
-async def _ask_beside_guardrails(run: Run, prepared: Prepared) -> None:
+async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: Sequence[InputGuardrail[Any]]) -> None:
     """The model is asked while the input guardrails are; both are over before anything is done with the reply."""
-    guardrails = waiting_input_guardrails(run)
     first = [guardrail for guardrail in guardrails if not guardrail.run_in_parallel]
     beside = [guardrail for guardrail in guardrails if guardrail.run_in_parallel]
     if first:

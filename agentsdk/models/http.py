@@ -9,15 +9,15 @@ Redirects are never followed, so a key goes only to the origin it was configured
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
+from agentsdk.models.network import refuse_real_request
 from agentsdk.models.sse import ServerSentEvent, SSEDecoder
 from agentsdk.models.watchdog import DeadlinePassed, Watchdog
 from agentsdk.types.errors import (
@@ -116,8 +116,7 @@ class Exchange:
         cls, transport: Transport, url: str, headers: Mapping[str, str], body: bytes, timeouts: ModelTimeouts, *, stream: bool
     ) -> Exchange:
         """Send the request; return when the headers of the answer are there. `stream` puts the idle deadline on."""
-        if _locks:
-            refuse_real_request(url)
+        refuse_real_request(url)
         watchdog = Watchdog(idle=timeouts.idle if stream else None, total=timeouts.total)
         try:
             reply = await watchdog.wait(transport.post(url, headers, body, timeouts))
@@ -238,6 +237,7 @@ class HttpxTransport:
 
         client = self._client or await shared_client()
         timeout = httpx.Timeout(timeouts.read, connect=timeouts.connect, pool=None)
+        headers = {**headers, "accept-encoding": "gzip, deflate"}
         request = client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
         return HttpxReply(await client.send(request, stream=True, follow_redirects=False))
 
@@ -255,8 +255,8 @@ class HttpxTransport:
             )
         if isinstance(error, httpx.ConnectError):
             return ModelConnectionError("cannot connect to the provider; check base_url and the network", retryable=True)
-        if isinstance(error, httpx.DecodingError):
-            return MalformedResponseError("the answer's content encoding is broken; expected e.g. whole gzip data")
+        if isinstance(error, zlib.error):
+            return MalformedResponseError("the answer's content encoding is broken; expected whole gzip or deflate data")
         if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
             return ModelConnectionError(f"the request cannot be sent ({kind}); check base_url and headers")
         if isinstance(error, httpx.TransportError | OSError):
@@ -286,9 +286,9 @@ class HttpxReply:
         self.headers: Mapping[str, str] = response.headers
 
     def chunks(self) -> AsyncIterator[bytes]:
-        encoded = "content-encoding" in self.headers
-        self._chunks = self._response.aiter_bytes() if encoded else self._response.aiter_raw()
-        return self._chunks
+        self._chunks = self._response.aiter_raw()
+        encoding = self.headers.get("content-encoding", "identity")
+        return self._chunks if encoding == "identity" else _Inflated(self._chunks)
 
     async def aclose(self) -> None:
         response = self._response
@@ -301,6 +301,25 @@ class HttpxReply:
             with suppress(Exception):
                 async for _ in self._chunks:
                     pass
+
+
+class _Inflated:
+    """gzip or zlib data, inflated. (httpx could do it, but would leave a generator behind where the data is broken.)"""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+        self._inflate = zlib.decompressobj(wbits=47)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return self._inflate.decompress(await self._chunks.__anext__())
+        except StopAsyncIteration:
+            if not self._inflate.eof:
+                raise zlib.error("cut short") from None
+            raise
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[httpx.AsyncClient, AsyncGenerator[None, None]]] = (
@@ -357,58 +376,3 @@ async def aclose() -> None:
     entry = _clients.pop(asyncio.get_running_loop(), None)
     if entry is not None:
         await entry[1].aclose()
-
-
-_locks: list[object] = []
-
-
-def lock_network() -> object:
-    """Refuse every request that would leave this machine until `unlock_network` is called with the token."""
-    token = object()
-    _locks.append(token)
-    return token
-
-
-def unlock_network(token: object) -> None:
-    """Take one lock away."""
-    _locks.remove(token)
-
-
-def refuse_real_request(url: str) -> None:
-    """Raise `UserError` if the network is locked and `url` is not on this machine."""
-    if _locks and not is_loopback(url):
-        raise UserError(
-            f"a request to {urlsplit(url).hostname!r} was refused because no_real_requests() is on; "
-            "give the agent a ScriptedModel or the base_url of a FakeOpenAIServer"
-        )
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine, by its name or a loopback address."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def check_url(url: str) -> str:
-    """`url` without a trailing slash. Raises `UserError` unless it is http(s) with a host, without user, query or fragment."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good, parts = False, urlsplit("")
-    if not good or parts.username is not None or parts.query or parts.fragment:
-        raise UserError("base_url must be like 'https://host/v1', without user, query or fragment")
-    return url.rstrip("/")
-
-
-def check_header(name: str, value: str) -> None:
-    """Raise `UserError`, without the value, if it cannot be sent as a header."""
-    if not (value.isascii() and value.isprintable()) or value != value.strip():
-        raise UserError(
-            f"{name} holds characters that a header cannot carry; expected printable ASCII without spaces around it"
-        )

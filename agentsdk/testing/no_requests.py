@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from agentsdk.models.http import lock_network, unlock_network
+from agentsdk.models.network import lock_network, unlock_network
 
 
 @contextmanager

@@ -115,6 +115,7 @@ class FakeServer:
         self._server: asyncio.Server | None = None
         self._handlers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._idle = asyncio.Event()
+        self._came = asyncio.Condition()
 
     @property
     def url(self) -> str:
@@ -132,6 +133,11 @@ class FakeServer:
     def open_connections(self) -> int:
         """How many connections clients hold open."""
         return len(self._handlers)
+
+    async def requested(self, count: int = 1) -> None:
+        """Wait until `count` requests have come in all."""
+        async with self._came:
+            await self._came.wait_for(lambda: len(self.requests) >= count)
 
     async def all_closed(self) -> None:
         """Wait until no client holds a connection."""
@@ -173,7 +179,9 @@ class FakeServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; whether the connection can take another."""
         request = await _read_request(reader)
-        self.requests.append(request)
+        async with self._came:
+            self.requests.append(request)
+            self._came.notify_all()
         reply = self._next_reply(request)
         if reply.wait is not None and not await _wait_or_gone(reply.wait, reader):
             return False
@@ -240,10 +248,7 @@ class _Answer:
                 await asyncio.sleep(0.02)
                 _reset(writer)
             case "pings":
-                gone = asyncio.ensure_future(reader.read(1))
-                while not gone.done():
-                    writer.write(b"8\r\n: ping\n\n\r\n")
-                    await asyncio.wait({gone}, timeout=0.005)
+                await _until_gone(reader, writer)
             case "stall" | "open":
                 await reader.read(1)
         return False
@@ -318,6 +323,18 @@ async def _wait_or_gone(event: asyncio.Event, reader: asyncio.StreamReader) -> b
         told.cancel()
         await asyncio.gather(gone, told, return_exceptions=True)
     return event.is_set()
+
+
+async def _until_gone(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send comments until the client goes away."""
+    gone = asyncio.ensure_future(reader.read(1))
+    try:
+        while not gone.done():
+            writer.write(b"8\r\n: ping\n\n\r\n")
+            await asyncio.wait({gone}, timeout=0.005)
+    finally:
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

@@ -197,7 +197,7 @@ class ToolStuckError(ToolError):
         self.tools = tools
 
 
-class LimitReached(AgentsException):  # noqa: N818 - reads as the outcome it is
+class LimitReached(AgentsException):
     """A limit of the run was reached; `.state` resumes with a higher one."""
 
 

@@ -67,7 +67,7 @@ class ApprovalJudged(Compact, tag="asked"):
 
 
 class ApprovalDecided(Compact, tag="decided"):
-    """A person decided. `digest` binds the decision to call, tool and canonical arguments; `always` covers the tool from now on."""
+    """A person decided. `digest` binds that to call, tool and canonical arguments; `always` covers the tool from now on."""
 
     call_id: str
     tool: str

@@ -28,7 +28,7 @@ class InputText(Value, tag="input_text"):
 
 
 class InputImage(Value, tag="input_image"):
-    """An image: `image_url` is a `data:` URL or an address that the provider (never the SDK) opens; or the provider's `file_id`."""
+    """An image: `image_url` is a `data:` URL or an address that the provider, never the SDK, opens; or its `file_id`."""
 
     image_url: str = ""
     file_id: str = ""
@@ -150,13 +150,15 @@ def items_from_input(given: str | Iterable[InputItem]) -> tuple[Item, ...]:
     """
     if isinstance(given, str):
         return (Message("user", clean_text(given)),)
+    if not isinstance(given, Iterable):
+        raise UserError(f"the input is {type(given).__name__!r}, expected a str or items; pass one of them")
     return tuple(_item(entry, position) for position, entry in enumerate(given))
 
 
 def _item(entry: InputItem, position: int) -> Item:
     data: object
     if isinstance(entry, Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem):
-        data = msgspec.to_builtins(entry)
+        data = entry
     elif isinstance(entry, Mapping):
         data = {"type": "message", **entry} if "role" in entry else dict(entry)
     else:
@@ -165,9 +167,9 @@ def _item(entry: InputItem, position: int) -> Item:
             "pass a str, Message('user', ...) or {'role': 'user', 'content': ...}"
         )
     try:
-        item: Item = msgspec.convert(clean_value(data), Item)
+        item: Item = msgspec.convert(clean_value(msgspec.to_builtins(data)), Item)
         return item
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, TypeError, RecursionError) as error:
         raise UserError(
             f"input[{position}] is not an item: {error}; expected e.g. {{'role': 'user', 'content': ...}}"
         ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agentsdk.types.base import Value
-from agentsdk.types.items import FunctionCall, Message, Reasoning, ProviderItem
+from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.usage import Usage
 
 Finish = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]

@@ -41,15 +41,16 @@ def main() -> None:
     try:
         server = xllamacpp.Server(params)
     except RuntimeError:
-        # llama.cpp has said why. A regular exit would trip over the thread that reads stdin.
-        os._exit(1)
+        # llama.cpp has said why, and says it with the last flush of a regular exit.
+        sys.exit(1)
     with report:
         report.write(server.listening_address + "\n")
     threading.Event().wait()
 
 
 def _exit_with_parent() -> None:
-    sys.stdin.buffer.read()
+    # Not sys.stdin, whose lock a regular exit of the main thread would wait for.
+    os.read(0, 1)
     os._exit(0)
 
 

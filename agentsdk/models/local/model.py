@@ -13,7 +13,7 @@ from msgspec import structs
 
 from agentsdk.models.local.constrained import GRAMMAR_IGNORED, Bounds, Piece, ReplyReader, build_grammar, choose
 from agentsdk.models.local.server import Address, Progress, ServerOptions, shared_server
-from agentsdk.models.local.transcript import answered_tools, plain_messages, system_text
+from agentsdk.models.local.transcript import RESULT_MARKS, answered_tools, plain_messages, system_text
 from agentsdk.models.local.weights import KNOWN, find_weights, require_engine
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.ports.model import ModelRequest
@@ -119,6 +119,8 @@ class LocalModel:
                 tool_choice=None,
                 parallel_tool_calls=None,
                 max_tokens=settings.max_tokens or self._max_tokens,
+                # A small model goes on with a result of its own making.
+                stop=(*(settings.stop or ()), *RESULT_MARKS) if described else settings.stop,
                 extra_body=extra,
                 # llama.cpp sometimes drops a connection it has just offered to keep.
                 extra_headers={"Connection": "close", **(settings.extra_headers or {})},

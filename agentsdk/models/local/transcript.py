@@ -15,6 +15,7 @@ from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
 RESULT_BEGIN = "<tool_response>\n"
 RESULT_END = "\n</tool_response>"
+RESULT_MARKS = (RESULT_END, RESULT_END.strip(), RESULT_BEGIN.strip())
 
 
 def system_text(instructions: str, tools: Sequence[ToolSpec | HandoffSpec], output: OutputSpec | None) -> str:
@@ -33,11 +34,11 @@ def system_text(instructions: str, tools: Sequence[ToolSpec | HandoffSpec], outp
 
 
 def answered_tools(items: Sequence[Item]) -> set[str]:
-    """The names of the tools that have given a result, and no error, since the last user message."""
+    """The names of the tools that have given a result, be it an error, since the last user message."""
     results: set[str] = set()
     names: set[str] = set()
     for item in reversed(items):
-        if isinstance(item, FunctionCallOutput) and not item.is_error:
+        if isinstance(item, FunctionCallOutput):
             results.add(item.call_id)
         elif isinstance(item, FunctionCall) and item.call_id in results:
             names.add(item.name)

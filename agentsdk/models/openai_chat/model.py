@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Raw
 
 from agentsdk.models.errors import error_from_object, error_from_response
-from agentsdk.models.http import EventStream, Exchange, ModelTimeouts, Transport, as_transport, check_header, check_url
+from agentsdk.models.http import EventStream, Exchange, ModelTimeouts, Transport, as_transport
 from agentsdk.models.loose import as_object
+from agentsdk.models.network import check_header, check_url
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools, to_json
 from agentsdk.models.openai_chat.reply import Chunk, ReplyAssembler, parse_chunk
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries

@@ -1,0 +1,87 @@
+# Prerequisites: make, and Python 3.11 or newer with its venv module (Debian and Ubuntu: apt install make python3-venv).
+# `make demo` and `make test` do the rest. Another interpreter: make test PYTHON=python3.13
+
+PYTHON ?= python3
+VENV ?= .venv
+RUN := $(VENV)/bin/python
+# Asking a terminal for approval must still work, so only pip's own questions are switched off.
+export PIP_NO_INPUT := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test lint types cover-core second bench mutants api clean
+
+help:
+	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
+	@echo 'make test      everything that must hold: lint, layers, types, tests with coverage (a few minutes)'
+	@echo 'make lint      ruff and import-linter'
+	@echo 'make types     pyright and mypy, both strict'
+	@echo 'make bench     agentsdk beside a bare loop and its peers'
+	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
+	@echo 'make api       write the public-API snapshot anew'
+	@echo 'make clean     remove environments and caches'
+
+demo: $(VENV)/.model
+	$(RUN) examples/demo.py
+
+test: $(VENV)/.dev $(VENV)/.model
+	$(MAKE) --no-print-directory lint cover-core second
+	@echo '== tests (pyright and mypy run among them)'
+	$(RUN) -m coverage run -m pytest
+	@$(RUN) -m coverage report --format=total | sed 's/.*/branch coverage & %/'
+
+lint: $(VENV)/.dev
+	@echo '== ruff'
+	$(RUN) -m ruff check agentsdk tests examples scripts benchmarks
+	@echo '== layers'
+	$(VENV)/bin/lint-imports --no-logo --no-cache
+
+types: $(VENV)/.dev
+	$(VENV)/bin/pyright
+	$(RUN) -m mypy
+
+# The pure core must be covered to the last branch by its own tests alone.
+cover-core: $(VENV)/.dev
+	@echo '== core: every branch, by its own tests'
+	$(RUN) -m coverage run --data-file=.coverage.core --source=agentsdk/core -m pytest -q tests/core
+	$(RUN) -m coverage report --data-file=.coverage.core --fail-under=100
+
+second: $(VENV)/.dev
+	@echo '== a second interpreter'
+	$(RUN) scripts/second_interpreter.py
+
+bench: $(VENV)/.dev
+	$(RUN) -m benchmarks
+
+mutants: $(VENV)/.dev
+	$(RUN) scripts/mutants.py
+
+api: $(VENV)/.dev
+	$(RUN) scripts/public_api.py > tests/public_api.txt
+
+clean:
+	rm -rf .venv .venv-3.* .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Each stamp is the last thing its step writes, so an interrupted step is done again and a finished one costs nothing.
+$(VENV)/.pip:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed: agentsdk needs Python 3.11 or newer"; exit 1; }
+	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.version_info >= (3, 11) or sys.exit("$(PYTHON) is Python " + v + ": agentsdk needs 3.11 or newer. Name one: make PYTHON=python3.13 ...")'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo '$(PYTHON) has no venv module: install it (Debian and Ubuntu: apt install python3-venv)'; exit 1; }
+	@echo "== environment $(VENV) on $$($(PYTHON) --version)"
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.package: $(VENV)/.pip pyproject.toml
+	@echo '== the package and the local model server'
+	$(RUN) -m pip install --editable '.[local]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.package
+	@echo '== the tools of development'
+	$(RUN) -m pip install --group dev
+	@touch $@
+
+$(VENV)/.model: $(VENV)/.package
+	@echo '== the weights of the local model (98 MB, once)'
+	$(RUN) -m agentsdk.models.local
+	@touch $@

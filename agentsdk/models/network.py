@@ -1,0 +1,62 @@
+"""Where requests may go: the global lock of test suites, and the addresses and headers that can be used at all."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from agentsdk.types.errors import UserError
+
+_locks: list[object] = []
+
+
+def lock_network() -> object:
+    """Refuse every request that would leave this machine until `unlock_network` is called with the token."""
+    token = object()
+    _locks.append(token)
+    return token
+
+
+def unlock_network(token: object) -> None:
+    """Take one lock away."""
+    _locks.remove(token)
+
+
+def refuse_real_request(url: str) -> None:
+    """Raise `UserError` if the network is locked and `url` is not on this machine."""
+    if _locks and not is_loopback(url):
+        raise UserError(
+            f"a request to {urlsplit(url).hostname!r} was refused because no_real_requests() is on; "
+            "give the agent a ScriptedModel or the base_url of a FakeOpenAIServer"
+        )
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` names this machine, by its name or a loopback address."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_url(url: str) -> str:
+    """`url` without a trailing slash. Raises `UserError` unless it is http(s) with a host, without user, query or fragment."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good, parts = False, urlsplit("")
+    if not good or parts.username is not None or parts.query or parts.fragment:
+        raise UserError("base_url must be like 'https://host/v1', without user, query or fragment")
+    return url.rstrip("/")
+
+
+def check_header(name: str, value: str) -> None:
+    """Raise `UserError`, without the value, if it cannot be sent as a header."""
+    if not (value.isascii() and value.isprintable()) or value != value.strip():
+        raise UserError(
+            f"{name} holds characters that a header cannot carry; expected printable ASCII without spaces around it"
+        )

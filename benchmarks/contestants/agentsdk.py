@@ -1,0 +1,90 @@
+"""agentsdk: `Runner.run` over its `Model` port; over HTTP `OpenAIChatCompletionsModel`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from agentsdk import (
+    Agent,
+    FunctionCall,
+    Message,
+    Model,
+    ModelRequest,
+    ModelResponse,
+    ModelStreamEvent,
+    OpenAIChatCompletionsModel,
+    OutputTextDelta,
+    ResponseCompleted,
+    RunConfig,
+    RunLimits,
+    Runner,
+    RunResult,
+    RunState,
+    function_tool,
+)
+from benchmarks import fake
+
+SHARED = True
+NO_PAUSE = ""
+
+NO_LIMIT = RunConfig(limits=RunLimits(turns=None))
+
+
+def make_agent(url: str | None, script: str, *, gated: bool = False) -> Agent[Any, Any]:
+    model: Model = FakeModel() if url is None else OpenAIChatCompletionsModel(script, base_url=url, api_key="none")
+    tools = [function_tool(fake.add)]
+    if gated:
+        tools.append(function_tool(fake.publish, needs_approval=True))
+    return Agent("accountant", instructions=fake.INSTRUCTIONS, tools=tools, model=model)
+
+
+async def run(agent: Agent[Any, Any]) -> str:
+    return (await Runner.run(agent, fake.PROMPT, run_config=NO_LIMIT)).final_output
+
+
+async def stream(agent: Agent[Any, Any]) -> tuple[int, str]:
+    result = Runner.run_streamed(agent, fake.PROMPT, run_config=NO_LIMIT)
+    pieces: list[str] = []
+    async for event in result:
+        if event.type == "raw_response_event" and isinstance(event.data, OutputTextDelta):
+            pieces.append(event.data.delta)
+    assert result.final_output == "".join(pieces)
+    return len(pieces), result.final_output
+
+
+async def pause(agent: Agent[Any, Any]) -> RunResult[Any]:
+    result = await Runner.run(agent, fake.PROMPT, run_config=NO_LIMIT)
+    assert result.interruptions
+    return result
+
+
+def dump(paused: RunResult[Any]) -> bytes:
+    return paused.to_state().to_string().encode()
+
+
+async def load(agent: Agent[Any, Any], data: bytes) -> RunState:
+    return RunState.from_string(agent, data.decode())
+
+
+async def resume(agent: Agent[Any, Any], loaded: RunState) -> str:
+    for item in loaded.interruptions:
+        loaded.approve(item)
+    return (await Runner.run(agent, loaded, run_config=NO_LIMIT)).final_output
+
+
+class FakeModel(Model):
+    """`fake.answer` as a model of ours."""
+
+    name = "fake"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        reply = await fake.answer()
+        if request.stream:
+            for delta in reply.deltas:
+                yield OutputTextDelta(delta)
+        if reply.calls:
+            calls = tuple(FunctionCall(call.id, call.name, call.arguments) for call in reply.calls)
+            yield ResponseCompleted(ModelResponse(calls, finish="tool_calls"))
+        else:
+            yield ResponseCompleted(ModelResponse((Message("assistant", reply.text),)))

@@ -1,0 +1,93 @@
+"""One virtual environment per contestant, made on first use under `benchmarks/.envs/`.
+
+`REQUIREMENTS` is the one place that names what is compared, and in which version. Nothing is shared between the
+environments, so the number of distributions in each is what a user of that package gets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parent
+ENVS = HERE / ".envs"
+
+REQUIREMENTS: dict[str, tuple[str, ...]] = {
+    "bare": ("httpx==0.28.1", "sniffio==1.3.1"),
+    "agentsdk": ("-e", str(REPO)),
+    "openai-agents": ("openai-agents==0.24.0",),
+    "pydantic-ai": ("pydantic-ai-slim[openai]==2.68.0",),
+    "langgraph": ("langgraph==1.2.22", "langchain==1.4.7", "langchain-openai==1.7.3"),
+    "agno": ("agno==3.1.10", "openai"),
+    "strands": ("strands-agents[openai]==1.62.0",),
+    "agent-framework": ("agent-framework-core==1.23.0", "agent-framework-openai==1.17.0"),
+}
+
+PEERS = tuple(name for name in REQUIREMENTS if name not in ("bare", "agentsdk"))
+
+
+@dataclass(frozen=True)
+class Env:
+    """A ready environment."""
+
+    name: str
+    python: Path
+    distributions: int
+    """How many distributions it holds beside pip and setuptools."""
+
+
+class EnvError(Exception):
+    """An environment could not be made; the message is the reason."""
+
+
+def ensure(name: str) -> Env:
+    """The environment of `name`, installed first where it is missing or its requirements changed."""
+    root = ENVS / name
+    python = root / "bin" / "python"
+    stamp = root / ".ready"
+    wanted = _fingerprint(name)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        shutil.rmtree(root, ignore_errors=True)
+        started = time.monotonic()
+        print(f"  installing {name}: {' '.join(REQUIREMENTS[name])} ...", end=" ", flush=True)
+        try:
+            _call(sys.executable, "-m", "venv", str(root))
+            _call(
+                str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *REQUIREMENTS[name]
+            )
+        except EnvError:
+            print("failed")
+            raise
+        stamp.write_text(wanted)
+        print(f"{time.monotonic() - started:.0f} s")
+    return Env(name, python, _distributions(root))
+
+
+def _fingerprint(name: str) -> str:
+    text = repr((sys.version, REQUIREMENTS[name]))
+    if name == "agentsdk":
+        text += (REPO / "pyproject.toml").read_text() if (REPO / "pyproject.toml").exists() else ""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _distributions(root: Path) -> int:
+    found = {path.name.rsplit("-", 2)[0].lower() for path in root.glob("lib/python*/site-packages/*.dist-info")}
+    return len({name.split("-")[0] for name in found} - {"pip", "setuptools"})
+
+
+def _call(*command: str) -> None:
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    except OSError as error:
+        raise EnvError(str(error)) from error
+    if done.returncode:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise EnvError(lines[-1] if lines else f"exit code {done.returncode}")

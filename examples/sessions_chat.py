@@ -1,0 +1,29 @@
+"""Sessions: what was said is kept between runs. This one is a SQLite file, so it outlives the process too."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import agentsdk
+from agentsdk import Agent, ModelSettings, Runner, SQLiteSession
+
+friend = Agent(
+    name="Friend",
+    instructions="You chat. Reply in one short sentence.",
+    model_settings=ModelSettings(temperature=0, max_tokens=60, stop=("\n",)),
+)
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        session = SQLiteSession("ada", Path(folder) / "chats.db")
+        for said in ("Hello! My name is Ada.", "What is my name?"):
+            result = await Runner.run(friend, said, session=session)
+            print(f"You:    {said}\nFriend: {result.final_output}")
+        print(f"[the session holds {len(await session.get_items())} messages]")
+        await session.aclose()
+    await agentsdk.aclose()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,61 @@
+"""What every test stands on: asyncio, no network beyond loopback, no key from outside, nothing left running."""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.runners
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests import offline
+
+offline.install()
+
+for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AGENTSDK_MODEL"):
+    os.environ.pop(name, None)
+for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+    os.environ.pop(name, None)
+    os.environ.pop(name.upper(), None)
+
+_quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("default", deadline=None, suppress_health_check=_quiet)
+# CI must give one answer for one commit; `thorough` is for looking further by hand.
+settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, database=None, suppress_health_check=_quiet)
+settings.register_profile("thorough", deadline=None, max_examples=5_000, suppress_health_check=_quiet)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+_left_running: list[str] = []
+_cancel_all_tasks = asyncio.runners._cancel_all_tasks  # type: ignore[attr-defined]
+
+
+def _note_then_cancel(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        coroutine = getattr(task.get_coro(), "__qualname__", repr(task))
+        if "_run_tests_and_fixtures" not in coroutine:  # the anyio plugin's own
+            _left_running.append(f"{task.get_name()} in {coroutine}")
+    _cancel_all_tasks(loop)
+
+
+# `asyncio.run` cancels in silence what its main function left behind: the one place where a leak can be seen.
+asyncio.runners._cancel_all_tasks = _note_then_cancel  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves a task behind or tried to leave this machine."""
+    _left_running.clear()
+    offline.attempts.clear()
+    yield
+    if offline.attempts:
+        pytest.fail(f"the test tried to reach {offline.attempts}", pytrace=False)
+    if _left_running and request.node.get_closest_marker("leaves_tasks") is None:
+        pytest.fail(f"the test left tasks running: {_left_running}", pytrace=False)

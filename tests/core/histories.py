@@ -1,0 +1,194 @@
+"""Made-up runs: items, replies and whole logs as the engine may write them, left at any point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from agentsdk.core.arguments import approval_digest
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    AttemptSpent,
+    CallRetried,
+    CallsInDoubt,
+    GuardrailJudged,
+    HandedOff,
+    InputReplaced,
+    LimitHit,
+    ModelReplied,
+    Nested,
+    OutputJudged,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionSaved,
+    Stopped,
+    ToolFinished,
+    ToolsIntended,
+    ToolUseJudged,
+    TurnEnded,
+    ViewReplaced,
+)
+from agentsdk.types.items import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    Item,
+    Message,
+    OutputText,
+    ProviderItem,
+    Reasoning,
+    Refusal,
+)
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import Usage
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+TOOLS = ("pay", "ask", "read")
+
+# Chosen, not made up: a log draws hundreds of them.
+texts = st.sampled_from(["", "x", "two words", "\0", "\u2028\x85", "\ufffd", "\U0001f600", '"\\', "{}", "type"])
+counts = st.sampled_from([0, 1, 7, 2**53 + 1, 2**70])
+json_objects = st.sampled_from(
+    [
+        {},
+        {"type": "message", "": None},
+        {"list": [1, 2.5, True, None, "\0"], "deep": {"deep": {"deep": [[]]}}},
+        {"big": 2**70, "small": -(2**70), "float": -0.0, "tiny": 5e-324, "huge": 1.7976931348623157e308},
+    ]
+)
+parts = st.one_of(
+    st.builds(InputText, texts),
+    st.builds(InputImage, texts, texts, st.sampled_from(["auto", "low", "high"])),
+    st.builds(InputAudio, texts, texts),
+    st.builds(InputFile, texts, texts, texts, texts),
+    st.builds(OutputText, texts, st.lists(json_objects, max_size=2).map(tuple)),
+    st.builds(Refusal, texts),
+)
+contents = texts | st.lists(parts, max_size=3).map(tuple)
+roles = st.sampled_from(["user", "assistant", "system", "developer"])
+messages = st.builds(Message, roles, contents, texts)
+reasonings = st.builds(Reasoning, texts, st.lists(texts, max_size=2).map(tuple), texts, texts, texts, texts)
+provider_items = st.builds(ProviderItem, texts, json_objects)
+plain_items = messages | reasonings | provider_items
+arguments = st.sampled_from(["{}", '{"a": 1}', '{"a": 2, "b": [null]}', "not json", ""])
+
+
+def calls(ids: st.SearchStrategy[str]) -> st.SearchStrategy[FunctionCall]:
+    return st.builds(FunctionCall, ids, st.sampled_from(TOOLS), arguments, texts)
+
+
+def outputs(ids: st.SearchStrategy[str]) -> st.SearchStrategy[FunctionCallOutput]:
+    return st.builds(FunctionCallOutput, ids, contents, st.booleans())
+
+
+few_ids = st.sampled_from(["", "a", "b", "c", "a-2"])
+items: st.SearchStrategy[Item] = plain_items | calls(few_ids) | outputs(few_ids)
+"""Items whose calls and results seldom fit each other."""
+
+usages = st.builds(Usage, counts, counts, counts, counts, counts, counts, st.booleans())
+finishes = st.sampled_from(["stop", "tool_calls"])
+moments = st.sampled_from([0.0, 0.1, 1_795_000_000.123456, 4e9])
+
+
+@st.composite
+def logs(draw: Draw, depth: int = 0) -> list[RunEvent]:
+    """A run's log: valid as the engine keeps it, in every stage of being finished; its first input may come from a session."""
+    given = tuple(draw(st.lists(plain_items, min_size=1, max_size=3)))
+    history = draw(st.integers(0, len(given) - 1))
+    log: list[RunEvent] = [RunStarted(draw(texts), "first", given, history, draw(moments))]
+    numbers = iter(range(1000))
+    for _ in range(draw(st.integers(0, 3))):
+        log += draw(_between_turns)
+        turn, is_closed = draw(_turns(depth, numbers))
+        log += turn
+        if not is_closed:
+            return log + draw(_at_the_end)
+    return log + draw(_at_the_end)
+
+
+_between_turns = st.lists(
+    st.one_of(
+        st.builds(InputReplaced, st.lists(plain_items, max_size=2).map(tuple)),
+        st.builds(ViewReplaced, st.lists(plain_items, max_size=2).map(tuple)),
+        st.builds(GuardrailJudged, texts, st.just("input"), st.sampled_from(["allow", "raise_exception"])),
+        st.builds(LimitHit, st.just("turns")),
+        st.builds(Stopped, texts),
+        st.builds(SessionSaved, st.integers(0, 9), st.integers(0, 2)),
+    ),
+    max_size=2,
+)
+_at_the_end = st.just([]) | _between_turns.filter(lambda events: not any(isinstance(event, InputReplaced) for event in events))
+
+
+@st.composite
+def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
+    """A turn's events, and whether the last of them closes it."""
+    events: list[RunEvent] = [AttemptSpent(draw(usages), partial) for partial in draw(st.lists(texts, max_size=2))]
+    if draw(st.integers(0, 9)) == 0:
+        return events, not events
+    called = [draw(calls(st.just(f"call_{next(numbers)}"))) for _ in range(draw(st.integers(0, 3)))]
+    output = tuple(draw(st.permutations([*called, *draw(st.lists(plain_items, max_size=2))])))
+    disabled = tuple(draw(st.lists(st.sampled_from(TOOLS), max_size=1)))
+    events.append(ModelReplied(ModelResponse(output, draw(usages), draw(finishes), draw(texts), draw(texts)), draw(moments), disabled))
+    events += _woven(draw, [draw(_stories(depth, call)) for call in called])
+    if draw(st.booleans()):
+        events.append(ToolUseJudged(draw(st.booleans()), "1") if called else OutputJudged(draw(texts)))
+    if draw(st.integers(0, 3)) == 0:
+        events.append(GuardrailJudged("g", "output", draw(st.sampled_from(["allow", "raise_exception"]))))
+    end = draw(st.sampled_from(["turn", "turn", "handoff", "filtered handoff", "ended", "open"]))
+    if end == "turn":
+        events.append(TurnEnded(tuple(draw(st.lists(messages, max_size=1)))))
+    elif end == "ended":
+        events.append(RunEnded(draw(texts), draw(st.booleans())))
+    elif end != "open":
+        events.append(HandedOff(draw(st.sampled_from(["first", "second"]))))
+        if end == "filtered handoff":
+            events.append(ViewReplaced(tuple(draw(st.lists(plain_items, max_size=2)))))
+    return events, end != "open"
+
+
+@st.composite
+def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
+    """What became of one call, in the order in which it became so; it may have no result."""
+    call_id = call.call_id
+    events: list[RunEvent] = []
+    if draw(st.booleans()):
+        events.append(GuardrailJudged("g", "tool_input", "allow", call_id=call_id, message=draw(texts)))
+    gate = draw(st.sampled_from(["open", "judged", "waits", "decided"]))
+    if gate != "open":
+        events.append(ApprovalJudged(call_id, gate != "judged"))
+    if gate == "waits":
+        return events
+    if gate == "decided":
+        digest = approval_digest(call.name, call_id, call.arguments)
+        events.append(ApprovalDecided(call_id, call.name, digest, draw(st.booleans()), draw(texts), draw(st.booleans())))
+    events.append(ToolsIntended((call_id,)))
+    if depth < 2 and draw(st.integers(0, 5)) == 0:
+        events += [Nested(call_id, event) for event in draw(logs(depth + 1))]
+    fate = draw(st.sampled_from(["done", "done", "failed", "unknown", "doubt", "retried"]))
+    if fate in ("doubt", "retried"):
+        events.append(CallsInDoubt((call_id,)))
+    if fate == "retried":
+        events += [CallRetried(call_id), ToolsIntended((call_id,))]
+    if fate in ("done", "failed", "retried"):
+        events.append(ToolFinished(call_id, draw(contents), fate == "failed"))
+    return events
+
+
+def _woven(draw: Draw, stories: Sequence[list[RunEvent]]) -> list[RunEvent]:
+    """The stories side by side: each keeps its own order."""
+    waiting = [list(story) for story in stories if story]
+    events: list[RunEvent] = []
+    while waiting:
+        story = waiting[draw(st.integers(0, len(waiting) - 1))]
+        events.append(story.pop(0))
+        waiting = [story for story in waiting if story]
+    return events

@@ -1,0 +1,251 @@
+"""The priority table, over every combination of what a turn may hold; and which calls wait for a person."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from msgspec import structs
+
+from agentsdk.core.next_step import (
+    PRIORITY,
+    FinalOutput,
+    Handoff,
+    Interruption,
+    NextStep,
+    PendingCall,
+    RunAgain,
+    ToolApprovalItem,
+    ToolInDoubtItem,
+    interruptions,
+    output_text,
+    resolve_next_step,
+)
+from agentsdk.core.process import process_model_response
+from agentsdk.core.state import State, fold
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    CallsInDoubt,
+    ModelReplied,
+    Nested,
+    OutputJudged,
+    RunEvent,
+    RunStarted,
+    ToolFinished,
+    ToolsIntended,
+    ToolUseJudged,
+)
+from agentsdk.types.items import FunctionCall, InputImage, InputText, Message, OutputText
+from agentsdk.types.response import ModelResponse, OutputItem
+from agentsdk.types.spec import AgentSpec, HandoffSpec, OutputSpec, ToolSpec
+from tests.core.histories import logs
+
+STARTED = RunStarted("run", "first", (Message("user", "hi"),), 0, 1.0)
+TOOLS = {name: ToolSpec(name, "", {}) for name in ("pay", "read")}
+HANDOFFS = {"ask": HandoffSpec("ask", "", {}, "second")}
+OUTPUT = OutputSpec("Answer", {})
+
+Pending = Literal["no", "approval", "doubt", "nested"]
+Asked = Literal["no", "valid", "invalid"]
+Functions = Literal["none", "all fail", "pay", "read", "fails then pay", "pay and read"]
+Use = Literal["run_llm_again", "stop_on_first_tool", "stop_at_tools", "custom"]
+Judged = Literal["unasked", "goes on", "final"]
+Output = Literal["untyped", "unchecked", "fits", "does not fit"]
+
+
+def replied(*output: OutputItem) -> ModelReplied:
+    return ModelReplied(ModelResponse(output), 2.0)
+
+
+def turn(
+    pending: Pending, asked: Asked, functions: Functions, unknown: bool, use: Use, judged: Judged, output: Output
+) -> tuple[AgentSpec, State]:
+    """An open turn with these traits, and the agent it is of."""
+    spec = AgentSpec("first", TOOLS, HANDOFFS, None if output == "untyped" else OUTPUT, use, frozenset({"read"}))
+    calls: list[FunctionCall] = []
+    after: list[RunEvent] = []
+
+    def call(name: str, text: str = "", is_error: bool = False) -> str:
+        call_id = f"{len(calls)}"
+        calls.append(FunctionCall(call_id, name, "{}"))
+        if text:
+            after.append(ToolFinished(call_id, text, is_error))
+        return call_id
+
+    if functions in ("all fail", "fails then pay"):
+        call("read", "broken", True)
+    if functions in ("pay", "fails then pay", "pay and read"):
+        call("pay", "paid")
+    if functions in ("read", "pay and read"):
+        call("read", "was read")
+    if unknown:
+        call("nothing", "no such tool", True)
+    if asked == "invalid":
+        call("ask", "bad payload", True)
+    if asked != "no":
+        call("ask", "bad payload" if asked == "invalid" else "", True)
+    if pending == "approval":
+        after.append(ApprovalJudged(call("pay"), True))
+    elif pending == "doubt":
+        call_id = call("pay")
+        after += [ToolsIntended((call_id,)), CallsInDoubt((call_id,))]
+    elif pending == "nested":
+        call_id = call("read")
+        inner = [RunStarted("", "inner", (), 0, 1.0), replied(FunctionCall("x", "pay", "{}")), ApprovalJudged("x", True)]
+        after += [ToolsIntended((call_id,)), *(Nested(call_id, event) for event in inner)]
+    if judged != "unasked":
+        after.append(ToolUseJudged(judged == "final", '"judged"'))
+    if output in ("fits", "does not fit"):
+        after.append(OutputJudged("" if output == "fits" else "not JSON"))
+    return spec, fold([STARTED, replied(*calls, Message("assistant", "the text")), *after])
+
+
+def expected(
+    pending: Pending, asked: Asked, functions: Functions, unknown: bool, use: Use, judged: Judged, output: Output
+) -> tuple[type, object]:
+    """The design's table, told once more: the kind of step, and what it carries."""
+    typed = output != "untyped"
+    if pending != "no":
+        return Interruption, {"approval": ToolApprovalItem, "doubt": ToolInDoubtItem, "nested": ToolApprovalItem}[pending]
+    if asked == "valid":
+        return Handoff, "second"
+    if functions != "none":
+        if use == "custom" and judged == "final":
+            return FinalOutput, ('"judged"', True)
+        if use == "stop_on_first_tool" and functions != "all fail":
+            return FinalOutput, ("was read" if functions == "read" else "paid", typed)
+        if use == "stop_at_tools" and functions in ("read", "pay and read"):
+            return FinalOutput, ("was read", typed)
+    if functions == "none" and not unknown and asked == "no" and output != "does not fit":
+        return FinalOutput, ("the text", False)
+    return RunAgain, None
+
+
+def carried(step: NextStep) -> object:
+    match step:
+        case Interruption():
+            (item,) = step.pending
+            return type(item)
+        case Handoff():
+            return step.spec.agent
+        case FinalOutput():
+            return step.output, step.is_json
+        case RunAgain():
+            return None
+
+
+EVERY_TRAIT: tuple[tuple[Any, ...], ...] = (
+    ("no", "approval", "doubt", "nested"),
+    ("no", "valid", "invalid"),
+    ("none", "all fail", "pay", "read", "fails then pay", "pay and read"),
+    (False, True),
+    ("run_llm_again", "stop_on_first_tool", "stop_at_tools", "custom"),
+    ("unasked", "goes on", "final"),
+    ("untyped", "unchecked", "fits", "does not fit"),
+)
+
+
+def test_the_priority_table_over_every_combination() -> None:
+    kinds: dict[type, int] = {}
+    for traits in itertools.product(*EVERY_TRAIT):
+        spec, state = turn(*traits)
+        assert state.turn is not None and state.turn.response is not None
+        processed = process_model_response(spec, state.turn.response)
+        step = resolve_next_step(spec, state, processed)
+        assert (type(step), carried(step)) == expected(*traits), traits
+        kinds[type(step)] = kinds.get(type(step), 0) + 1
+    assert set(kinds) == {Interruption, Handoff, FinalOutput, RunAgain}
+    assert len(PRIORITY) == 4
+
+
+def test_the_first_of_several_handoffs_wins() -> None:
+    spec = AgentSpec("first", {}, HANDOFFS)
+    calls = (FunctionCall("a", "ask", "{}"), FunctionCall("b", "ask", "{}"))
+    state = fold([STARTED, replied(*calls)])
+    step = resolve_next_step(spec, state, process_model_response(spec, ModelResponse(calls)))
+    assert step == Handoff(calls[0], HANDOFFS["ask"])
+
+
+def test_only_an_open_turn_has_a_next_step() -> None:
+    with pytest.raises(AssertionError, match="open turn"):
+        resolve_next_step(AgentSpec("first"), fold([STARTED]), process_model_response(AgentSpec("first"), ModelResponse(())))
+
+
+def test_a_result_as_text_leaves_out_what_is_not_text() -> None:
+    assert output_text(ToolFinished("a", "plain")) == "plain"
+    parts = (InputText("one "), InputImage("data:,"), OutputText("two"))
+    assert output_text(ToolFinished("a", parts)) == "one two"
+
+
+A, B, C = (FunctionCall(call_id, "pay", "{}") for call_id in "abc")
+
+
+def waiting(*events: RunEvent) -> list[PendingCall]:
+    return list(interruptions(fold([STARTED, *events])))
+
+
+def test_waiting_calls_are_named_in_call_order() -> None:
+    inner = [RunStarted("", "inner", (), 0, 1.0), replied(A, B), ApprovalJudged("b", True), CallsInDoubt(("a",))]
+    events = [
+        replied(A, B, C),
+        ToolsIntended(("b", "c")),
+        CallsInDoubt(("c",)),
+        *(Nested("b", event) for event in inner),
+        ApprovalJudged("a", True),
+    ]
+    assert waiting(*events) == [
+        ToolApprovalItem(A, "first"),
+        ToolInDoubtItem(A, "inner", ("b",)),
+        ToolApprovalItem(B, "inner", ("b",)),
+        ToolInDoubtItem(C, "first"),
+    ]
+    assert waiting() == []
+    assert waiting(replied(A)) == []
+
+
+def test_a_path_leads_through_every_nested_run() -> None:
+    inner = [RunStarted("", "inner", (), 0, 1.0), replied(B)]
+    innermost = [RunStarted("", "innermost", (), 0, 1.0), replied(C), ApprovalJudged("c", True)]
+    events = [*(Nested("a", event) for event in inner), *(Nested("a", Nested("b", event)) for event in innermost)]
+    assert waiting(replied(A), *events) == [ToolApprovalItem(C, "innermost", ("a", "b"))]
+
+
+@pytest.mark.parametrize(
+    ("events", "kinds"),
+    [
+        ([ApprovalJudged("a", False)], []),
+        ([ApprovalJudged("a", True), ApprovalDecided("a", "pay", "d", False)], []),
+        ([ApprovalJudged("a", True), ToolFinished("a", "not needed")], []),
+        # Let through by an approval for the whole tool: no decision stands under its own id.
+        ([ApprovalJudged("a", True), ToolsIntended(("a",))], []),
+        ([ApprovalJudged("a", True), ToolsIntended(("a",)), CallsInDoubt(("a",))], [ToolInDoubtItem]),
+        ([ApprovalJudged("a", True), ApprovalDecided("a", "pay", "d", True), CallsInDoubt(("a",))], [ToolInDoubtItem]),
+        ([CallsInDoubt(("a",)), ToolFinished("a", "settled")], []),
+    ],
+)
+def test_a_call_waits_until_it_is_decided_begun_or_answered(events: list[RunEvent], kinds: list[type]) -> None:
+    assert [type(item) for item in waiting(replied(A), *events)] == kinds
+
+
+@given(logs())
+def test_a_waiting_call_is_an_unanswered_call_of_the_run_it_names(log: list[RunEvent]) -> None:
+    state = fold(log)
+    for item in interruptions(state):
+        owner = state
+        for call_id in item.path:
+            assert owner.turn is not None
+            owner = owner.turn.children[call_id]
+        assert owner.turn is not None
+        assert item.call in owner.turn.calls
+        assert item.call_id not in owner.turn.results
+        assert item.agent == owner.agent
+
+
+def test_a_pending_call_shows_its_call() -> None:
+    item = ToolApprovalItem(A, "first")
+    assert (item.call_id, item.tool_name, item.name, item.arguments, item.raw_item) == ("a", "pay", "pay", "{}", A)
+    assert item != ToolInDoubtItem(A, "first")
+    assert item != structs.replace(item, path=("b",))

@@ -1,0 +1,114 @@
+"""Sorting a reply, what counts as empty, and call ids made unique in a run."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsdk.core.process import ProcessedResponse, is_empty, process_model_response, with_unique_calls
+from agentsdk.types.errors import ModelBehaviorError
+from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning, Refusal
+from agentsdk.types.response import ModelResponse, OutputItem
+from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
+from agentsdk.types.usage import Usage
+from tests.core.histories import calls, messages, provider_items, reasonings
+
+PAY = ToolSpec("pay", "", {})
+ASK = HandoffSpec("ask", "", {}, "second")
+SPEC = AgentSpec("first", {"pay": PAY}, {"ask": ASK})
+
+output_items: st.SearchStrategy[OutputItem] = (
+    messages | reasonings | provider_items | calls(st.sampled_from(["", "a", "a-2", "a-3", "b", "call-2"]))
+)
+replies = st.builds(ModelResponse, st.lists(output_items, max_size=6).map(tuple), st.just(Usage(1, 2, 3)), st.just("tool_calls"))
+used_ids = st.frozensets(st.sampled_from(["a", "a-2", "b", "call", "call-2", "z"]))
+
+
+@given(replies)
+def test_every_item_is_sorted_once_and_keeps_its_order(reply: ModelResponse) -> None:
+    processed = process_model_response(SPEC, reply)
+    called = [item for item in reply.output if isinstance(item, FunctionCall)]
+    assert list(processed.messages) == [item for item in reply.output if isinstance(item, Message)]
+    assert list(processed.reasoning) == [item for item in reply.output if isinstance(item, Reasoning)]
+    assert list(processed.provider_items) == [item for item in reply.output if isinstance(item, ProviderItem)]
+    assert list(processed.functions) == [(call, PAY) for call in called if call.name == "pay"]
+    assert list(processed.handoffs) == [(call, ASK) for call in called if call.name == "ask"]
+    assert list(processed.unknown) == [call for call in called if call.name == "read"]
+    assert processed.has_calls == bool(called)
+
+
+def test_of_two_messages_the_last_is_the_answer() -> None:
+    two = (Message("assistant", "first"), Message("assistant", (OutputText("se"), OutputText("cond"), Refusal("no"))))
+    processed = process_model_response(SPEC, ModelResponse(two))
+    assert (processed.text, processed.refusal) == ("second", "no")
+    assert (ProcessedResponse().text, ProcessedResponse().refusal) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("output", "empty"),
+    [
+        ((), True),
+        ((Message("assistant", " \n"),), True),
+        ((Message("assistant", ()),), True),
+        ((Reasoning("thinking"), ProviderItem("p", {})), True),
+        ((Message("assistant", "."),), False),
+        ((Message("assistant", (Refusal("no"),)),), False),
+        ((Reasoning("thinking"), FunctionCall("a", "nowhere", "")), False),
+    ],
+)
+def test_empty_is_neither_text_nor_refusal_nor_call(output: tuple[OutputItem, ...], empty: bool) -> None:
+    assert is_empty(ModelResponse(output)) == empty
+
+
+@given(replies, used_ids)
+def test_call_ids_become_unique_and_nothing_else_changes(reply: ModelResponse, used: frozenset[str]) -> None:
+    given_calls = [item for item in reply.output if isinstance(item, FunctionCall)]
+    meant = {}
+    ambiguous = False
+    for call in given_calls:
+        if call.call_id:
+            ambiguous |= meant.setdefault(call.call_id, (call.name, call.arguments)) != (call.name, call.arguments)
+    if ambiguous:
+        with pytest.raises(ModelBehaviorError, match="two different calls"):
+            with_unique_calls(reply, set(used))
+        return
+    known = set(used)
+    result = with_unique_calls(reply, known)
+    assert known == used, "the set belongs to the caller"
+    expected, seen = [], set()
+    for item in reply.output:
+        if isinstance(item, FunctionCall) and item.call_id:
+            if item.call_id in seen:
+                continue
+            seen.add(item.call_id)
+        expected.append(item)
+    assert len(result.output) == len(expected), "only the repeated call is left out"
+    ids = [item.call_id for item in result.output if isinstance(item, FunctionCall)]
+    assert len(set(ids)) == len(ids)
+    assert "" not in ids
+    assert not used.intersection(ids)
+    for before, after in zip(expected, result.output, strict=True):
+        if isinstance(before, FunctionCall):
+            assert isinstance(after, FunctionCall)
+            assert (after.name, after.arguments, after.id) == (before.name, before.arguments, before.id)
+            if before.call_id and before.call_id not in used:
+                assert after == before, "an id that is free is kept: it is the provider's own"
+        else:
+            assert after is before
+    assert (result.usage, result.finish) == (reply.usage, reply.finish)
+    if ids == [call.call_id for call in given_calls]:
+        assert result is reply
+
+
+def test_an_id_of_an_earlier_turn_makes_way_for_every_id_of_the_reply() -> None:
+    reply = ModelResponse((FunctionCall("a", "pay", "{}"), FunctionCall("a-2", "pay", "{}"), FunctionCall("", "pay", "{}")))
+    result = with_unique_calls(reply, {"a", "call-2"})
+    assert [item.call_id for item in result.output if isinstance(item, FunctionCall)] == ["a-3", "a-2", "call-3"]
+
+
+def test_two_different_calls_of_one_id_are_an_error_that_shows_no_arguments() -> None:
+    reply = ModelResponse((FunctionCall("a", "pay", '{"to": "secret"}'), FunctionCall("a", "pay", '{"to": "secret2"}')))
+    with pytest.raises(ModelBehaviorError, match="'a'") as caught:
+        with_unique_calls(reply, set())
+    assert "secret" not in str(caught.value)

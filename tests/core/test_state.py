@@ -1,0 +1,385 @@
+"""The state as the fold of its log: checked against a plain retelling of the log, at every prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from agentsdk.core.state import UNKNOWN_OUTCOME, State, apply, committed, fold, new_state, transcript
+from agentsdk.types.errors import StateCorruptError
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    AttemptSpent,
+    CallRetried,
+    CallsInDoubt,
+    GuardrailJudged,
+    HandedOff,
+    InputReplaced,
+    LimitHit,
+    ModelReplied,
+    Nested,
+    OutputJudged,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionSaved,
+    Stopped,
+    ToolFinished,
+    ToolsIntended,
+    ToolUseJudged,
+    TurnEnded,
+    ViewReplaced,
+)
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import Usage
+from tests.core.histories import logs
+
+USER = Message("user", "hi")
+STARTED = RunStarted("run", "first", (USER,), 0, 1.0)
+
+
+def call(call_id: str) -> FunctionCall:
+    return FunctionCall(call_id, "tool", "{}")
+
+
+def replied(*output: Any, usage: Usage = Usage(1, 10, 5)) -> ModelReplied:
+    return ModelReplied(ModelResponse(output, usage, "tool_calls"), 2.0)
+
+
+@dataclass
+class Turn:
+    """An open turn, retold."""
+
+    reply: ModelResponse | None = None
+    partial: str = ""
+    attempts: list[AttemptSpent] = field(default_factory=list)
+    verdicts: list[GuardrailJudged] = field(default_factory=list)
+    asked: dict[str, bool] = field(default_factory=dict)
+    decided: dict[str, ApprovalDecided] = field(default_factory=dict)
+    intended: list[str] = field(default_factory=list)
+    doubted: list[str] = field(default_factory=list)
+    results: dict[str, ToolFinished] = field(default_factory=dict)
+    nested: dict[str, Retold] = field(default_factory=dict)
+    tool_use: ToolUseJudged | None = None
+    output: OutputJudged | None = None
+
+    def items(self) -> list[Item]:
+        if self.reply is None:
+            return []
+        answers: list[Item] = []
+        for item in self.reply.output:
+            if isinstance(item, FunctionCall):
+                given = self.results.get(item.call_id)
+                answers.append(
+                    FunctionCallOutput(item.call_id, UNKNOWN_OUTCOME, True)
+                    if given is None
+                    else FunctionCallOutput(item.call_id, given.output, given.is_error)
+                )
+        return [*self.reply.output, *answers]
+
+
+@dataclass
+class Retold:
+    """A run told again from its log, in plain mutable code."""
+
+    log: list[RunEvent] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    view: list[Item] = field(default_factory=list)
+    agent: str = ""
+    history: int = 0
+    turn: Turn | None = None
+    turns: int = 0
+    all_turns: int = 0
+    usage: Usage = Usage()
+    used_tools: bool = False
+    invalid_outputs: int = 0
+    verdicts: list[GuardrailJudged] = field(default_factory=list)
+    always: list[ApprovalDecided] = field(default_factory=list)
+    limit: str = ""
+    stopped: str = ""
+    saved: int = 0
+    provisional: int = 0
+    ended: RunEnded | None = None
+
+    def tell(self, event: RunEvent) -> None:
+        self.log.append(event)
+        turn = self.turn
+        match event:
+            case RunStarted():
+                self.items = list(event.input)
+                self.view = list(event.input)
+                self.agent = event.agent
+                self.history = self.saved = event.history
+            case InputReplaced():
+                self.items = [*self.items[: self.history], *event.input]
+                self.view = list(self.items)
+                self.agent = "first"
+                self.turn = self.ended = None
+                self.verdicts = []
+                self.saved = min(self.saved, self.history)
+                self.provisional = self.invalid_outputs = 0
+                self.used_tools = False
+                self.limit = self.stopped = ""
+            case GuardrailJudged(kind="input"):
+                self.verdicts.append(event)
+            case AttemptSpent():
+                self.turn = turn or Turn()
+                self.turn.attempts.append(event)
+                self.turn.partial += event.partial
+                self.usage += event.usage
+            case ModelReplied():
+                self.turn = turn or Turn()
+                self.turn.reply = event.response
+                self.turns += 1
+                self.all_turns += 1
+                self.usage += event.response.usage
+                self.limit = self.stopped = ""
+            case ViewReplaced():
+                self.view = list(event.items)
+            case LimitHit():
+                self.limit = event.limit
+            case Stopped():
+                self.stopped = event.reason
+            case SessionSaved():
+                self.saved, self.provisional = event.count, event.provisional
+            case RunEnded():
+                if turn is not None:
+                    self.close()
+                self.ended = event
+                self.limit = self.stopped = ""
+            case _:
+                assert turn is not None
+                self.tell_of(turn, event)
+
+    def tell_of(self, turn: Turn, event: RunEvent) -> None:
+        match event:
+            case GuardrailJudged():
+                turn.verdicts.append(event)
+            case ApprovalJudged():
+                turn.asked[event.call_id] = event.needed
+            case ApprovalDecided():
+                turn.decided[event.call_id] = event
+                if event.always:
+                    self.always.append(event)
+            case ToolsIntended():
+                turn.intended += event.call_ids
+            case ToolFinished():
+                turn.results[event.call_id] = event
+            case CallsInDoubt():
+                turn.doubted += event.call_ids
+            case CallRetried():
+                turn.intended.remove(event.call_id)
+                turn.doubted.remove(event.call_id)
+            case ToolUseJudged():
+                turn.tool_use = event
+            case OutputJudged():
+                turn.output = event
+                self.invalid_outputs = self.invalid_outputs + 1 if event.error else 0
+            case TurnEnded():
+                self.close(event.added)
+            case HandedOff():
+                self.close()
+                self.agent = event.agent
+                self.used_tools = False
+            case Nested():
+                child = turn.nested.setdefault(event.call_id, Retold())
+                turns, always = child.all_turns, len(child.always)
+                child.tell(event.event)
+                self.all_turns += child.all_turns - turns
+                self.always += child.always[always:]
+                # What was spent is read off the event alone, however deep it lies.
+                inner: RunEvent = event
+                while isinstance(inner, Nested):
+                    inner = inner.event
+                if isinstance(inner, ModelReplied):
+                    self.usage += inner.response.usage
+                elif isinstance(inner, AttemptSpent):
+                    self.usage += inner.usage
+            case _:
+                raise AssertionError(event)
+
+    def close(self, added: Sequence[Item] = ()) -> None:
+        assert self.turn is not None
+        items = [*self.turn.items(), *added]
+        self.items += items
+        self.view += items
+        self.used_tools = self.used_tools or bool(self.turn.results)
+        self.turn = None
+
+
+def assert_tells(state: State, story: Retold) -> None:
+    assert list(state.log) == story.log
+    assert list(state.transcript) == story.items
+    assert list(state.view) == story.view
+    assert (state.agent, state.turns, state.all_turns, state.usage) == (story.agent, story.turns, story.all_turns, story.usage)
+    assert (state.history, state.saved, state.provisional) == (story.history, story.saved, story.provisional)
+    assert (state.limit, state.stopped, state.ended) == (story.limit, story.stopped, story.ended)
+    assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)
+    assert (list(state.input_verdicts), list(state.always)) == (story.verdicts, story.always)
+    turn = story.turn
+    if turn is None:
+        assert state.turn is None
+        assert list(transcript(state)) == story.items
+        return
+    assert list(transcript(state)) == [*story.items, *turn.items()]
+    opened = state.turn
+    assert opened is not None
+    assert (opened.response, opened.partial) == (turn.reply, turn.partial)
+    assert opened.continuations == sum(bool(attempt.partial) for attempt in turn.attempts)
+    assert opened.empty_replies == sum(not attempt.partial for attempt in turn.attempts)
+    assert (list(opened.verdicts), opened.needs_approval, opened.decisions) == (turn.verdicts, turn.asked, turn.decided)
+    assert (list(opened.intended), list(opened.in_doubt)) == (turn.intended, turn.doubted)
+    assert (opened.results, opened.tool_use, opened.output) == (turn.results, turn.tool_use, turn.output)
+    assert opened.children.keys() == turn.nested.keys()
+    for call_id, child in turn.nested.items():
+        assert_tells(opened.children[call_id], child)
+
+
+@given(logs())
+def test_the_state_is_the_fold_of_its_log_at_every_prefix(log: list[RunEvent]) -> None:
+    state = new_state()
+    story = Retold()
+    assert fold([]) == state
+    for length, event in enumerate(log, 1):
+        state = apply(state, event)
+        story.tell(event)
+        assert fold(log[:length]) == state
+        assert_tells(state, story)
+    assert fold(state.log) == state
+
+
+@given(logs())
+def test_apply_changes_nothing_that_was_there(log: list[RunEvent]) -> None:
+    states = [new_state()]
+    for event in log:
+        states.append(apply(states[-1], event))
+    for position, state in enumerate(states):
+        for event in (*log[position : position + 1], Stopped("meanwhile"), replied(call("x")), TurnEnded((USER,))):
+            try:
+                apply(state, event)
+            except StateCorruptError:
+                pass  # not every event fits everywhere
+    for length, state in enumerate(states):
+        assert list(state.log) == log[:length]
+        assert state == fold(log[:length])
+
+
+def test_two_ways_on_from_one_state_do_not_see_each_other() -> None:
+    state = fold([STARTED, replied(call("a"), call("b"))])
+    left = apply(apply(state, ToolFinished("a", "left")), TurnEnded())
+    right = apply(apply(state, ToolFinished("a", "right")), TurnEnded())
+    assert [item.output for item in left.transcript if isinstance(item, FunctionCallOutput)] == ["left", UNKNOWN_OUTCOME]
+    assert [item.output for item in right.transcript if isinstance(item, FunctionCallOutput)] == ["right", UNKNOWN_OUTCOME]
+    assert len(state.log) == 2
+
+
+def test_results_are_committed_in_call_order() -> None:
+    events = [STARTED, replied(call("a"), Message("assistant", "!"), call("b")), ToolFinished("b", "2"), ToolFinished("a", "1")]
+    state = fold([*events, TurnEnded((USER,))])
+    assert list(state.transcript)[1:] == [
+        call("a"),
+        Message("assistant", "!"),
+        call("b"),
+        FunctionCallOutput("a", "1"),
+        FunctionCallOutput("b", "2"),
+        USER,
+    ]
+
+
+def test_the_view_is_the_transcript_until_it_is_replaced() -> None:
+    state = fold([STARTED, replied(Message("assistant", "1")), TurnEnded()])
+    assert state.view is state.transcript
+    state = apply(state, ViewReplaced((Message("user", "short"),)))
+    state = apply(apply(state, replied(Message("assistant", "2"))), TurnEnded())
+    assert [item.text for item in state.view if isinstance(item, Message)] == ["short", "2"]
+    assert [item.text for item in state.transcript if isinstance(item, Message)] == ["hi", "1", "2"]
+    state = apply(state, InputReplaced((Message("user", "new"),)))
+    assert state.view is state.transcript
+
+
+def test_the_input_is_replaced_but_not_the_history_before_it() -> None:
+    old = Message("user", "yesterday")
+    log = [RunStarted("run", "first", (old, USER), 1, 1.0), replied(call("a")), ToolFinished("a", "1"), TurnEnded()]
+    log += [replied(Message("assistant", "x")), OutputJudged("wrong"), HandedOff("second"), SessionSaved(3)]
+    state = fold([*log, Stopped("cancelled"), InputReplaced((Message("user", "new"),))])
+    assert list(state.transcript) == [old, Message("user", "new")]
+    assert (state.agent, state.saved, state.stopped) == ("first", 1, "")
+    assert (state.used_tools, state.invalid_outputs) == (False, 0)
+    assert (state.turns, state.usage.requests) == (2, 2), "what was spent stays spent"
+
+
+def test_a_call_without_a_result_is_paired_in_every_history() -> None:
+    state = fold([STARTED, replied(call("a")), ToolsIntended(("a",))])
+    assert transcript(state)[-1] == FunctionCallOutput("a", UNKNOWN_OUTCOME, True)
+    assert apply(state, RunEnded("x")).transcript[-1] == FunctionCallOutput("a", UNKNOWN_OUTCOME, True)
+
+
+def test_a_turn_without_a_reply_has_no_items() -> None:
+    state = fold([STARTED, AttemptSpent(Usage(1), "half")])
+    assert state.turn is not None
+    assert (committed(state.turn), state.turn.calls) == ((), ())
+    assert transcript(state) == (USER,)
+
+
+def test_a_nested_run_counts_for_its_parent() -> None:
+    child = [RunStarted("", "child", (USER,), 0, 1.0), replied(call("x"), usage=Usage(1, 7, 7, known=False))]
+    log = [STARTED, replied(call("a")), ToolsIntended(("a",)), *(Nested("a", event) for event in child)]
+    state = fold([*log, Nested("a", ApprovalDecided("x", "tool", "digest", True, always=True))])
+    assert (state.turns, state.all_turns) == (1, 2)
+    assert state.usage == Usage(2, 17, 12, known=False)
+    assert [decided.call_id for decided in state.always] == ["x"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        GuardrailJudged("g", "output", "allow"),
+        ApprovalJudged("a", True),
+        ApprovalDecided("a", "tool", "d", True),
+        ToolsIntended(("a",)),
+        ToolFinished("a", "1"),
+        CallsInDoubt(("a",)),
+        CallRetried("a"),
+        ToolUseJudged(True),
+        OutputJudged(""),
+        TurnEnded(),
+        HandedOff("second"),
+        Nested("a", STARTED),
+        STARTED,
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_what_belongs_to_a_turn_needs_an_open_one(event: RunEvent) -> None:
+    state = fold([STARTED])
+    with pytest.raises(StateCorruptError, match=f"event 1 \\('{type(event).__name__}'\\)"):
+        apply(state, event)
+    with pytest.raises(StateCorruptError, match="event 1 "):
+        fold([STARTED, event])
+    assert (len(state.log), list(state.log)) == (1, [STARTED])
+
+
+@pytest.mark.parametrize(
+    ("log", "event"),
+    [
+        ([STARTED, replied(call("a"))], replied(call("b"))),
+        ([STARTED, replied(call("a")), ToolFinished("a", "1")], ToolFinished("a", "2")),
+        ([STARTED, replied(call("a"))], Nested("a", replied(call("b")))),
+        ([STARTED, replied(call("a")), Nested("a", STARTED)], Nested("a", TurnEnded())),
+        ([STARTED], "no event"),
+        ([], replied(call("a"))),
+        ([], Stopped("x")),
+        ([], RunStarted("run", "", (USER,), 0, 1.0)),
+    ],
+    ids=["two replies", "two results", "nested before its start", "nested without turn", "no event", "no start", "only a stop", "no agent"],
+)
+def test_an_event_that_cannot_follow_is_corruption(log: list[RunEvent], event: Any) -> None:
+    with pytest.raises(StateCorruptError, match=f"event {'0' if isinstance(event, Nested) else len(log)} |event 1 "):
+        apply(fold(log), event)
+    with pytest.raises(StateCorruptError):
+        fold([*log, event])

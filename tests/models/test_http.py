@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from agentsdk.models import http
+from agentsdk.models.http import Exchange, HttpxTransport, ModelTimeouts, aclose, shared_client
+from agentsdk.testing import FakeOpenAIServer, ServerReply
+from agentsdk.types.errors import (
+    MalformedResponseError,
+    ModelConnectionError,
+    ModelError,
+    ModelTimeoutError,
+    UserError,
+)
+from tests.models.wire import ask, model_at, request
+
+
+@pytest.mark.anyio
+async def test_models_of_one_loop_share_a_client() -> None:
+    async with FakeOpenAIServer(["a", "b"]) as server:
+        await ask(model_at(server), request())
+        await ask(model_at(server), request())
+        assert server.connections == 1
+        assert await shared_client() is await shared_client()
+
+
+@pytest.mark.anyio
+async def test_aclose_closes_the_connections_and_a_later_request_opens_new_ones() -> None:
+    async with FakeOpenAIServer(["a", "b"]) as server:
+        model = model_at(server)
+        await ask(model, request())
+        assert server.open_connections == 1
+        await aclose()
+        await server.all_closed()
+        assert (await ask(model, request())).text == "b"
+        await aclose()
+        await aclose()
+
+
+@pytest.mark.anyio
+async def test_a_client_of_the_caller_is_used_and_left_open() -> None:
+    async with (
+        httpx.AsyncClient(headers={"x-mine": "1"}, follow_redirects=True) as client,
+        FakeOpenAIServer(["a", ServerReply(status=307, body=b"", headers={"location": "http://127.0.0.1:9/"})]) as server,
+    ):
+        model = model_at(server, http_client=client)
+        await ask(model, request())
+        assert server.requests[0].headers["x-mine"] == "1"
+        with pytest.raises(ModelError, match="status 307"):
+            await ask(model, request())
+        await aclose()
+        assert not client.is_closed
+    with pytest.raises(UserError, match="http_client"):
+        await ask(model, request())
+
+
+def test_asyncio_run_closes_the_shared_client_by_itself() -> None:
+    async def main() -> httpx.AsyncClient:
+        async with FakeOpenAIServer(["a"]) as server:
+            await ask(model_at(server), request())
+            return await shared_client()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clients = [asyncio.run(main()) for _ in range(2)]
+        gc.collect()
+    assert all(client.is_closed for client in clients)
+    assert clients[0] is not clients[1]
+
+
+def test_the_entry_of_a_loop_closed_by_hand_is_dropped() -> None:
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(shared_client())
+    assert loop in http._clients
+    loop.run_until_complete(aclose())
+    assert loop not in http._clients
+    loop.run_until_complete(shared_client())
+    loop.close()
+    asyncio.run(_touch())
+    assert loop not in http._clients
+
+
+async def _touch() -> None:
+    await shared_client()
+
+
+@pytest.mark.anyio
+async def test_what_runs_here_is_reached_without_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    await aclose()
+    async with FakeOpenAIServer(["a"]) as server:
+        assert (await ask(model_at(server), request())).text == "a"
+    await aclose()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        (httpx.ConnectTimeout("x"), ModelTimeoutError, True),
+        (httpx.ReadTimeout("x"), ModelTimeoutError, True),
+        (httpx.WriteTimeout("x"), ModelTimeoutError, True),
+        (httpx.ConnectError("x"), ModelConnectionError, True),
+        (httpx.ReadError("x"), ModelConnectionError, True),
+        (httpx.RemoteProtocolError("x"), ModelConnectionError, True),
+        (httpx.ProxyError("x"), ModelConnectionError, True),
+        (httpx.LocalProtocolError("Illegal header value b'Bearer sk-1'"), ModelConnectionError, False),
+        (OSError("x"), ModelConnectionError, True),
+        (RuntimeError("x"), ModelConnectionError, False),
+    ],
+)
+def test_failures(error: Exception, kind: type[ModelError], retryable: bool) -> None:
+    found = HttpxTransport().failure(error)
+    assert type(found) is kind
+    assert getattr(found, "retryable", None) is retryable
+    assert "sk-1" not in str(found)
+
+
+@pytest.mark.anyio
+async def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_BODY_BYTES", 10_000)
+    async with FakeOpenAIServer([ServerReply(body=b"x" * 1_000_000)]) as server:
+        with pytest.raises(MalformedResponseError, match="10000 bytes"):
+            await ask(model_at(server), request())
+        await server.all_closed()
+
+
+class OtherReply:
+    """The reply of another HTTP library."""
+
+    def __init__(self, status: int, parts: list[bytes | Exception]) -> None:
+        self.status = status
+        self.headers: Mapping[str, str] = {"content-type": "application/json"}
+        self.parts = parts
+        self.closed = False
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for part in self.parts:
+            if isinstance(part, Exception):
+                raise part
+            yield part
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class OtherTransport:
+    """Another HTTP library."""
+
+    def __init__(self, *parts: bytes | Exception, fails: Exception | None = None) -> None:
+        self.reply = OtherReply(200, list(parts))
+        self.fails = fails
+        self.sent: list[tuple[str, Mapping[str, str], bytes]] = []
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, timeouts: ModelTimeouts) -> OtherReply:
+        self.sent.append((url, headers, body))
+        if self.fails:
+            raise self.fails
+        return self.reply
+
+    def failure(self, error: Exception) -> ModelError:
+        return ModelConnectionError(f"other: {error}")
+
+
+@pytest.mark.anyio
+async def test_another_http_library() -> None:
+    good = b'{"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}'
+    transport = OtherTransport(good[:9], b"", good[9:])
+    async with FakeOpenAIServer([]) as server:
+        assert (await ask(model_at(server, http_client=transport), request())).text == "a"
+        assert transport.reply.closed
+        assert transport.sent[0][0] == f"{server.base_url}/chat/completions"
+        for broken in (OtherTransport(fails=ValueError("boom")), OtherTransport(b"{", ValueError("boom"))):
+            with pytest.raises(ModelConnectionError, match="other: boom"):
+                await ask(model_at(server, http_client=broken), request())
+
+
+@pytest.mark.anyio
+async def test_an_exchange_is_closed_on_the_way_out() -> None:
+    transport = OtherTransport(b"ab", b"c")
+    async with await Exchange.start(transport, "http://127.0.0.1:9/", {}, b"", ModelTimeouts(), stream=False) as exchange:
+        assert await exchange.read() == b"ab"
+        assert await exchange.read_all() == b"c"
+        assert await exchange.read() == b""
+    assert transport.reply.closed
+
+
+def test_importing_the_adapter_does_not_import_httpx() -> None:
+    import subprocess
+    import sys
+
+    heavy = {"httpx", "anyio", "pydantic", "email.utils"}
+    code = f"import sys, agentsdk.models.openai_chat; print(sorted({heavy} & set(sys.modules)))"
+    found: Any = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

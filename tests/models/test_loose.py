@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from agentsdk.models.loose import as_list, as_object, as_text
+
+
+def test_what_fits_is_the_same_and_what_does_not_is_empty() -> None:
+    assert (as_object({"a": 1}), as_list([1]), as_text("a")) == ({"a": 1}, [1], "a")
+    for other in (None, 1, True):
+        assert (as_object(other), as_list(other), as_text(other)) == ({}, [], "")

@@ -1,0 +1,631 @@
+"""Runs worth testing, each with everything it does counted.
+
+A `Scenario` declares an agent over a `World`: the outside of one process, which notes every request, every effect and every
+question put to a callable of the user. Its models answer from the request alone, so that a run resumed anywhere gets the same
+replies, and `recorded` says which of those notes a log already accounts for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentsdk import (
+    Agent,
+    AgentsException,
+    FunctionTool,
+    GuardrailFunctionOutput,
+    Model,
+    ModelRequest,
+    ModelResponse,
+    OutputGuardrailTripwireTriggered,
+    OutputTextDelta,
+    PendingCall,
+    ResponseCompleted,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    RunResult,
+    RunState,
+    StopAtTools,
+    ToolApprovalItem,
+    ToolContext,
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrailData,
+    ToolOutputGuardrailData,
+    ToolOutputGuardrailTripwireTriggered,
+    ToolResult,
+    ToolsToFinalOutputResult,
+    Usage,
+    function_tool,
+    handoff,
+    input_guardrail,
+    output_guardrail,
+    tool_input_guardrail,
+    tool_output_guardrail,
+)
+from agentsdk.define.handoff import HandoffInputData
+from agentsdk.testing import call
+from agentsdk.testing.scripted import Say, to_response
+from agentsdk.types.events import (
+    ApprovalJudged,
+    AttemptSpent,
+    GuardrailJudged,
+    HandedOff,
+    ModelReplied,
+    Nested,
+    RunEvent,
+    ToolFinished,
+    ToolsIntended,
+    ToolUseJudged,
+)
+from agentsdk.types.items import FunctionCall, Message
+from agentsdk.types.spec import Effect
+
+RUN_ID = "r"
+
+
+@dataclass
+class World:
+    """The outside of one process."""
+
+    asked: dict[str, object] = field(default_factory=dict)
+    """What each model request said, by its id."""
+    done: Counter[str] = field(default_factory=Counter)
+    """How often each effect and each question to a callable happened, by what identifies it."""
+
+    def did(self, what: str) -> None:
+        self.done[what] += 1
+
+
+class Brain:
+    """A model whose reply follows from the request's id: `"2"` is the second turn, `"2-1"` its next attempt."""
+
+    def __init__(self, world: World, replies: dict[str, Say], name: str = "brain") -> None:
+        self.name = name
+        self._world = world
+        self._replies = replies
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Any, None]:
+        asked = request.request_id
+        assert asked not in self._world.asked, f"request {asked} was sent twice in one process"
+        self._world.asked[asked] = (
+            request.instructions,
+            tuple(request.items),
+            request.tail,
+            tuple(tool.name for tool in request.tools),
+            request.settings,
+        )
+        await asyncio.sleep(0)
+        turn = asked.rpartition("/")[2].partition("-")[2]
+        said = self._replies[turn]
+        response = to_response(said, int(turn.partition("-")[0]), Usage(1, 10, 5))
+        if request.stream:
+            for word in response.text.split(" "):
+                yield OutputTextDelta(word)
+                await asyncio.sleep(0)
+        yield ResponseCompleted(response)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One run.
+
+    It ends with the final output or the error `ends`, after tools took effect `effects` times. `decide` decides a pending
+    approval, `recover` turns an error on the way into a state to go on with.
+    """
+
+    name: str
+    build: Callable[[World], Agent[Any, Any]]
+    ends: object
+    effects: int = 0
+    config: RunConfig = RunConfig()
+    decide: Callable[[RunState, PendingCall], None] = RunState.approve
+    recover: Callable[[AgentsException], RunState] | None = None
+    input: str = "go"
+    max_turns: Callable[[RunState | None], int | None] = lambda state: None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass
+class Played:
+    """A run taken to its end, however often it paused: its last state, what it came to, and what was settled on the way."""
+
+    state: RunState
+    result: RunResult[Any] | None
+    error: AgentsException | None
+    settled: list[str]
+
+
+async def play(scenario: Scenario, world: World, given: RunState | None, known: dict[str, ToolFinished], streamed: bool) -> Played:
+    """Run to the end. Pending approvals are decided as the scenario says, calls in doubt get the result in `known`."""
+    agent = scenario.build(world)
+    settled: list[str] = []
+    for _ in range(20):
+        try:
+            result = await start(scenario, agent, given, streamed)
+        except AgentsException as error:
+            state = error.state
+            assert isinstance(state, RunState)
+            if scenario.recover is None:
+                return Played(state, None, error, settled)
+            given = scenario.recover(error)
+            continue
+        state = result.to_state()
+        if not state.interruptions:
+            return Played(state, result, None, settled)
+        given = reloaded(agent, state)
+        for item in given.interruptions:
+            if isinstance(item, ToolApprovalItem):
+                scenario.decide(given, item)
+            else:
+                key = "/".join((RUN_ID, *item.path, item.call_id))
+                settled.append(key)
+                was = known[key]
+                if was.is_error:
+                    given.fail(item, str(was.output))
+                else:
+                    given.settle(item, result=str(was.output))
+    raise AssertionError("the run does not come to its end")
+
+
+async def start(scenario: Scenario, agent: Agent[Any, Any], given: RunState | None, streamed: bool) -> RunResult[Any]:
+    run = Runner.run_streamed if streamed else Runner.run
+    config = config_of(scenario)
+    return await run(agent, scenario.input if given is None else given, run_config=config, max_turns=scenario.max_turns(given))
+
+
+def config_of(scenario: Scenario) -> RunConfig:
+    changes = {name: getattr(scenario.config, name) for name in RunConfig.__struct_fields__}
+    return RunConfig(**{**changes, "run_id": RUN_ID})
+
+
+def reloaded(agent: Agent[Any, Any], state: RunState) -> RunState:
+    """The state as another process loads it."""
+    return RunState.from_string(agent, state.to_string())
+
+
+def unwrapped(log: Iterable[RunEvent]) -> Iterable[tuple[str, RunEvent]]:
+    """Each event with the path of the run it belongs to."""
+    for event in log:
+        path = RUN_ID
+        while isinstance(event, Nested):
+            path, event = f"{path}/{event.call_id}", event.event
+        yield path, event
+
+
+def finished_calls(log: Iterable[RunEvent]) -> dict[str, ToolFinished]:
+    return {f"{path}/{event.call_id}": event for path, event in unwrapped(log) if isinstance(event, ToolFinished)}
+
+
+def intended_calls(log: Iterable[RunEvent]) -> set[str]:
+    return {f"{path}/{one}" for path, event in unwrapped(log) if isinstance(event, ToolsIntended) for one in event.call_ids}
+
+
+def answered_requests(log: Iterable[RunEvent]) -> set[str]:
+    """The ids of the requests whose replies the log holds."""
+    ids: set[str] = set()
+    turns: Counter[str] = Counter()
+    attempts: Counter[str] = Counter()
+    for path, event in unwrapped(log):
+        if isinstance(event, AttemptSpent | ModelReplied):
+            ids.add(f"{path}-{turns[path] + 1}" + (f"-{attempts[path]}" if attempts[path] else ""))
+            attempts[path] += 1
+        if isinstance(event, ModelReplied):
+            turns[path] += 1
+            attempts[path] = 0
+    return ids
+
+
+def recorded(log: Iterable[RunEvent]) -> set[str]:
+    """What the log proves to have happened, in the words of `World.did`."""
+    happened: set[str] = set()
+    turns: Counter[str] = Counter()
+    for path, event in unwrapped(log):
+        match event:
+            case ModelReplied():
+                turns[path] += 1
+            case ToolFinished(call_id=call_id):
+                happened |= {f"{path}/{call_id}", f"output guardrail of {path}/{call_id}"}
+            case ToolUseJudged():
+                happened.add(f"tool_use_behavior in turn {turns[path]}")
+            case GuardrailJudged(kind="input", guardrail="polite", behavior=behavior):
+                happened.add(f"input guardrail polite {'passed' if behavior == 'allow' else 'tripped'}")
+            case GuardrailJudged(kind=kind, guardrail=name, call_id=call_id) if kind != "tool_output":
+                happened.add(f"{kind} guardrail {name}" + (f" of {path}/{call_id}" if call_id else ""))
+            case HandedOff(agent=name):
+                happened.add(f"on_handoff to {name}")
+            case ApprovalJudged(call_id=call_id):
+                happened.add(f"rule for {call_id}")
+            case _:
+                pass
+    return happened
+
+
+# The building blocks of the scenarios.
+
+
+def tool_of(world: World, name: str, effect: Effect = "once", *, fails: bool = False, steps: int = 1, **options: Any) -> FunctionTool[Any]:
+    """A tool that notes each run of its body under the call's idempotency key, and whose result follows from its argument."""
+
+    async def body(ctx: ToolContext[Any], x: int = 0) -> str:
+        world.did(ctx.idempotency_key)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        if fails:
+            raise ValueError(f"no {name} today")
+        return f"{name} gave {x}"
+
+    return function_tool(body, name_override=name, effect=effect, **options)
+
+
+def thread_tool(world: World, name: str, effect: Effect = "once") -> FunctionTool[Any]:
+    def body(ctx: ToolContext[Any], x: int = 0) -> str:
+        world.did(ctx.idempotency_key)
+        return f"{name} gave {x}"
+
+    return function_tool(body, name_override=name, effect=effect)
+
+
+def agent_of(world: World, replies: dict[str, Say] | Sequence[Say], name: str = "main", **fields: Any) -> Agent[Any, Any]:
+    by_turn = replies if isinstance(replies, dict) else {str(n): said for n, said in enumerate(replies, 1)}
+    model: Model = Brain(world, by_turn, name)
+    return Agent(name, model=model, **fields)
+
+
+def cut(text: str) -> ModelResponse:
+    """Text that stopped at its length."""
+    return ModelResponse((Message("assistant", text),), Usage(1, 10, 5), "length")
+
+
+def _one_answer(world: World) -> Agent[Any, Any]:
+    return agent_of(world, ["hello there"], instructions="Be brief.")
+
+
+def _tool_turns(world: World) -> Agent[Any, Any]:
+    return agent_of(
+        world, [call("add", x=1), call("add", x=2), [Message("assistant", "one more"), call("add", x=3)], "six"], tools=[tool_of(world, "add")]
+    )
+
+
+def _parallel(world: World) -> Agent[Any, Any]:
+    tools = [
+        tool_of(world, "read", "none", steps=3),
+        tool_of(world, "put", "idempotent"),
+        tool_of(world, "pay", "once", steps=2),
+        thread_tool(world, "sync", "idempotent"),
+    ]
+    first = [call("read", x=1), call("put", x=2), call("pay", x=3), call("pay", x=4), call("sync", x=5)]
+    return agent_of(world, [first, [call("pay", x=5), call("read", x=6)], "done"], tools=tools)
+
+
+def _tool_error(world: World) -> Agent[Any, Any]:
+    tools = [tool_of(world, "bad", fails=True), tool_of(world, "good")]
+    return agent_of(world, [[call("bad", x=1), call("good", x=2)], "one failed"], tools=tools)
+
+
+def _unknown_tool(world: World) -> Agent[Any, Any]:
+    return agent_of(world, [[call("nope", x=1), call("add", x=2)], "so be it"], tools=[tool_of(world, "add")])
+
+
+def _invalid_arguments(world: World) -> Agent[Any, Any]:
+    calls = [
+        FunctionCall("", "add", '{"x": "seven"}'),
+        FunctionCall("", "add", "{"),
+        FunctionCall("", "add", '{"x": 1, "x": 2}'),
+        FunctionCall("", "add", "[1]"),
+        FunctionCall("", "add", '{"x": 1, "y": 2}'),
+        call("add", x=3),
+    ]
+    return agent_of(world, [calls, "mostly wrong"], tools=[tool_of(world, "add")])
+
+
+def _approvals(world: World) -> Agent[Any, Any]:
+    def rule(ctx: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        world.did(f"rule for {call_id}")
+        return bool(arguments["x"] > 10)
+
+    tools = [tool_of(world, "pay", needs_approval=True), tool_of(world, "look", "none", steps=2), tool_of(world, "send", needs_approval=rule)]
+    replies = [[call("pay", x=1), call("look", x=2), call("send", x=3), call("send", x=30), call("pay", x=2)], call("pay", x=4), "paid"]
+    return agent_of(world, replies, tools=tools)
+
+
+def _approve_odd(state: RunState, item: PendingCall) -> None:
+    if item.arguments in ('{"x":2}', '{"x":30}'):
+        state.reject(item, reason="not now")
+    else:
+        state.approve(item, reason="fine")
+
+
+def _approve_always(state: RunState, item: PendingCall) -> None:
+    # An earlier decision for the same tool covers this one only from the next turn on.
+    state.approve(item, always_approve=True)
+
+
+def _reject_always(state: RunState, item: PendingCall) -> None:
+    state.reject(item, always_reject=True, reason="never")
+
+
+def _handoff_filtered(world: World) -> Agent[Any, Any]:
+    async def forget(data: HandoffInputData) -> HandoffInputData:
+        return data.clone(pre_handoff_items=())
+
+    expert = agent_of(world, {"3": call("solve", x=3), "4": "solved"}, "expert", tools=[tool_of(world, "solve")], instructions="Solve.")
+    to_expert = handoff(expert, on_handoff=lambda ctx: world.did("on_handoff to expert"), input_filter=forget)
+    return agent_of(
+        world, [call("look", x=1), [call("look", x=2), call("transfer_to_expert")]], tools=[tool_of(world, "look")], handoffs=[to_expert]
+    )
+
+
+def _handoff_payload(world: World) -> Agent[Any, Any]:
+    expert = agent_of(world, {"3": "solved"}, "expert")
+
+    def taken(ctx: RunContextWrapper[Any], level: int) -> None:
+        world.did("on_handoff to expert")
+        assert level == 7
+
+    to_expert = handoff(expert, on_handoff=taken, input_type=int)
+    return agent_of(world, [call("transfer_to_expert", response="high"), call("transfer_to_expert", response=7)], handoffs=[to_expert])
+
+
+def _two_handoffs(world: World) -> Agent[Any, Any]:
+    one = agent_of(world, {"2": "from one"}, "one")
+    two = agent_of(world, {"2": "from two"}, "two")
+    return agent_of(
+        world,
+        [[call("pay", x=1), call("transfer_to_one"), call("transfer_to_two")]],
+        tools=[tool_of(world, "pay", needs_approval=True)],
+        handoffs=[handoff(one, on_handoff=lambda ctx: world.did("on_handoff to one")), two],
+    )
+
+
+def _handoff_and_back(world: World) -> Agent[Any, Any]:
+    first = agent_of(world, {"1": call("transfer_to_second"), "3": [call("note", x=1)], "4": "home"}, "first", tools=[tool_of(world, "note")])
+    second = agent_of(world, {"2": call("transfer_to_first")}, "second", handoffs=[first])
+    first.handoffs = [second]
+    return first
+
+
+def _agent_as_tool(world: World) -> Agent[Any, Any]:
+    helper = agent_of(world, [call("dig", x=1), "dug"], "helper", tools=[tool_of(world, "dig"), tool_of(world, "sift", "none")])
+    replies = [[call("helper", input="dig one"), call("helper", input="dig two"), call("pay", x=1)], "both dug"]
+    return agent_of(world, replies, tools=[helper.as_tool(), tool_of(world, "pay")])
+
+
+def _nested_approval(world: World) -> Agent[Any, Any]:
+    tools = [tool_of(world, "dig", needs_approval=True), tool_of(world, "sift", "none")]
+    helper = agent_of(world, [[call("dig", x=1), call("sift", x=2)], "dug"], "helper", tools=tools)
+    replies = [[call("helper", input="dig"), call("pay", x=1), call("helper", input="dig again")], "done"]
+    return agent_of(world, replies, tools=[helper.as_tool(), tool_of(world, "pay")])
+
+
+def _nested_nested(world: World) -> Agent[Any, Any]:
+    inner = agent_of(world, [call("dig", x=1), "dug deep"], "inner", tools=[tool_of(world, "dig", needs_approval=True)])
+    specialist = agent_of(world, {"2": "specialised"}, "specialist")
+    middle = agent_of(
+        world,
+        {"1": [call("inner", input="deeper"), call("mark", x=2), call("transfer_to_specialist")]},
+        "middle",
+        tools=[inner.as_tool(), tool_of(world, "mark")],
+        handoffs=[specialist],
+    )
+    return agent_of(world, [call("middle", input="go deep"), "deep enough"], tools=[middle.as_tool()])
+
+
+def _typed(world: World) -> Agent[Any, Any]:
+    return agent_of(world, [call("add", x=1), '{"response": ["not numbers"]}', '{"response": [1, 2]}'], tools=[tool_of(world, "add")], output_type=list[int])
+
+
+def _input_guardrail(world: World) -> Agent[Any, Any]:
+    @input_guardrail
+    async def beside(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], given: object) -> GuardrailFunctionOutput:
+        world.did("input guardrail beside")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return GuardrailFunctionOutput({"fine": True}, False)
+
+    @input_guardrail(run_in_parallel=False)
+    def before(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], given: object) -> GuardrailFunctionOutput:
+        world.did("input guardrail before")
+        return GuardrailFunctionOutput(None, False)
+
+    return agent_of(world, [call("pay", x=1), "paid"], tools=[tool_of(world, "pay")], input_guardrails=[beside, before])
+
+
+def _input_tripped(world: World) -> Agent[Any, Any]:
+    @input_guardrail(run_in_parallel=False)
+    def polite(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], given: Any) -> GuardrailFunctionOutput:
+        rude = given[-1].text == "go"
+        world.did(f"input guardrail polite {'tripped' if rude else 'passed'}")
+        return GuardrailFunctionOutput(None, rude)
+
+    return agent_of(world, [call("pay", x=1), "with pleasure"], tools=[tool_of(world, "pay")], input_guardrails=[polite])
+
+
+def _say_please(error: AgentsException) -> RunState:
+    state = error.state
+    assert isinstance(state, RunState)
+    state.replace_input("go, please")
+    return state
+
+
+def _output_guardrail(world: World) -> Agent[Any, Any]:
+    @output_guardrail
+    async def proper(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], output: object) -> GuardrailFunctionOutput:
+        world.did("output guardrail proper")
+        await asyncio.sleep(0)
+        return GuardrailFunctionOutput("ok", False)
+
+    @output_guardrail
+    def short(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], output: object) -> GuardrailFunctionOutput:
+        world.did("output guardrail short")
+        return GuardrailFunctionOutput(len(str(output)), False)
+
+    return agent_of(world, [call("add", x=1), "all good"], tools=[tool_of(world, "add")], output_guardrails=[proper, short])
+
+
+def _output_tripped(world: World) -> Agent[Any, Any]:
+    @output_guardrail
+    async def never(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], output: object) -> GuardrailFunctionOutput:
+        world.did("output guardrail never")
+        return GuardrailFunctionOutput("no", True)
+
+    return agent_of(world, [call("add", x=1), "rude words"], tools=[tool_of(world, "add")], output_guardrails=[never])
+
+
+def _tool_guardrails(world: World) -> Agent[Any, Any]:
+    @tool_input_guardrail
+    async def sane(data: ToolInputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        world.did(f"tool_input guardrail sane of {data.context.idempotency_key}")
+        await asyncio.sleep(0)
+        if data.context.tool_arguments == '{"x":2}':
+            return ToolGuardrailFunctionOutput.reject_content("2 is not allowed")
+        return ToolGuardrailFunctionOutput.allow()
+
+    @tool_output_guardrail
+    async def clean(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        world.did(f"output guardrail of {data.context.idempotency_key}")
+        await asyncio.sleep(0)
+        if data.output == "look gave 3":
+            return ToolGuardrailFunctionOutput.reject_content("[hidden]")
+        return ToolGuardrailFunctionOutput.allow("seen")
+
+    look = tool_of(world, "look", "idempotent", tool_input_guardrails=[sane], tool_output_guardrails=[clean])
+    return agent_of(world, [[call("look", x=1), call("look", x=2), call("look", x=3)], "looked"], tools=[look])
+
+
+def _tool_tripped(world: World) -> Agent[Any, Any]:
+    @tool_output_guardrail
+    def secret(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        world.did(f"output guardrail of {data.context.idempotency_key}")
+        return ToolGuardrailFunctionOutput.raise_exception("secret")
+
+    tools = [tool_of(world, "look", "none", tool_output_guardrails=[secret]), tool_of(world, "put", "idempotent", steps=3)]
+    return agent_of(world, [[call("look", x=1), call("put", x=2)], "never said"], tools=tools)
+
+
+def _stop_on_first(world: World) -> Agent[Any, Any]:
+    replies = [[call("bad", x=1)], [call("bad", x=2), call("good", x=3)]]
+    tools = [tool_of(world, "bad", fails=True), tool_of(world, "good")]
+    return agent_of(world, replies, tools=tools, tool_use_behavior="stop_on_first_tool")
+
+
+def _stop_at(world: World) -> Agent[Any, Any]:
+    tools = [tool_of(world, "work"), tool_of(world, "finish")]
+    return agent_of(
+        world, [call("work", x=1), [call("work", x=2), call("finish", x=3)]], tools=tools, tool_use_behavior=StopAtTools(["finish"])
+    )
+
+
+def _custom_tool_use(world: World) -> Agent[Any, Any]:
+    async def enough(ctx: RunContextWrapper[Any], results: list[ToolResult]) -> ToolsToFinalOutputResult:
+        world.did(f"tool_use_behavior in turn {ctx.usage.requests}")
+        texts = [str(result.output.output) for result in results]
+        return ToolsToFinalOutputResult(len(texts) > 1, {"texts": texts})
+
+    replies = [call("work", x=1), [call("work", x=2), call("work", x=3)]]
+    return agent_of(world, replies, tools=[tool_of(world, "work")], tool_use_behavior=enough)
+
+
+def _continued(world: World) -> Agent[Any, Any]:
+    replies: dict[str, Say] = {"1": call("add", x=1), "2": cut("a long "), "2-1": cut("long way "), "2-2": "home"}
+    return agent_of(world, replies, tools=[tool_of(world, "add")])
+
+
+def _empty_replies(world: World) -> Agent[Any, Any]:
+    replies: dict[str, Say] = {"1": "", "1-1": " ", "1-2": call("add", x=1), "2": "", "2-1": "at last"}
+    return agent_of(world, replies, tools=[tool_of(world, "add")])
+
+
+def _repeated_ids(world: World) -> Agent[Any, Any]:
+    replies = [FunctionCall("c", "add", f'{{"x":{x}}}') for x in (1, 2, 3)]
+    twice = [FunctionCall("d", "add", '{"x":4}'), FunctionCall("d", "add", '{"x":4}')]
+    return agent_of(world, [*replies, twice, "same id each time"], tools=[tool_of(world, "add")])
+
+
+def _dynamic(world: World) -> Agent[Any, Any]:
+    def spent(ctx: RunContextWrapper[Any], agent: Agent[Any, Any]) -> str:
+        return f"{agent.name} has made {ctx.usage.requests} requests."
+
+    def early(ctx: RunContextWrapper[Any], agent: Agent[Any, Any]) -> bool:
+        return ctx.usage.requests < 2
+
+    async def late(ctx: RunContextWrapper[Any], agent: Agent[Any, Any]) -> bool:
+        return ctx.usage.requests >= 2
+
+    tools = [tool_of(world, "early", is_enabled=early), tool_of(world, "late", is_enabled=late), tool_of(world, "always")]
+    replies = [[call("early", x=1), call("late", x=2)], [call("early", x=3), call("always", x=0)], [call("early", x=4), call("late", x=5)], "done"]
+    return agent_of(world, replies, tools=tools, instructions=spent)
+
+
+def _add_forever(world: World) -> Agent[Any, Any]:
+    return agent_of(world, [call("add", x=1), call("add", x=2), call("add", x=3), "late"], tools=[tool_of(world, "add")])
+
+
+def _as_it_stands(error: AgentsException) -> RunState:
+    assert isinstance(error.state, RunState)
+    return error.state
+
+
+def _more_turns(state: RunState | None) -> int:
+    return 2 if state is None or state.turns < 2 else 10
+
+
+def _nested_turns(world: World) -> Agent[Any, Any]:
+    helper = agent_of(world, [call("dig", x=1), call("dig", x=2), "dug"], "helper", tools=[tool_of(world, "dig")])
+    return agent_of(world, [[call("pay", x=1), call("helper", input="dig")], "done"], tools=[helper.as_tool(), tool_of(world, "pay")])
+
+
+def _more_nested_turns(state: RunState | None) -> int:
+    return 3 if state is None or state.usage.requests < 3 else 10
+
+
+def _reconciled(world: World) -> Agent[Any, Any]:
+    def known(ctx: ToolContext[Any], arguments: dict[str, Any]) -> str:
+        return f"pay gave {arguments['x']}"
+
+    pay = tool_of(world, "pay", reconcile=known)
+    return agent_of(world, [[call("pay", x=1), call("pay", x=2)], "paid"], tools=[pay])
+
+
+SCENARIOS = [
+    Scenario("one answer", _one_answer, "hello there"),
+    Scenario("tool turns", _tool_turns, "six", effects=3),
+    Scenario("parallel tools of every effect", _parallel, "done", effects=7),
+    Scenario("one tool at a time", _parallel, "done", effects=7, config=RunConfig(max_tool_concurrency=1)),
+    Scenario("tool error", _tool_error, "one failed", effects=2),
+    Scenario("unknown tool", _unknown_tool, "so be it", effects=1),
+    Scenario("invalid arguments", _invalid_arguments, "mostly wrong", effects=1),
+    Scenario("approved and rejected", _approvals, "paid", effects=4, decide=_approve_odd),
+    Scenario("always approved", _approvals, "paid", effects=6, decide=_approve_always),
+    Scenario("always rejected", _approvals, "paid", effects=2, decide=_reject_always),
+    Scenario("handoff with filter", _handoff_filtered, "solved", effects=3),
+    Scenario("handoff with payload", _handoff_payload, "solved"),
+    Scenario("two handoffs at once behind an approval", _two_handoffs, "from one", effects=1),
+    Scenario("handoff and back", _handoff_and_back, "home", effects=1),
+    Scenario("agent as tool, twice at once", _agent_as_tool, "both dug", effects=3),
+    Scenario("nested approval", _nested_approval, "done", effects=5),
+    Scenario("nested nested approval and nested handoff", _nested_nested, "deep enough", effects=2, decide=_approve_always),
+    Scenario("typed output, one invalid", _typed, [1, 2], effects=1),
+    Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
+    Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),
+    Scenario("output guardrails pass", _output_guardrail, "all good", effects=1),
+    Scenario("output guardrail trips", _output_tripped, OutputGuardrailTripwireTriggered, effects=1),
+    Scenario("tool guardrails", _tool_guardrails, "looked", effects=2),
+    Scenario("tool output guardrail trips", _tool_tripped, ToolOutputGuardrailTripwireTriggered, effects=2),
+    Scenario("stop on first tool", _stop_on_first, "good gave 3", effects=3),
+    Scenario("stop at tools", _stop_at, "finish gave 3", effects=3),
+    Scenario("custom tool use", _custom_tool_use, {"texts": ["work gave 2", "work gave 3"]}, effects=3),
+    Scenario("continued after length", _continued, "a long long way home", effects=1),
+    Scenario("empty replies", _empty_replies, "at last", effects=1),
+    Scenario("repeated call ids", _repeated_ids, "same id each time", effects=4),
+    Scenario("dynamic tools and instructions", _dynamic, "done", effects=4),
+    Scenario("turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns),
+    Scenario("turn limit in a nested run", _nested_turns, "done", effects=3, recover=_as_it_stands, max_turns=_more_nested_turns),
+    Scenario("reconciled", _reconciled, "paid", effects=2),
+]

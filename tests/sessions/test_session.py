@@ -1,0 +1,134 @@
+"""What every session does, whatever keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsdk.ports.session import Session
+from agentsdk.sessions.memory import MemorySession
+from agentsdk.sessions.sqlite import SQLiteSession
+from agentsdk.types.errors import UserError
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, ProviderItem, Reasoning
+from agentsdk.types.text import clean_text
+
+CONVERSATION: list[Item] = [
+    Message("user", "What is 2 + 2?"),
+    Reasoning("Add them.", summary=("add",), signature="s", provider="p"),
+    FunctionCall("call-1", "add", '{"a": 2, "b": 2}'),
+    FunctionCallOutput("call-1", "4"),
+    ProviderItem("p", {"nested": {"list": [1, 2.5, None, True]}}),
+    Message("assistant", "4"),
+]
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite file"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@contextlib.asynccontextmanager
+async def opened(kind: str, folder: Path, session_id: str = "s") -> AsyncIterator[Session]:
+    if kind == "memory":
+        yield MemorySession(session_id)
+        return
+    async with contextlib.aclosing(SQLiteSession(session_id, folder / "s.db" if "file" in kind else ":memory:")) as session:
+        yield session
+
+
+@pytest.mark.anyio
+async def test_items_come_back_in_order(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        assert await session.get_items() == []
+        await session.add_items(CONVERSATION[:2])
+        await session.add_items(CONVERSATION[2:])
+        await session.add_items([])
+        assert await session.get_items() == CONVERSATION
+
+
+@pytest.mark.anyio
+async def test_limit_gives_the_latest(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        await session.add_items(CONVERSATION)
+        assert await session.get_items(2) == CONVERSATION[-2:]
+        assert await session.get_items(100) == CONVERSATION
+        assert await session.get_items(0) == []
+        with pytest.raises(UserError, match="limit is -1"):
+            await session.get_items(-1)
+
+
+@pytest.mark.anyio
+async def test_pop_takes_the_latest(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        assert await session.pop_item() is None
+        await session.add_items(CONVERSATION)
+        assert await session.pop_item() == CONVERSATION[-1]
+        assert await session.get_items() == CONVERSATION[:-1]
+        await session.add_items(CONVERSATION[:1])
+        assert await session.get_items() == [*CONVERSATION[:-1], CONVERSATION[0]]
+
+
+@pytest.mark.anyio
+async def test_clear_removes_everything(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        await session.add_items(CONVERSATION)
+        await session.clear_session()
+        assert await session.get_items() == []
+
+
+@pytest.mark.anyio
+async def test_what_was_read_is_the_callers_own(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        await session.add_items(CONVERSATION)
+        (await session.get_items()).clear()
+        assert await session.get_items() == CONVERSATION
+
+
+@pytest.mark.anyio
+async def test_dicts_are_items_too(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        await session.add_items([{"role": "user", "content": "hi"}])
+        assert await session.get_items() == [Message("user", "hi")]
+
+
+@pytest.mark.anyio
+async def test_one_bad_entry_keeps_all_out(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        with pytest.raises(UserError, match=r"input\[1\]"):
+            await session.add_items([{"role": "user", "content": "hi"}, {"role": "nobody"}])
+        assert await session.get_items() == []
+
+
+@pytest.mark.anyio
+async def test_batches_of_two_runs_at_once_stay_whole(kind: str, tmp_path: Path) -> None:
+    async def run(session: Session, name: str) -> None:
+        for number in range(20):
+            await session.add_items([Message("user", f"{name} {number}"), Message("assistant", f"{name} {number}")])
+
+    async with opened(kind, tmp_path) as session, opened(kind, tmp_path) as other:
+        second = other if "file" in kind else session
+        await asyncio.gather(run(session, "a"), run(second, "b"))
+        texts = [item.text for item in await session.get_items() if isinstance(item, Message)]
+        assert texts[::2] == texts[1::2]
+        assert len(texts) == 80
+
+
+@given(st.text(st.characters(), max_size=20), st.text(st.characters(), max_size=20))
+def test_any_text_comes_back_with_lone_surrogates_replaced(text: str, name: str) -> None:
+    async def main() -> None:
+        for session in (MemorySession("s"), SQLiteSession("s")):
+            await session.add_items([Message("user", text + "\0\ud800"), FunctionCall("c", name, text)])
+            assert await session.get_items() == [
+                Message("user", clean_text(text) + "\0\ufffd"),
+                FunctionCall("c", clean_text(name), clean_text(text)),
+            ]
+            if isinstance(session, SQLiteSession):
+                session.close()
+
+    asyncio.run(main())

