@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, Literal, Self, TypeVar, cast
 
-from agentsdk.core.next_step import PendingCall
+from agentsdk.core.next_step import PendingCall, interruptions
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, transcript
 from agentsdk.define.agent import Agent
@@ -18,10 +18,10 @@ from agentsdk.define.stream_events import RunItemStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import result as guardrail_result
-from agentsdk.engine.run import Run, require_asyncio
+from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import GuardrailJudged, ModelReplied
+from agentsdk.types.events import GuardrailJudged, InputReplaced, ModelReplied
 from agentsdk.types.generics import TOutput
 from agentsdk.types.items import Item, item_to_dict
 from agentsdk.types.response import ModelResponse
@@ -76,7 +76,7 @@ class _Outcome(Generic[TOutput]):
     @property
     def interruptions(self) -> list[PendingCall]:
         """The calls that wait for a person; empty when the run is not paused."""
-        return RunState(self._state).interruptions
+        return list(interruptions(self._state))
 
     @property
     def last_agent(self) -> Agent[Any, Any]:
@@ -91,9 +91,7 @@ class _Outcome(Generic[TOutput]):
     @property
     def input(self) -> list[Item]:
         """The run's input, without what came from a session."""
-        run = self._going
-        given = getattr(run.state.log[0], "input", ())
-        return list(given[run.state.history :])
+        return list(input_of(self._state))
 
     @property
     def new_items(self) -> list[RunItem]:
@@ -152,7 +150,7 @@ class _Outcome(Generic[TOutput]):
 
     def to_state(self) -> RunState:
         """The run at rest: save it, decide on its interruptions, resume it with `Runner.run(agent, state)`."""
-        return RunState(self._state)
+        return self._going.at_rest()
 
     def _verdicts(self, kind: str) -> list[GuardrailResult]:
         log = self._state.log
@@ -161,7 +159,12 @@ class _Outcome(Generic[TOutput]):
     def _events(self) -> list[StreamEvent]:
         run = self._going
         walk = ItemWalk(run.agents, run.agents[run.state.first_agent])
-        return [stream_event for event in run.state.log for stream_event in walk.feed(event)]
+        events: list[StreamEvent] = []
+        for event in run.state.log:
+            if isinstance(event, InputReplaced):
+                events.clear()
+            events += walk.feed(event)
+        return events
 
 
 class RunResult(_Outcome[TOutput]):

@@ -25,7 +25,7 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import as_json, final_value
 from agentsdk.engine.prepare import find_agent
-from agentsdk.engine.run import Ports, Run, require_asyncio
+from agentsdk.engine.run import Ports, Run, call_ids, require_asyncio
 from agentsdk.engine.session import load_history, save_session
 from agentsdk.engine.spans import TracedTurns
 from agentsdk.engine.turn import run_single_turn
@@ -180,7 +180,7 @@ async def _prepared(
     config = config or _DEFAULT
     now = time.time if config.clock is None else config.clock.time
     tracer = None if config.tracing_disabled else config.tracer or find_tracer()
-    ports = Ports(config, _drive, _model_finder(config), now, hooks, tracer)
+    ports = Ports(config, _drive, find_model, now, hooks, tracer)
     wrapper = RunContextWrapper(context)
     if isinstance(given, RunState):
         state, begin = given.pieces()
@@ -219,26 +219,26 @@ async def _execute(
         try:
             if begin:
                 await run.record(*begin)
+                run.call_ids = call_ids(run.state)
             if fresh and hook_calls.watched(run):
                 await hook_calls.agent_started(run)
             await _drive(run)
         except AgentsException as error:
-            error.state = RunState(run.state)
+            error.state = run.at_rest()
             if not await _handled(run, error, handlers):
                 raise
         if session is not None:
             await save_session(run, session)
     except AgentsException as error:
         failure = error
-        error.state = RunState(run.state)
+        error.state = run.at_rest()
         raise
     except Exception as error:
-        failure = error
-        wrapped = AgentsException(
+        failure = wrapped = AgentsException(
             f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
             "see the chained exception, and please report it"
         )
-        wrapped.state = RunState(run.state)
+        wrapped.state = run.at_rest()
         raise wrapped from error
     except BaseException as error:
         failure = error
@@ -248,6 +248,9 @@ async def _execute(
     finally:
         if failure is not None and session is not None and run.state.log:
             await save_session(run, session, after=failure)
+            if isinstance(failure, AgentsException):
+                failure.state = run.at_rest()  # it knows now what the session holds
+        run.is_over = True
         if spans is not None:
             spans.end(failure)
 
@@ -293,11 +296,3 @@ def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:
             "pass the agents it was started with"
         )
     return current
-
-
-def _model_finder(config: RunConfig) -> Callable[[Agent[Any, Any]], Any]:
-    def find(agent: Agent[Any, Any]) -> Any:
-        return find_model(config.model or agent.model, config.model_provider)
-
-    return find
-

@@ -1,7 +1,7 @@
 """Approval: a call waits for a person, the run is saved, and another process finishes it.
 
     python examples/approval_resume.py              # runs until the call, saves, starts the second process
-    python examples/approval_resume.py run.json     # what the second process does: load, decide, go on
+    python examples/approval_resume.py run.json     # what that one does: load, decide, go on
 """
 
 import asyncio
@@ -30,33 +30,36 @@ clerk = Agent[None, str](
 )
 
 
-async def begin(saved: Path) -> None:
+async def begin() -> str:
+    """Run until the call; the paused run as text."""
     result = await Runner.run(clerk, "Please cancel order 1815.")
     for call in result.interruptions:
         print(f"process {os.getpid()}: {call.tool_name}({call.arguments}) waits for approval")
-    saved.write_text(result.to_state().to_string())
-    print(f"process {os.getpid()}: saved the run, {saved.stat().st_size} bytes")
+    await agentsdk.aclose()
+    return result.to_state().to_string()
 
 
-async def finish(saved: Path) -> None:
-    state = RunState.from_string(clerk, saved.read_text())
+async def finish(saved: str) -> None:
+    """Load the paused run, decide, and go on."""
+    state = RunState.from_string(clerk, saved)
     for call in state.interruptions:
         state.approve(call)  # or state.reject(call, reason="..."), which the model is told
         print(f"process {os.getpid()}: approved {call.tool_name}")
     result = await Runner.run(clerk, state)
     print(f"process {os.getpid()}: {result.final_output}")
-
-
-async def main() -> None:
-    if len(sys.argv) > 1:
-        await finish(Path(sys.argv[1]))
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            saved = Path(folder) / "run.json"
-            await begin(saved)
-            subprocess.run([sys.executable, __file__, saved], check=True)
     await agentsdk.aclose()
 
 
+def main() -> None:
+    if len(sys.argv) > 1:
+        asyncio.run(finish(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            saved = Path(folder) / "run.json"
+            size = saved.write_text(asyncio.run(begin()), encoding="utf-8")
+            print(f"process {os.getpid()}: saved the run, {size} characters of JSON", flush=True)
+            subprocess.run([sys.executable, __file__, saved], check=True)
+
+
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

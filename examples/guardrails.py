@@ -11,7 +11,6 @@ from agentsdk import (
     Item,
     ItemHelpers,
     ModelSettings,
-    OutputGuardrailTripwireTriggered,
     RunContextWrapper,
     Runner,
     RunState,
@@ -23,7 +22,9 @@ CARD = re.compile(r"\b(?:\d[ -]?){13,16}\b")
 
 
 @input_guardrail
-def no_card_numbers(context: RunContextWrapper[None], agent: Agent[None, str], items: tuple[Item, ...]) -> GuardrailFunctionOutput:
+def no_card_numbers(
+    context: RunContextWrapper[None], agent: Agent[None, str], items: tuple[Item, ...]
+) -> GuardrailFunctionOutput:
     found = any(CARD.search(ItemHelpers.extract_last_text(item) or "") for item in items)
     return GuardrailFunctionOutput({"card number": found}, tripwire_triggered=found)
 
@@ -44,17 +45,15 @@ clerk = Agent[None, str](
 
 async def main() -> None:
     try:
-        await Runner.run(clerk, "My card is 4111 1111 1111 1111. Where is my parcel?")
+        result = await Runner.run(clerk, "My card is 4111 1111 1111 1111. What is the capital of Spain?")
     except InputGuardrailTripwireTriggered as error:
-        print(f"stopped: {error.guardrail_result}")
-        state = error.state
-    assert isinstance(state, RunState)
-    state.replace_input("Where is my parcel?")
-    try:
-        result = await Runner.run(clerk, state)
-        print(f"passed: {result.final_output}")
-    except OutputGuardrailTripwireTriggered as error:  # the model wrote it, so either may happen
-        print(f"held back: {error}")
+        print(f"stopped: {error}")
+        assert isinstance(error.state, RunState)
+        error.state.replace_input("What is the capital of Spain?")
+        result = await Runner.run(clerk, error.state)
+    print(f"answer: {result.final_output}")
+    for verdict in (*result.input_guardrail_results, *result.output_guardrail_results):
+        print(f"[{verdict.guardrail}: {verdict.output}]")
     await agentsdk.aclose()
 
 

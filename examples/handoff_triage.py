@@ -1,41 +1,38 @@
-"""Handoffs: a triage agent gives the conversation to a specialist, who goes on with all of it."""
+"""Handoffs: a triage agent gives the conversation to a specialist, who goes on with it."""
 
 import asyncio
-from typing import Annotated, Literal
-
-from pydantic import BaseModel, Field
 
 import agentsdk
-from agentsdk import Agent, ModelSettings, RunContextWrapper, Runner, handoff
+from agentsdk import Agent, HandoffInputData, ModelSettings, Runner, handoff
 
 brief = ModelSettings(temperature=0, max_tokens=60, stop=("\n",))
-billing = Agent(name="Billing", instructions="You handle invoices. Reply in one short sentence.", model_settings=brief)
-repairs = Agent(name="Repairs", instructions="You repair bicycles. Reply in one short sentence.", model_settings=brief)
+maths = Agent(
+    name="Maths tutor",
+    instructions="Answer in one short sentence.",
+    handoff_description="Questions about numbers.",
+    model_settings=brief,
+)
+french = maths.clone(name="French tutor", handoff_description="Questions about French.")
 
 
-class Case(BaseModel):
-    """What the model fills in when it hands over to Repairs: a handoff may carry a typed payload."""
-
-    part: Annotated[str, Field(max_length=30)]
-    urgency: Literal["low", "high"]
+def question_only(data: HandoffInputData) -> HandoffInputData:
+    """What the tutor sees: the conversation without the handoff itself, which would only puzzle a small model."""
+    return data.clone(new_items=())
 
 
-def note(context: RunContextWrapper[None], case: Case) -> None:
-    print(f"[noted for Repairs: {case.part!r}, urgency {case.urgency}]")
-
-
-# tool_choice="required" makes it hand over rather than answer. To whom is up to the model, and a small one may choose badly.
+# tool_choice="required" makes it hand over rather than answer. To whom is the model's choice.
 triage = Agent(
     name="Triage",
-    instructions="Hand the customer over to the right agent.",
-    handoffs=[billing, handoff(repairs, on_handoff=note, input_type=Case)],
+    instructions="Hand over to the right tutor.",
+    handoffs=[handoff(tutor, input_filter=question_only) for tutor in (maths, french)],
     model_settings=brief.resolve(ModelSettings(tool_choice="required")),
 )
 
 
 async def main() -> None:
-    result = await Runner.run(triage, "The brakes of my bicycle squeak. Can you fix them?")
-    print(f"{triage.name} -> {result.last_agent.name}: {result.final_output}")
+    for question in ("What is the French word for cat?", "What is 2 plus 2?"):
+        result = await Runner.run(triage, question)
+        print(f"{question}\n  {triage.name} -> {result.last_agent.name}: {result.final_output}")
     await agentsdk.aclose()
 
 

@@ -1,7 +1,7 @@
 """The smallest agent: a question and its answer.
 
-Every example runs as it stands on a small local model (135 million parameters: expect its mechanics to hold, not its facts), and
-unchanged against any OpenAI-compatible server: set OPENAI_BASE_URL, OPENAI_API_KEY and AGENTSDK_MODEL.
+Every example runs as it stands on a local model of 135 million parameters: expect the mechanics to hold, not the facts. With
+OPENAI_BASE_URL, OPENAI_API_KEY and AGENTSDK_MODEL set, it runs unchanged against that OpenAI-compatible server.
 """
 
 import asyncio

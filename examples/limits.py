@@ -1,4 +1,4 @@
-"""Limits: reaching one is a typed error that carries the run. Resumed with a higher limit, the run goes on; nothing is repeated."""
+"""Limits: reaching one is a typed error that carries the run. Resumed with a higher limit, it goes on and repeats nothing."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ def book_table(guests: int) -> str:
     return f"A table for {guests} is booked."
 
 
-# The call is forced because a small model would often rather talk; see examples/tools.py.
+# The call is forced because a small model would often rather talk; see tools.py.
 host = Agent(
     name="Host",
     instructions="Confirm in one short sentence.",

@@ -7,9 +7,9 @@ from pathlib import Path
 import agentsdk
 from agentsdk import Agent, ModelSettings, Runner, SQLiteSession
 
-friend = Agent(
-    name="Friend",
-    instructions="You chat. Reply in one short sentence.",
+guide = Agent(
+    name="Guide",
+    instructions="Answer in one short sentence.",
     model_settings=ModelSettings(temperature=0, max_tokens=60, stop=("\n",)),
 )
 
@@ -17,9 +17,10 @@ friend = Agent(
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         session = SQLiteSession("ada", Path(folder) / "chats.db")
-        for said in ("Hello! My name is Ada.", "What is my name?"):
-            result = await Runner.run(friend, said, session=session)
-            print(f"You:    {said}\nFriend: {result.final_output}")
+        # The second question means nothing without the first.
+        for question in ("What is the capital of Italy?", "And of Spain?"):
+            result = await Runner.run(guide, question, session=session)
+            print(f"you:   {question}\nguide: {result.final_output}")
         print(f"[the session holds {len(await session.get_items())} messages]")
         await session.aclose()
     await agentsdk.aclose()

@@ -1,4 +1,4 @@
-"""Streaming: the run as it happens, word by word and step by step. Leaving the `async with` early would stop all of it."""
+"""Streaming: a run as it happens, word by word and step by step. Leaving the `async with` early would stop all of it."""
 
 import asyncio
 
@@ -9,8 +9,8 @@ from agentsdk import (
     ModelSettings,
     OutputTextDelta,
     RawResponsesStreamEvent,
-    Runner,
     RunItemStreamEvent,
+    Runner,
     ToolCallItem,
     ToolCallOutputItem,
     function_tool,
@@ -18,22 +18,22 @@ from agentsdk import (
 
 
 @function_tool(effect="none")
-def find_recipe(dish: str) -> str:
-    """Find a recipe."""
-    return f"{dish}: boil water, add salt, cook for nine minutes, serve."
+def next_train(to: str) -> str:
+    """When the next train leaves."""
+    return f"The next train to {to} leaves at 9:15 from platform 4."
 
 
-# The call is forced because a small model would often rather talk; see examples/tools.py.
-cook = Agent(
-    name="Cook",
-    instructions="Explain the recipe in one short sentence.",
-    tools=[find_recipe],
-    model_settings=ModelSettings(tool_choice="find_recipe", temperature=0, max_tokens=60, stop=("\n",)),
+# The call is forced because a small model would often rather talk; see tools.py.
+conductor = Agent(
+    name="Conductor",
+    instructions="Answer in one short sentence.",
+    tools=[next_train],
+    model_settings=ModelSettings(tool_choice="next_train", temperature=0, max_tokens=60, stop=("\n",)),
 )
 
 
 async def main() -> None:
-    async with Runner.run_streamed(cook, "How do I make spaghetti?") as run:
+    async with Runner.run_streamed(conductor, "When does the next train to Milan leave?") as run:
         async for event in run:
             match event:
                 case RawResponsesStreamEvent(data=OutputTextDelta(delta=text)):
@@ -43,7 +43,7 @@ async def main() -> None:
                 case RunItemStreamEvent(item=ToolCallItem(raw_item=call)):
                     print(f"[calls {call.name}({call.arguments})]")
                 case RunItemStreamEvent(item=ToolCallOutputItem(output=output)):
-                    print(f"[gets {output!r}]")
+                    print(f"[is told {output!r}]")
                 case _:
                     pass  # deltas of call arguments, whole messages, ...
         print(f"\n[{run.turns} turns, {run.usage.output_tokens} tokens written]")

@@ -9,24 +9,32 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 import agentsdk
-from agentsdk import Agent, Runner
+from agentsdk import Agent, ModelSettings, Runner
+
+Day = Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+Name = Annotated[str, Field(max_length=20)]  # bounds keep a small model from running on for ever
 
 
-class Ticket(BaseModel):
-    """What the support desk files. The bounds keep a small model from running on."""
+class Meeting(BaseModel):
+    """A meeting."""
 
-    team: Literal["billing", "technical", "sales"]
-    urgent: bool
-    summary: Annotated[str, Field(max_length=80)]
+    day: Day
+    city: Name
+    people: Annotated[list[Name], Field(max_length=2)]
 
 
-desk = Agent[None, Ticket](name="Desk", instructions="File the customer's message as a ticket.", output_type=Ticket)
+secretary = Agent[None, Meeting](
+    name="Secretary",
+    instructions="Extract the meeting.",
+    output_type=Meeting,
+    model_settings=ModelSettings(temperature=0),
+)
 
 
 async def main() -> None:
-    result = await Runner.run(desk, "I was charged twice for my order and need the money back today!")
-    ticket = result.final_output  # a Ticket, for the type checker as well
-    print(f"team:    {ticket.team}\nurgent:  {'yes' if ticket.urgent else 'no'}\nsummary: {ticket.summary}")
+    result = await Runner.run(secretary, "Alice and Bob meet on Friday in Oslo.")
+    meeting = result.final_output  # a Meeting, for the type checkers as well
+    print(f"day:  {meeting.day}\ncity: {meeting.city}\nwho:  {' and '.join(meeting.people)}")
     await agentsdk.aclose()
 
 

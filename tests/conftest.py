@@ -22,8 +22,10 @@ for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
 
 _quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("default", deadline=None, suppress_health_check=_quiet)
-# CI must give one answer for one commit; `thorough` is for looking further by hand.
-settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, database=None, suppress_health_check=_quiet)
+# CI must give one answer for one commit. `quick` is for what only counts coverage, `thorough` for looking further by hand.
+_ci = settings(deadline=None, max_examples=100, derandomize=True, database=None, suppress_health_check=_quiet)
+settings.register_profile("ci", _ci)
+settings.register_profile("quick", _ci, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=5_000, suppress_health_check=_quiet)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
 

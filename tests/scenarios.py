@@ -142,7 +142,9 @@ class Played:
     settled: list[str]
 
 
-async def play(scenario: Scenario, world: World, given: RunState | None, known: dict[str, ToolFinished], streamed: bool) -> Played:
+async def play(
+    scenario: Scenario, world: World, given: RunState | None, known: dict[str, ToolFinished], streamed: bool
+) -> Played:
     """Run to the end. Pending approvals are decided as the scenario says, calls in doubt get the result in `known`."""
     agent = scenario.build(world)
     settled: list[str] = []
@@ -250,7 +252,9 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
 # The building blocks of the scenarios.
 
 
-def tool_of(world: World, name: str, effect: Effect = "once", *, fails: bool = False, steps: int = 1, **options: Any) -> FunctionTool[Any]:
+def tool_of(
+    world: World, name: str, effect: Effect = "once", *, fails: bool = False, steps: int = 1, **options: Any
+) -> FunctionTool[Any]:
     """A tool that notes each run of its body under the call's idempotency key, and whose result follows from its argument."""
 
     async def body(ctx: ToolContext[Any], x: int = 0) -> str:
@@ -289,7 +293,9 @@ def _one_answer(world: World) -> Agent[Any, Any]:
 
 def _tool_turns(world: World) -> Agent[Any, Any]:
     return agent_of(
-        world, [call("add", x=1), call("add", x=2), [Message("assistant", "one more"), call("add", x=3)], "six"], tools=[tool_of(world, "add")]
+        world,
+        [call("add", x=1), call("add", x=2), [Message("assistant", "one more"), call("add", x=3)], "six"],
+        tools=[tool_of(world, "add")],
     )
 
 
@@ -330,8 +336,16 @@ def _approvals(world: World) -> Agent[Any, Any]:
         world.did(f"rule for {call_id}")
         return bool(arguments["x"] > 10)
 
-    tools = [tool_of(world, "pay", needs_approval=True), tool_of(world, "look", "none", steps=2), tool_of(world, "send", needs_approval=rule)]
-    replies = [[call("pay", x=1), call("look", x=2), call("send", x=3), call("send", x=30), call("pay", x=2)], call("pay", x=4), "paid"]
+    tools = [
+        tool_of(world, "pay", needs_approval=True),
+        tool_of(world, "look", "none", steps=2),
+        tool_of(world, "send", needs_approval=rule),
+    ]
+    replies = [
+        [call("pay", x=1), call("look", x=2), call("send", x=3), call("send", x=30), call("pay", x=2)],
+        call("pay", x=4),
+        "paid",
+    ]
     return agent_of(world, replies, tools=tools)
 
 
@@ -355,10 +369,15 @@ def _handoff_filtered(world: World) -> Agent[Any, Any]:
     async def forget(data: HandoffInputData) -> HandoffInputData:
         return data.clone(pre_handoff_items=())
 
-    expert = agent_of(world, {"3": call("solve", x=3), "4": "solved"}, "expert", tools=[tool_of(world, "solve")], instructions="Solve.")
+    expert = agent_of(
+        world, {"3": call("solve", x=3), "4": "solved"}, "expert", tools=[tool_of(world, "solve")], instructions="Solve."
+    )
     to_expert = handoff(expert, on_handoff=lambda ctx: world.did("on_handoff to expert"), input_filter=forget)
     return agent_of(
-        world, [call("look", x=1), [call("look", x=2), call("transfer_to_expert")]], tools=[tool_of(world, "look")], handoffs=[to_expert]
+        world,
+        [call("look", x=1), [call("look", x=2), call("transfer_to_expert")]],
+        tools=[tool_of(world, "look")],
+        handoffs=[to_expert],
     )
 
 
@@ -370,7 +389,9 @@ def _handoff_payload(world: World) -> Agent[Any, Any]:
         assert level == 7
 
     to_expert = handoff(expert, on_handoff=taken, input_type=int)
-    return agent_of(world, [call("transfer_to_expert", response="high"), call("transfer_to_expert", response=7)], handoffs=[to_expert])
+    return agent_of(
+        world, [call("transfer_to_expert", response="high"), call("transfer_to_expert", response=7)], handoffs=[to_expert]
+    )
 
 
 def _two_handoffs(world: World) -> Agent[Any, Any]:
@@ -385,7 +406,9 @@ def _two_handoffs(world: World) -> Agent[Any, Any]:
 
 
 def _handoff_and_back(world: World) -> Agent[Any, Any]:
-    first = agent_of(world, {"1": call("transfer_to_second"), "3": [call("note", x=1)], "4": "home"}, "first", tools=[tool_of(world, "note")])
+    first = agent_of(
+        world, {"1": call("transfer_to_second"), "3": [call("note", x=1)], "4": "home"}, "first", tools=[tool_of(world, "note")]
+    )
     second = agent_of(world, {"2": call("transfer_to_first")}, "second", handoffs=[first])
     first.handoffs = [second]
     return first
@@ -418,7 +441,12 @@ def _nested_nested(world: World) -> Agent[Any, Any]:
 
 
 def _typed(world: World) -> Agent[Any, Any]:
-    return agent_of(world, [call("add", x=1), '{"response": ["not numbers"]}', '{"response": [1, 2]}'], tools=[tool_of(world, "add")], output_type=list[int])
+    return agent_of(
+        world,
+        [call("add", x=1), '{"response": ["not numbers"]}', '{"response": [1, 2]}'],
+        tools=[tool_of(world, "add")],
+        output_type=list[int],
+    )
 
 
 def _input_guardrail(world: World) -> Agent[Any, Any]:
@@ -518,7 +546,10 @@ def _stop_on_first(world: World) -> Agent[Any, Any]:
 def _stop_at(world: World) -> Agent[Any, Any]:
     tools = [tool_of(world, "work"), tool_of(world, "finish")]
     return agent_of(
-        world, [call("work", x=1), [call("work", x=2), call("finish", x=3)]], tools=tools, tool_use_behavior=StopAtTools(["finish"])
+        world,
+        [call("work", x=1), [call("work", x=2), call("finish", x=3)]],
+        tools=tools,
+        tool_use_behavior=StopAtTools(["finish"]),
     )
 
 
@@ -559,7 +590,12 @@ def _dynamic(world: World) -> Agent[Any, Any]:
         return ctx.usage.requests >= 2
 
     tools = [tool_of(world, "early", is_enabled=early), tool_of(world, "late", is_enabled=late), tool_of(world, "always")]
-    replies = [[call("early", x=1), call("late", x=2)], [call("early", x=3), call("always", x=0)], [call("early", x=4), call("late", x=5)], "done"]
+    replies = [
+        [call("early", x=1), call("late", x=2)],
+        [call("early", x=3), call("always", x=0)],
+        [call("early", x=4), call("late", x=5)],
+        "done",
+    ]
     return agent_of(world, replies, tools=tools, instructions=spent)
 
 
@@ -578,7 +614,9 @@ def _more_turns(state: RunState | None) -> int:
 
 def _nested_turns(world: World) -> Agent[Any, Any]:
     helper = agent_of(world, [call("dig", x=1), call("dig", x=2), "dug"], "helper", tools=[tool_of(world, "dig")])
-    return agent_of(world, [[call("pay", x=1), call("helper", input="dig")], "done"], tools=[helper.as_tool(), tool_of(world, "pay")])
+    return agent_of(
+        world, [[call("pay", x=1), call("helper", input="dig")], "done"], tools=[helper.as_tool(), tool_of(world, "pay")]
+    )
 
 
 def _more_nested_turns(state: RunState | None) -> int:
@@ -625,7 +663,11 @@ SCENARIOS = [
     Scenario("empty replies", _empty_replies, "at last", effects=1),
     Scenario("repeated call ids", _repeated_ids, "same id each time", effects=4),
     Scenario("dynamic tools and instructions", _dynamic, "done", effects=4),
-    Scenario("turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns),
-    Scenario("turn limit in a nested run", _nested_turns, "done", effects=3, recover=_as_it_stands, max_turns=_more_nested_turns),
+    Scenario(
+        "turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns
+    ),
+    Scenario(
+        "turn limit in a nested run", _nested_turns, "done", effects=3, recover=_as_it_stands, max_turns=_more_nested_turns
+    ),
     Scenario("reconciled", _reconciled, "paid", effects=2),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
@@ -24,78 +25,86 @@ class Outcome(Generic[T]):
 
 
 class _Counter:
-    def __init__(self, outcome: Outcome[Any]) -> None:
-        self.outcome = outcome
+    """A task factory that counts the steps of the tasks made inside `work`, and cancels the first of them."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
         self.steps = 0
+        self.reached = False
         self.victim: asyncio.Task[Any] | None = None
+        self.made: list[asyncio.Task[Any]] = []
+        # Tasks inherit their maker's context, so what a server starts for a connection is not ours.
+        self.inside = contextvars.ContextVar("inside", default=False)
 
-    def step(self) -> None:
-        if self.victim is None or self.victim.done():
-            return
-        self.steps += 1
-        if self.steps == self.outcome.at:
-            self.outcome.was_cancelled = self.victim.cancel("cancelled by the test")
-
-    def make(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+    def __call__(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+        if not self.inside.get():
+            return asyncio.Task(coroutine, loop=loop, **options)
         task: asyncio.Task[Any] = asyncio.Task(self._run(coroutine), loop=loop, **options)
         # A task cancelled before its first step never enters the wrapper; without it, it would have closed the coroutine.
-        task.add_done_callback(lambda _: coroutine.close() if inspect.getcoroutinestate(coroutine) == "CORO_CREATED" else None)
+        task.add_done_callback(lambda _: _close_unstarted(coroutine))
+        self.made.append(task)
         return task
+
+    def _step(self) -> None:
+        if self.victim is not None and not self.victim.done():
+            self.steps += 1
+            if self.steps == self.at:
+                self.reached = self.victim.cancel()
 
     async def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return await self._counted(coroutine)
 
     @types.coroutine
     def _counted(self, coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        resume: Callable[[], Any] = lambda: coroutine.send(None)  # noqa: E731
+        value: Any = None
+        error: BaseException | None = None
         while True:
-            self.step()
+            self._step()
             try:
-                awaited = resume()
+                awaited = coroutine.send(value) if error is None else coroutine.throw(error)
             except StopIteration as stop:
                 return stop.value  # type: ignore[no-any-return]
+            value = error = None
             try:
                 value = yield awaited
             except GeneratorExit:
                 coroutine.close()
                 raise
-            except BaseException as error:
-                thrown = error
-                resume = lambda thrown=thrown: coroutine.throw(thrown)  # type: ignore[misc]  # noqa: E731
-            else:
-                resume = lambda value=value: coroutine.send(value)  # type: ignore[misc]  # noqa: E731
+            except BaseException as thrown:
+                error = thrown
 
 
-async def cancelled_at(at: int, work: Callable[[], Coroutine[Any, Any, T]], ignore: Callable[[asyncio.Task[Any]], bool] | None = None) -> Outcome[T]:
-    """Run `work()` in a task of its own and cancel it at its step number `at`; tasks that `ignore` names may go on."""
+def _close_unstarted(coroutine: Any) -> None:
+    if inspect.iscoroutine(coroutine) and inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+        coroutine.close()
+
+
+async def cancelled_at(at: int, work: Callable[[], Coroutine[Any, Any, T]]) -> Outcome[T]:
+    """Run `work()` in a task of its own and cancel that at step number `at`."""
     outcome: Outcome[T] = Outcome(at)
-    counter = _Counter(outcome)
+    counter = _Counter(at)
     loop = asyncio.get_running_loop()
-    before = asyncio.all_tasks()
-    factory = loop.get_task_factory()
-    loop.set_task_factory(counter.make)  # type: ignore[arg-type]
+    loop.set_task_factory(counter)  # type: ignore[arg-type]
+    token = counter.inside.set(True)
     try:
-        task = loop.create_task(work())
-        counter.victim = task
-
-        def look(done: asyncio.Task[T]) -> None:
-            outcome.left_running = [one for one in asyncio.all_tasks() - before if one is not done and not (ignore and ignore(one))]
-
-        task.add_done_callback(look)
+        counter.victim = task = loop.create_task(work())
+        counter.inside.reset(token)
+        task.add_done_callback(lambda _: outcome.left_running.extend(one for one in counter.made if not one.done()))
         try:
             outcome.value = await task
         except BaseException as error:
             outcome.error = error
     finally:
-        loop.set_task_factory(factory)
+        loop.set_task_factory(None)
+    outcome.was_cancelled = counter.reached
     return outcome
 
 
-async def at_every_step(work: Callable[[], Coroutine[Any, Any, T]], check: Callable[[Outcome[T]], Awaitable[None]], **options: Any) -> int:
+async def at_every_step(work: Callable[[], Coroutine[Any, Any, T]], check: Callable[[Outcome[T]], Awaitable[None]]) -> int:
     """`check` what comes of cancelling a new `work()` at each of its steps; how many there were."""
     at = 1
     while True:
-        outcome = await cancelled_at(at, work, **options)
+        outcome = await cancelled_at(at, work)
         if not outcome.was_cancelled:
             assert outcome.error is None, outcome.error
             return at - 1

@@ -1,4 +1,4 @@
-"""Whatever README, docs and examples show runs as shown: offline, each in a process of its own."""
+"""Whatever README and docs show runs as shown: offline, each page in a process of its own. Examples: `test_examples.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.offline import python_blocks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def run(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -38,11 +37,6 @@ def assert_runs(path: Path, folder: Path) -> None:
 def test_every_block_of_the_page_runs(page: Path, tmp_path: Path) -> None:
     assert list(python_blocks(page.read_text(encoding="utf-8"))), "a page without a block that runs shows nothing"
     assert_runs(page, tmp_path)
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_the_example_runs(example: Path, tmp_path: Path) -> None:
-    assert_runs(example, tmp_path)
 
 
 @pytest.mark.parametrize(

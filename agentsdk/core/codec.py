@@ -9,7 +9,7 @@ import msgspec
 
 from agentsdk.core.migrations import migrated
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import StateCorruptError, StateTamperedError
+from agentsdk.types.errors import StateCorruptError, StateTamperedError, UserError
 from agentsdk.types.events import RunEvent
 
 
@@ -25,38 +25,44 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 VERSION = 1
 """The schema version written. Every version ever released still loads; see `core.migrations`."""
 
+MIN_KEY_BYTES = 32
+"""The shortest `state_key`: an empty one, of an unset variable say, would seal nothing."""
+
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(SavedRun)
 
 
 def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: bytes | None) -> bytes:
-    """The saved form of a run, sealed with an HMAC-SHA256 under `key` if there is one."""
+    """The saved form of a run, sealed with an HMAC-SHA256 under `key` if there is one.
+
+    Raises `UserError` for a key shorter than `MIN_KEY_BYTES`.
+    """
     saved = SavedRun(VERSION, log, decisions)
     body = _encoder.encode(saved)
     if key is None:
         return body
-    return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(_canonical(msgspec.json.decode(body)), key)))
+    return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(to_json(body), key)))
 
 
 def decode(text: str | bytes, key: bytes | None) -> SavedRun:
     """Read a saved run.
 
     Raises `StateCorruptError` for anything else, `StateVersionError` for a newer version, `StateTamperedError` when a `key` is
-    given and the seal does not fit. The messages hold no value of the state.
+    given and the seal does not fit, `UserError` for a short key. The messages hold no value of the state.
     """
     try:
         if key is None:
             return _read(text)
         data = msgspec.json.decode(text, type=JsonObject)
         seal = data.pop("seal", None)
-        body = _canonical(data)
-        # What is read is the very text that is checked: of a key given twice no two readers could take different ones.
-        saved = _read(body)
+        # What is checked is what is read: were the text read again, of a key given twice the other one might count.
+        saved = _read(msgspec.json.encode(data))
+        proof = _seal(data, key)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise StateCorruptError(
             f"not a saved run ({_place(error)}), expected what RunState.to_string() wrote; load an untouched copy"
         ) from None
-    if not isinstance(seal, str) or not hmac.compare_digest(_seal(body, key).encode(), seal.encode()):
+    if not isinstance(seal, str) or not hmac.compare_digest(proof.encode(), seal.encode()):
         raise StateTamperedError(
             "the saved run's seal does not fit, expected the state_key it was saved with; refuse it, or load an untouched copy"
         )
@@ -78,13 +84,11 @@ def to_json(text: bytes) -> JsonObject:
     return data
 
 
-def _canonical(data: JsonObject) -> bytes:
-    """What a seal covers: the plain JSON, whatever the order of its keys, so that a seal outlives the schema of its version."""
-    return msgspec.json.encode(data, order="deterministic")
-
-
-def _seal(body: bytes, key: bytes) -> str:
-    return hmac.new(key, body, hashlib.sha256).hexdigest()
+def _seal(data: JsonObject, key: bytes) -> str:
+    """The seal of plain JSON, whatever the order of its keys: it outlives the schema of the version it was written in."""
+    if len(key) < MIN_KEY_BYTES:
+        raise UserError(f"the state_key has {len(key)} bytes, expected at least {MIN_KEY_BYTES}; use secrets.token_bytes(32)")
+    return hmac.new(key, msgspec.json.encode(data, order="deterministic"), hashlib.sha256).hexdigest()
 
 
 def _place(error: Exception) -> str:

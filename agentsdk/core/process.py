@@ -10,7 +10,7 @@ from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
 
 
-class ProcessedResponse(Struct, frozen=True):
+class ProcessedResponse(Struct, frozen=True, gc=False):
     """A reply's items by kind, each in the reply's order."""
 
     messages: tuple[Message, ...] = ()
@@ -33,42 +33,43 @@ class ProcessedResponse(Struct, frozen=True):
     @property
     def refusal(self) -> str:
         """The refusal's text, or `""`."""
-        return "".join(message.refusal for message in self.messages)
+        text = ""
+        for message in self.messages:
+            text += message.refusal
+        return text
 
 
 def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedResponse:
     """Sort `reply` by what `spec` knows. A call to a name that `spec` does not know is kept as unknown, never dropped."""
-    messages: list[Message] = []
-    reasoning: list[Reasoning] = []
-    provider_items: list[ProviderItem] = []
+    messages: tuple[Message, ...] = ()
+    reasoning: tuple[Reasoning, ...] = ()
+    provider_items: tuple[ProviderItem, ...] = ()
     functions: list[tuple[FunctionCall, ToolSpec]] = []
-    handoffs: list[tuple[FunctionCall, HandoffSpec]] = []
-    unknown: list[FunctionCall] = []
+    handoffs: tuple[tuple[FunctionCall, HandoffSpec], ...] = ()
+    unknown: tuple[FunctionCall, ...] = ()
     for item in reply.output:
         if isinstance(item, FunctionCall):
             if (tool := spec.tools.get(item.name)) is not None:
                 functions.append((item, tool))
             elif (handoff := spec.handoffs.get(item.name)) is not None:
-                handoffs.append((item, handoff))
+                handoffs += ((item, handoff),)
             else:
-                unknown.append(item)
+                unknown += (item,)
         elif isinstance(item, Message):
-            messages.append(item)
+            messages += (item,)
         elif isinstance(item, Reasoning):
-            reasoning.append(item)
+            reasoning += (item,)
         else:
-            provider_items.append(item)
-    return ProcessedResponse(
-        tuple(messages), tuple(reasoning), tuple(provider_items), tuple(functions), tuple(handoffs), tuple(unknown)
-    )
+            provider_items += (item,)
+    return ProcessedResponse(messages, reasoning, provider_items, tuple(functions), handoffs, unknown)
 
 
 def is_empty(reply: ModelResponse) -> bool:
     """Whether a reply holds neither text, refusal nor call: nothing a turn could resolve."""
-    return not any(
-        isinstance(item, FunctionCall) or (isinstance(item, Message) and (item.text.strip() or item.refusal))
-        for item in reply.output
-    )
+    for item in reply.output:
+        if isinstance(item, FunctionCall) or (isinstance(item, Message) and (item.text.strip() or item.refusal)):
+            return False
+    return True
 
 
 def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
@@ -77,12 +78,12 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
     Of one id twice in the reply, the same call counts once. An id of an earlier turn, or none, is replaced by a new one.
     Raises `ModelBehaviorError` for one id on two different calls: which of them was meant cannot be known.
     """
-    if not any(type(item) is FunctionCall for item in reply.output):
+    ids = [item.call_id for item in reply.output if type(item) is FunctionCall]
+    given = set(ids)
+    if len(given) == len(ids) and "" not in given and used.isdisjoint(given):
         return reply
     seen: dict[str, FunctionCall] = {}
-    given = {item.call_id for item in reply.output if type(item) is FunctionCall}
     output: list[OutputItem] = []
-    changed = False
     for item in reply.output:
         if type(item) is not FunctionCall:
             output.append(item)
@@ -94,7 +95,6 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
                     f"the model gave the call id {item.call_id!r} to two different calls ({twin.name!r} and {item.name!r}), "
                     "expected one id per call; none of them was run: ask again, or use another model"
                 )
-            changed = True
             continue
         if item.call_id:
             seen[item.call_id] = item
@@ -102,15 +102,12 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
         if not item.call_id or item.call_id in used:
             call = FunctionCall(_unused(item.call_id or "call", used, given), item.name, item.arguments, item.id)
             given.add(call.call_id)
-            changed = True
         output.append(call)
-    if not changed:
-        return reply
     return ModelResponse(tuple(output), reply.usage, reply.finish, reply.response_id, reply.model)
 
 
 def _unused(call_id: str, used: set[str], given: set[str]) -> str:
-    number = 2
+    number = len(used) + 1  # not from 1: a model that repeats its ids would make each turn look through all before it
     while (candidate := f"{call_id}-{number}") in used or candidate in given:
         number += 1
     return candidate

@@ -39,14 +39,16 @@ class RunState:
     What a person decides here waits as events of its own and becomes the first thing the resumed run records. Reading and
     deciding never changes the run it came from, so one state can be resumed more than once.
 
-    `RunState.from_string` trusts its text like code unless a `state_key` seals it.
+    `RunState.from_string` trusts its text like code unless a `state_key` seals it: the one given there, or in the `RunConfig` of
+    the run, which `to_string` and `to_json` then use by themselves.
     """
 
-    __slots__ = ("_decisions", "_state")
+    __slots__ = ("_decisions", "_key", "_state")
 
-    def __init__(self, state: State, decisions: Iterable[RunEvent] = ()) -> None:
+    def __init__(self, state: State, decisions: Iterable[RunEvent] = (), state_key: bytes | None = None) -> None:
         self._state = state
         self._decisions = list(decisions)
+        self._key = state_key
 
     def __await__(self) -> Generator[None, None, RunState]:
         """Itself: `await RunState.from_string(...)`, as openai-agents has it, works here too."""
@@ -132,11 +134,11 @@ class RunState:
 
     def to_string(self, *, state_key: bytes | None = None) -> str:
         """The state as JSON text; sealed against tampering when there is a `state_key`."""
-        return codec.encode(tuple(self._state.log), tuple(self._decisions), state_key).decode()
+        return self._encoded(state_key).decode()
 
     def to_json(self, *, state_key: bytes | None = None) -> JsonObject:
         """The state as a plain dict, ready for `json.dumps`."""
-        return codec.to_json(codec.encode(tuple(self._state.log), tuple(self._decisions), state_key))
+        return codec.to_json(self._encoded(state_key))
 
     @classmethod
     def from_string(cls, agent: Named, text: str | bytes, *, state_key: bytes | None = None) -> RunState:
@@ -149,7 +151,7 @@ class RunState:
             raise StateCorruptError("the saved run holds no event, expected at least its start; load an untouched copy")
         try:
             state = fold(saved.log)
-            loaded = cls(state, saved.decisions)
+            loaded = cls(state, saved.decisions, state_key)
             loaded.value  # noqa: B018 - decisions that contradict the log are corruption too
         except (StateCorruptError, RecursionError) as error:
             raise StateCorruptError(
@@ -172,6 +174,9 @@ class RunState:
                 "not a saved run, expected the dict that RunState.to_json() gave; load an untouched copy"
             ) from None
         return cls.from_string(agent, text, state_key=state_key)
+
+    def _encoded(self, state_key: bytes | None) -> bytes:
+        return codec.encode(tuple(self._state.log), tuple(self._decisions), self._key if state_key is None else state_key)
 
     def _decide(self, item: PendingCall, *, approved: bool, always: bool, reason: str) -> None:
         self._require(item)

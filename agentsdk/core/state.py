@@ -47,7 +47,7 @@ UNKNOWN_OUTCOME = "interrupted, outcome unknown"
 NO_USAGE = Usage()
 
 
-class OpenTurn(Struct, frozen=True):
+class OpenTurn(Struct, frozen=True, gc=False):
     """A turn that has begun and not ended: whatever is already known of it, so that entering it again does only the rest."""
 
     response: ModelResponse | None = None
@@ -73,7 +73,7 @@ class OpenTurn(Struct, frozen=True):
         return tuple(item for item in self.response.output if type(item) is FunctionCall)
 
 
-class State(Struct, frozen=True):
+class State(Struct, frozen=True, gc=False):
     """A run at one moment.
 
     `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or

@@ -74,8 +74,9 @@ class Agent(Generic[TContext, TOutput]):
     model: str | Model | None = None
     model_settings: ModelSettings = ModelSettings()
     output_type: type[TOutput] | AgentOutputSchema[TOutput] | None = None
-    input_guardrails: Sequence[InputGuardrail[TContext]] = ()
-    output_guardrails: Sequence[OutputGuardrail[TContext]] = ()
+    # cast: of a bare `()` pyright would infer an unknown context for the whole agent.
+    input_guardrails: Sequence[InputGuardrail[TContext]] = cast("tuple[InputGuardrail[TContext], ...]", ())
+    output_guardrails: Sequence[OutputGuardrail[TContext]] = cast("tuple[OutputGuardrail[TContext], ...]", ())
     hooks: AgentHooks[TContext] | None = None
     tool_use_behavior: ToolUseBehavior[TContext] = "run_llm_again"
     handoff_description: str = ""

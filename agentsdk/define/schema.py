@@ -11,8 +11,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast
 
-import msgspec
-
 from agentsdk.define.docstring import DocstringStyle, parse_docstring
 from agentsdk.define.parameters import (
     KEYWORD_ONLY,
@@ -265,7 +263,7 @@ class _PydanticCheck:
         self._names = [parameter.name for parameter in parameters]
         self._fields = {f"f{position}": parameter.name for position, parameter in enumerate(parameters)}
         self._defaults_inside = {f"f{i}" for i, given in enumerate(parameters) if isinstance(given.default, FieldInfo)}
-        model, self.schema = _model(name, parameters, self._fields)
+        model, self.schema = _model(name, parameters)
         self._validate = model.__pydantic_validator__.validate_json
 
     def __call__(self, arguments: Mapping[str, object]) -> dict[str, object]:
@@ -273,11 +271,8 @@ class _PydanticCheck:
 
         unknown = list(_unknown(arguments, self._names))
         try:
-            given = msgspec.json.encode(arguments)
-        except OverflowError:
-            given = json.dumps(arguments).encode()
-        try:
-            model = cast("BaseModel", self._validate(given, strict=True))
+            # As JSON once more: only there does pydantic take a date or an enum from its text and yet no number from one.
+            model = cast("BaseModel", self._validate(json.dumps(arguments), strict=True))
         except ValidationError as error:
             raise InvalidArguments(list_problems([*problems_of(error), *unknown])) from None
         if unknown:
@@ -287,7 +282,17 @@ class _PydanticCheck:
         return {name: getattr(model, field) for field, name in self._fields.items() if field in chosen}
 
 
-def _model(name: str, parameters: list[Parameter], fields: dict[str, str]) -> tuple[type[BaseModel], JsonObject]:
+def _model(name: str, parameters: list[Parameter]) -> tuple[type[BaseModel], JsonObject]:
+    try:
+        return _described_model(parameters)
+    except Exception as error:
+        raise UserError(
+            f"parameter {_guilty(parameters)!r} of tool {name!r} has no JSON schema: {_first_line(error)}; expected JSON-like "
+            "types, enums, pydantic models, dataclasses or TypedDicts: take one of these and convert it inside"
+        ) from error
+
+
+def _described_model(parameters: list[Parameter]) -> tuple[type[BaseModel], JsonObject]:
     from pydantic import create_model
     from pydantic.json_schema import GenerateJsonSchema
 
@@ -295,12 +300,9 @@ def _model(name: str, parameters: list[Parameter], fields: dict[str, str]) -> tu
         # A default that is no JSON is simply not told to the model.
         ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
-    declared: dict[str, Any] = {field: _declared(given) for field, given in zip(fields, parameters, strict=True)}
-    try:
-        model: type[BaseModel] = create_model(name, **declared)
-        return model, model.model_json_schema(schema_generator=Generate)
-    except Exception as error:
-        raise _cannot_describe(name, parameters, error) from error
+    declared: dict[str, Any] = {f"f{position}": _declared(given) for position, given in enumerate(parameters)}
+    model: type[BaseModel] = create_model("Arguments", **declared)
+    return model, model.model_json_schema(schema_generator=Generate)
 
 
 def _declared(parameter: Parameter) -> tuple[Any, Any]:
@@ -315,20 +317,18 @@ def _declared(parameter: Parameter) -> tuple[Any, Any]:
     return annotation, Field(alias=parameter.name) if parameter.required else Field(default, alias=parameter.name)
 
 
-def _cannot_describe(name: str, parameters: list[Parameter], error: Exception) -> UserError:
-    from pydantic import TypeAdapter
-
-    for parameter in parameters:
+def _guilty(parameters: list[Parameter]) -> str:
+    """The name of the first parameter with which they cannot be described."""
+    for position in range(len(parameters) - 1):
         try:
-            TypeAdapter(_declared(parameter)[0]).json_schema()
-        except Exception as cause:
-            why = str(cause).partition("\n")[0]
-            return UserError(
-                f"parameter {parameter.name!r} of tool {name!r} has no JSON schema: {why}; expected JSON-like types, enums, "
-                "pydantic models, dataclasses or TypedDicts: take one of these and convert it inside"
-            )
-    why = str(error).partition("\n")[0]
-    return UserError(f"tool {name!r} has no JSON schema: {why}; change the types or defaults of its parameters")
+            _described_model(parameters[: position + 1])
+        except Exception:
+            return parameters[position].name
+    return parameters[-1].name
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _finished(

@@ -12,7 +12,7 @@ from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.prepare import Prepared
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, input_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import HandedOff, RunEvent, ToolFinished, ViewReplaced
 from agentsdk.types.items import FunctionCall
@@ -76,8 +76,7 @@ async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[T
     closed = structs.replace(turn, results={**turn.results, **{result.call_id: result for result in results}})
     view = tuple(state.view)
     # Once a view has been replaced the run's input no longer stands apart in it.
-    start = state.log[0]
-    inputs = len(getattr(start, "input", ())) if state.view is state.transcript else len(view)
+    inputs = state.history + len(input_of(state)) if state.view is state.transcript else len(view)
     data = HandoffInputData(view[:inputs], view[inputs:], committed(closed))
     what = f"input_filter of the handoff to agent {declared.agent.name!r}"
     given = cast(object, await answer(what, chosen, data))

@@ -35,12 +35,10 @@ from agentsdk.types.items import FunctionCallOutput
 
 def waiting_input_guardrails(run: Run) -> list[InputGuardrail[Any]]:
     """The input guardrails still to be asked: those of the agent the run began with, while the run is with it."""
-    if run.state.agent != run.state.first_agent:
-        return []
     given = run.agent.input_guardrails
     if run.parent is None and run.ports.config.input_guardrails:
         given = [*run.ports.config.input_guardrails, *given]
-    if not given:
+    if not given or run.state.agent != run.state.first_agent:
         return []
     judged = {verdict.guardrail for verdict in run.state.input_verdicts}
     return [guardrail for guardrail in given if guardrail.name not in judged]

@@ -42,13 +42,16 @@ async def ask(run: Run, prepared: Prepared) -> None:
     limit reached, `ModelError`s, and `EmptyResponseError`.
     """
     config = run.ports.config
-    limit = reached(run.root.limits, run.root.state) or reached(run.limits, run.state)
+    limit = reached(run.limits, run.state)
+    if limit is None and run.parent is not None:
+        limit = reached(run.root.limits, run.root.state)
     if limit is not None:
         if not run.state.limit:
             await run.record(LimitHit("turns"))
         raise limit
-    model = run.ports.find_model(prepared.agent)
-    system_prompt = await instructions(run)
+    model = run.ports.find_model(config.model or prepared.agent.model, config.model_provider)
+    given = prepared.agent.instructions
+    system_prompt = given if isinstance(given, str) else await instructions(run)
     empty = 0
     while True:
         request = _request(run, prepared, system_prompt)

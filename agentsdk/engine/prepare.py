@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from agentsdk.define.agent import Agent, Declaration
 from agentsdk.engine.callbacks import answer
@@ -13,8 +14,7 @@ from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
 from agentsdk.types.text import clean_text
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A turn's agent: the declaration, and of it what is enabled. `disabled` names the rest."""
 
     agent: Agent[Any, Any]

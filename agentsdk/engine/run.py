@@ -8,6 +8,7 @@ from typing import Any
 
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import NextStep
+from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, apply, new_state, transcript
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
@@ -15,11 +16,11 @@ from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.channel import Channel
 from agentsdk.define.stream_events import StreamEvent
-from agentsdk.ports.model import Model
+from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import Nested, RunEvent
-from agentsdk.types.items import FunctionCall
+from agentsdk.types.events import InputReplaced, Nested, RunEvent, RunStarted
+from agentsdk.types.items import FunctionCall, Item
 
 NO_LIMITS = RunLimits(turns=None)
 """A nested run's own limits, unless its tool sets some: those of the root hold for it anyway."""
@@ -35,6 +36,20 @@ def require_asyncio() -> None:
         ) from None
 
 
+def call_ids(state: State) -> set[str]:
+    """The ids of all calls of a run, those of its input and of the open turn included."""
+    return {item.call_id for item in transcript(state) if type(item) is FunctionCall}
+
+
+def input_of(state: State) -> tuple[Item, ...]:
+    """What a run was last given as input, without what came from a session."""
+    for event in reversed(state.log):
+        if isinstance(event, InputReplaced):
+            return event.input
+    started = state.log[0]
+    return started.input[state.history :] if isinstance(started, RunStarted) else ()
+
+
 Drive = Callable[["Run"], Awaitable[NextStep]]
 """Drives a run to the step where it rests: how an agent used as a tool is run."""
 
@@ -48,7 +63,7 @@ class Ports:
         self,
         config: RunConfig,
         drive: Drive,
-        find_model: Callable[[Agent[Any, Any]], Model],
+        find_model: Callable[[str | Model | None, ModelProvider | None], Model],
         now: Callable[[], float],
         hooks: RunHooks[Any] | None,
         tracer: Tracer | None,
@@ -77,6 +92,7 @@ class Run:
         "channel",
         "context",
         "final_output",
+        "is_over",
         "limits",
         "parent",
         "ports",
@@ -108,25 +124,34 @@ class Run:
         self.final_output: object = None
         self.limits = ports.config.limits if parent is None else NO_LIMITS
         self.stop_requested = False
-        self.call_ids: set[str] = {item.call_id for item in transcript(state) if type(item) is FunctionCall}
+        self.is_over = False
+        """Whether its caller has it back: a tool left behind by a cancellation changes it no more."""
+        self.call_ids: set[str] = call_ids(state) if state.log else set()
         """The ids of the calls so far, so that a provider's repeated id is noticed in O(1)."""
 
     async def record(self, *events: RunEvent) -> None:
         """Make `events` the run's next ones, in one append: durable first, then applied, then published."""
+        if self.is_over:
+            return
         if self.parent is None:
             state = self.state
             for event in events:
                 state = apply(state, event)
             self.state = state
+            self.context.usage = state.usage
         else:
             await self.parent.record(*[Nested(self.call_id, event) for event in events])
             turn = self.parent.state.turn
             assert turn is not None
             self.state = turn.children[self.call_id]
-        self.context.usage = self.root.state.usage
+            self.context.usage = self.parent.context.usage
         if self.publish is not None:
             for event in events:
                 self.publish(self, event)
+
+    def at_rest(self) -> RunState:
+        """The run as it stands, to be saved, decided on and resumed."""
+        return RunState(self.state, state_key=self.ports.config.state_key)
 
     @property
     def root(self) -> Run:

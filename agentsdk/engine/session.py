@@ -44,7 +44,7 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
             )
             typed.__cause__ = error
         if after is None:
-            raise typed from error.__cause__
+            raise typed
         after.add_note(str(typed))
 
 

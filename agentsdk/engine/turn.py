@@ -40,7 +40,7 @@ async def run_single_turn(run: Run) -> NextStep:
     raise_if_input_tripped(run)
     guardrails = waiting_input_guardrails(run)
     if turn is None or turn.response is None:
-        await _ask_beside_guardrails(run, prepared, guardrails)
+        await (_ask_beside_guardrails(run, prepared, guardrails) if guardrails else ask(run, prepared))
         turn = run.state.turn
     elif guardrails:
         await judge_input(run, guardrails)

@@ -231,14 +231,22 @@ class HttpxTransport:
 
     def __init__(self, client: httpx.AsyncClient | None = None) -> None:
         self._client = client
+        self._urls: dict[str, httpx.URL] = {}
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, timeouts: ModelTimeouts) -> Reply:
         import httpx
 
-        client = self._client or await shared_client()
+        parsed = self._urls.get(url)
+        if parsed is None:
+            parsed = self._urls[url] = httpx.URL(url)
         timeout = httpx.Timeout(timeouts.read, connect=timeouts.connect, pool=None)
         headers = {**headers, "accept-encoding": "gzip, deflate"}
-        request = client.build_request("POST", url, content=body, headers=headers, timeout=timeout)
+        if self._client is None:  # ours has no defaults to merge in, which would cost more than the rest of the request
+            client = await shared_client()
+            request = httpx.Request("POST", parsed, content=body, headers=headers, extensions={"timeout": timeout.as_dict()})
+        else:
+            client = self._client
+            request = client.build_request("POST", parsed, content=body, headers=headers, timeout=timeout)
         return HttpxReply(await client.send(request, stream=True, follow_redirects=False))
 
     def failure(self, error: Exception) -> ModelError | UserError:

@@ -163,6 +163,9 @@ class FakeServer:
         task = asyncio.current_task()
         assert task is not None
         self._handlers[task] = writer
+        writer.transport.set_write_buffer_limits(
+            0
+        )  # so that what was drained has left: a reset comes after it, not in its place
         self._idle.clear()
         self.connections += 1
         try:
@@ -244,8 +247,6 @@ class _Answer:
                 await writer.drain()
                 return True
             case "reset" | "refuse":
-                # The data must be read before the reset arrives, or the client's kernel throws it away.
-                await asyncio.sleep(0.02)
                 _reset(writer)
             case "pings":
                 await _until_gone(reader, writer)

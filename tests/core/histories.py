@@ -137,7 +137,9 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
     called = [draw(calls(st.just(f"call_{next(numbers)}"))) for _ in range(draw(st.integers(0, 3)))]
     output = tuple(draw(st.permutations([*called, *draw(st.lists(plain_items, max_size=2))])))
     disabled = tuple(draw(st.lists(st.sampled_from(TOOLS), max_size=1)))
-    events.append(ModelReplied(ModelResponse(output, draw(usages), draw(finishes), draw(texts), draw(texts)), draw(moments), disabled))
+    events.append(
+        ModelReplied(ModelResponse(output, draw(usages), draw(finishes), draw(texts), draw(texts)), draw(moments), disabled)
+    )
     events += _woven(draw, [draw(_stories(depth, call)) for call in called])
     if draw(st.booleans()):
         events.append(ToolUseJudged(draw(st.booleans()), "1") if called else OutputJudged(draw(texts)))
@@ -192,3 +194,21 @@ def _woven(draw: Draw, stories: Sequence[list[RunEvent]]) -> list[RunEvent]:
         events.append(story.pop(0))
         waiting = [story for story in waiting if story]
     return events
+
+
+def unpaired(history: Sequence[Item]) -> list[str]:
+    """What is wrong with a history: calls without one result after them, results without a call before them."""
+    wrong: list[str] = []
+    waiting: set[str] = set()
+    called: set[str] = set()
+    for position, item in enumerate(history):
+        if isinstance(item, FunctionCall):
+            if item.call_id in called:
+                wrong.append(f"{position}: call {item.call_id!r} a second time")
+            called.add(item.call_id)
+            waiting.add(item.call_id)
+        elif isinstance(item, FunctionCallOutput):
+            if item.call_id not in waiting:
+                wrong.append(f"{position}: result {item.call_id!r} without a call that waits for it")
+            waiting.discard(item.call_id)
+    return wrong + [f"call {call_id!r} without a result" for call_id in waiting]

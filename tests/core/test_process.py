@@ -21,7 +21,9 @@ SPEC = AgentSpec("first", {"pay": PAY}, {"ask": ASK})
 output_items: st.SearchStrategy[OutputItem] = (
     messages | reasonings | provider_items | calls(st.sampled_from(["", "a", "a-2", "a-3", "b", "call-2"]))
 )
-replies = st.builds(ModelResponse, st.lists(output_items, max_size=6).map(tuple), st.just(Usage(1, 2, 3)), st.just("tool_calls"))
+replies = st.builds(
+    ModelResponse, st.lists(output_items, max_size=6).map(tuple), st.just(Usage(1, 2, 3)), st.just("tool_calls")
+)
 used_ids = st.frozensets(st.sampled_from(["a", "a-2", "b", "call", "call-2", "z"]))
 
 
@@ -103,8 +105,8 @@ def test_call_ids_become_unique_and_nothing_else_changes(reply: ModelResponse, u
 
 def test_an_id_of_an_earlier_turn_makes_way_for_every_id_of_the_reply() -> None:
     reply = ModelResponse((FunctionCall("a", "pay", "{}"), FunctionCall("a-2", "pay", "{}"), FunctionCall("", "pay", "{}")))
-    result = with_unique_calls(reply, {"a", "call-2"})
-    assert [item.call_id for item in result.output if isinstance(item, FunctionCall)] == ["a-3", "a-2", "call-3"]
+    result = with_unique_calls(reply, {"a"})
+    assert [item.call_id for item in result.output if isinstance(item, FunctionCall)] == ["a-3", "a-2", "call-2"]
 
 
 def test_two_different_calls_of_one_id_are_an_error_that_shows_no_arguments() -> None:
@@ -112,3 +114,17 @@ def test_two_different_calls_of_one_id_are_an_error_that_shows_no_arguments() ->
     with pytest.raises(ModelBehaviorError, match="'a'") as caught:
         with_unique_calls(reply, set())
     assert "secret" not in str(caught.value)
+
+
+def test_of_one_call_given_twice_one_counts() -> None:
+    call = FunctionCall("a", "pay", "{}")
+    text = Message("assistant", "paying")
+    result = with_unique_calls(ModelResponse((call, text, call, call)), set())
+    assert result.output == (call, text)
+    assert with_unique_calls(ModelResponse((call, call)), {"a"}).output == (FunctionCall("a-2", "pay", "{}"),)
+
+
+def test_a_reply_without_a_clash_is_returned_as_it_is() -> None:
+    for output in ((), (Message("assistant", "x"),), (FunctionCall("a", "pay", "{}"), FunctionCall("b", "pay", "{}"))):
+        reply = ModelResponse(output)
+        assert with_unique_calls(reply, {"c"}) is reply

@@ -376,7 +376,16 @@ def test_what_belongs_to_a_turn_needs_an_open_one(event: RunEvent) -> None:
         ([], Stopped("x")),
         ([], RunStarted("run", "", (USER,), 0, 1.0)),
     ],
-    ids=["two replies", "two results", "nested before its start", "nested without turn", "no event", "no start", "only a stop", "no agent"],
+    ids=[
+        "two replies",
+        "two results",
+        "nested before its start",
+        "nested without turn",
+        "no event",
+        "no start",
+        "only a stop",
+        "no agent",
+    ],
 )
 def test_an_event_that_cannot_follow_is_corruption(log: list[RunEvent], event: Any) -> None:
     with pytest.raises(StateCorruptError, match=f"event {'0' if isinstance(event, Nested) else len(log)} |event 1 "):

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from agentsdk.define import schema as schema_module
 from agentsdk.define.context import ToolContext
 from agentsdk.define.schema import FunctionSchema, function_schema
 from agentsdk.types.errors import InvalidArguments, UserError
@@ -353,6 +354,16 @@ def test_functions_made_again_share_a_schema() -> None:
     assert function_schema(make(1)) is not function_schema(make(True))
     assert function_schema(make(1)) is not function_schema(make(1), strict_json_schema=False)
     assert function_schema(make(1)) is not function_schema(make(1), name_override="other")
+
+
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_module, "_cache", {})
+    monkeypatch.setattr(schema_module, "_MAX_CACHED", 2)
+    first = function_schema(shop, name_override="first")
+    for name in ("second", "third"):
+        function_schema(shop, name_override=name)
+    assert len(schema_module._cache) == 2
+    assert function_schema(shop, name_override="first") is not first
 
 
 def test_annotations_and_scopes_keep_schemas_apart() -> None:

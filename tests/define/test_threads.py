@@ -199,9 +199,14 @@ def test_a_loop_that_closed_does_not_break_the_thread(gate: threading.Event) -> 
     async def leave() -> None:
         await abandon("slow", gate)
 
+    async def on_that_thread() -> object:
+        await until(lambda: abandoned_tools() == ())
+        return await run_in_thread("t", lambda: 1)
+
     asyncio.run(leave())
     gate.set()
-    assert asyncio.run(run_in_thread("t", lambda: 1)) == 1
+    assert asyncio.run(on_that_thread()) == 1
+    assert len(threads._pool.idle) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")

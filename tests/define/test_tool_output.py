@@ -68,6 +68,14 @@ class Named(str):
         return "not the text"
 
 
+class Count(int):
+    pass
+
+
+class Ratio(float):
+    pass
+
+
 class Opaque:
     pass
 
@@ -104,6 +112,7 @@ def test_text_is_cleaned(text: str, clean: str) -> None:
     [
         *((None, None), (True, True), (3, 3), (1.5, 1.5), (Level.HIGH, 3), (Color.RED, "red"), ([], []), ({}, {})),
         *((math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity"), (2**70, str(2**70)), (Decimal("1.10"), "1.10")),
+        *(([Named("a"), Count(3), Ratio(0.5), Ratio("inf")], ["a", 3, 0.5, "Infinity"]), ({Named("a"): 1}, {"a": 1})),
         (10**6000, "<integer of 19932 bits>"),
         ({"a": (1, [2]), 1: None, None: True}, {"a": [1, [2]], "1": None, "null": True}),
         ({("a", 1): 1, Color.RED: 2}, {'["a",1]': 1, "red": 2}),

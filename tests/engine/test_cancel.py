@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import logging
 import threading
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import httpx
@@ -17,7 +16,6 @@ import pytest
 import agentsdk.runner
 from agentsdk import (
     Agent,
-    AgentsException,
     FunctionCall,
     FunctionCallOutput,
     GuardrailFunctionOutput,
@@ -29,7 +27,6 @@ from agentsdk import (
     Runner,
     RunState,
     SessionError,
-    ToolContext,
     ToolInDoubtItem,
     UserError,
     function_tool,
@@ -217,3 +214,568 @@ def effects_of(items: Sequence[Item]) -> list[tuple[str, str]]:
     """The idempotency key of each call with its tool; the nested run's call is known."""
     outer = [(f"r/{item.call_id}", item.name) for item in items if isinstance(item, FunctionCall)]
     return [*outer, *((f"{key}/call_1_1", "dig") for key, name in outer if name == "helper")]
+
+
+POOL = "httpcore loses connections of requests that asyncio cancels in certain steps (encode/httpcore#1093)"
+
+
+@pytest.mark.xfail(strict=True, reason=POOL)
+@MODES
+def test_cancelled_at_every_step_over_a_socket_no_connection_is_left(mode: Any) -> None:
+    def say(request: Any) -> Any:
+        asked_before = sum(message["role"] == "assistant" for message in request.json["messages"])
+        return [[call("read", x=1), call("put", x=1)], "all done here"][asked_before]
+
+    async def main() -> None:
+        async with FakeOpenAIServer([say] * 10_000) as server:
+            # Nothing is kept alive, so whatever connection there is at the end is one that was not closed.
+            limits = httpx.Limits(max_keepalive_connections=0)
+            async with httpx.AsyncClient(limits=limits) as client:
+                model = OpenAIChatCompletionsModel("fake", base_url=server.base_url, http_client=client)
+                config = RunConfig(run_id="r")
+
+                def agent(world: World) -> Agent[Any, Any]:
+                    return busy_agent(world, model)
+
+                async def work() -> Any:
+                    Noted.seen = []
+                    return await mode(agent(World()), "go", None, config)
+
+                async def check(outcome: Outcome[Any]) -> None:
+                    where = f"cancelled at step {outcome.at}"
+                    assert isinstance(outcome.error, asyncio.CancelledError), f"{where}: {outcome.error!r}"
+                    assert outcome.left_running == [], where
+                    assert open_sockets(client) == [], where
+                    await asyncio.wait_for(server.all_closed(), 10)
+                    if Noted.seen and Noted.seen[-1].state.log:
+                        run = Noted.seen[-1]
+                        check_pairs(RunState(run.state).items())
+                        assert await resumed(agent(World()), RunState(run.state), None, config, mode) == "all done here", where
+
+                assert await at_every_step(work, check) > 30
+
+    asyncio.run(main())
+
+
+def open_sockets(client: httpx.AsyncClient) -> list[Any]:
+    """The pool's connections that have a socket."""
+    return [one for one in client._transport._pool.connections if one._connection is not None]  # type: ignore[attr-defined]
+
+
+@pytest.mark.xfail(strict=True, reason=POOL)
+def test_cancelled_at_every_step_a_request_gives_its_pool_slot_back() -> None:
+    async def main() -> None:
+        async with FakeOpenAIServer(["hello"] * 10_000) as server, httpx.AsyncClient() as client:
+            model = OpenAIChatCompletionsModel("fake", base_url=server.base_url, http_client=client)
+
+            async def work() -> Any:
+                return await Runner.run(Agent("main", model=model), "go")
+
+            async def check(outcome: Outcome[Any]) -> None:
+                slots = client._transport._pool.connections  # type: ignore[attr-defined]
+                assert [one for one in slots if not one.is_idle()] == [], f"cancelled at step {outcome.at}"
+
+            await at_every_step(work, check)
+
+    asyncio.run(main())
+
+
+async def settle_down() -> None:
+    """Let what is running end; fails when it does not within a few hundred steps."""
+    for _ in range(500):
+        if len(asyncio.all_tasks()) == 1:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"still running: {asyncio.all_tasks()}")
+
+
+class Endless:
+    """A tool that waits until it is cancelled, and tells when it began and how it ended."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+        self.was_cancelled = False
+
+        async def wait() -> str:
+            self.began.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.was_cancelled = True
+                raise
+            return "never"
+
+        self.tool = function_tool(wait, effect="none")
+
+    def agent(self, *rest: Any) -> Agent[Any, Any]:
+        return Agent("main", model=ScriptedModel([call("wait"), *rest]), tools=[self.tool])
+
+
+def test_breaking_out_of_the_stream_stops_the_run() -> None:
+    async def main() -> None:
+        endless = Endless()
+        async for event in Runner.run_streamed(endless.agent(), "go"):
+            if event.type == "run_item_stream_event":
+                break
+        await settle_down()
+        assert endless.was_cancelled or not endless.began.is_set()
+
+    asyncio.run(main())
+
+
+def test_breaking_out_and_closing_waits_for_the_end() -> None:
+    async def main() -> None:
+        endless = Endless()
+        stream = Runner.run_streamed(endless.agent(), "go")
+        async for event in stream:
+            if event.type == "run_item_stream_event":
+                await endless.began.wait()
+                break
+        await stream.aclose()
+        assert endless.was_cancelled
+        assert len(asyncio.all_tasks()) == 1
+        assert stream.is_complete and not stream.is_finished
+
+    asyncio.run(main())
+
+
+def test_leaving_the_with_block_waits_for_the_end() -> None:
+    async def main() -> None:
+        endless = Endless()
+        async with Runner.run_streamed(endless.agent(), "go") as stream:
+            await endless.began.wait()
+        assert endless.was_cancelled
+        assert len(asyncio.all_tasks()) == 1
+        assert stream.to_state().items()[-1] == FunctionCallOutput("call_1_1", UNKNOWN_OUTCOME, True)
+
+    asyncio.run(main())
+
+
+def test_an_error_of_the_reader_stops_the_run() -> None:
+    class Mine(Exception):
+        pass
+
+    async def main() -> None:
+        endless = Endless()
+        with pytest.raises(Mine):
+            async with Runner.run_streamed(endless.agent(), "go") as stream:
+                async for _ in stream:
+                    await endless.began.wait()
+                    raise Mine
+        assert endless.was_cancelled
+        assert len(asyncio.all_tasks()) == 1
+
+        endless = Endless()
+        with pytest.raises(Mine):
+            async for _ in Runner.run_streamed(endless.agent(), "go"):
+                raise Mine
+        await settle_down()
+
+    asyncio.run(main())
+
+
+def test_cancel_immediate_ends_the_stream_without_an_error_and_the_run_goes_on_later() -> None:
+    async def main() -> None:
+        endless = Endless()
+        agent = endless.agent()
+        stream = Runner.run_streamed(agent, "go")
+        names = []
+        async for event in stream:
+            if event.type == "run_item_stream_event":
+                names.append(event.name)
+                await endless.began.wait()
+                stream.cancel()
+        assert names == ["tool_called"]
+        assert len(asyncio.all_tasks()) == 1
+        with pytest.raises(UserError, match="no final output"):
+            _ = stream.final_output
+        done = function_tool(lambda: "waited", name_override="wait", effect="none")
+        goes_on = agent.clone(model=ScriptedModel(["well"]), tools=[done])
+        result = await Runner.run(goes_on, stream.to_state())
+        assert result.final_output == "well"
+        assert result.to_input_list()[2]["output"] == "waited"
+
+    asyncio.run(main())
+
+
+def test_cancel_after_turn_stops_between_turns() -> None:
+    async def main() -> None:
+        world = World()
+        agent = agent_of(world, [call("add", x=1), call("add", x=2), "sum"], tools=[tool_of(world, "add")])
+        config = RunConfig(run_id="r")
+        stream = Runner.run_streamed(agent, "go", run_config=config)
+        async for event in stream:
+            if event.type == "run_item_stream_event" and event.name == "tool_called":
+                stream.cancel("after_turn")
+        assert list(world.asked) == ["r-1"]
+        assert world.done == Counter({"r/call_1_1": 1})
+        assert stream.to_state().value.turn is None
+        assert not stream.is_finished
+        result = await Runner.run(agent, stream.to_state(), run_config=config)
+        assert result.final_output == "sum"
+        assert list(world.asked) == ["r-1", "r-2", "r-3"]
+
+    asyncio.run(main())
+
+
+def test_cancel_after_turn_before_the_start_allows_one_turn() -> None:
+    async def main() -> None:
+        world = World()
+        agent = agent_of(world, [call("add", x=1), "sum"], tools=[tool_of(world, "add")])
+        stream = Runner.run_streamed(agent, "go", run_config=RunConfig(run_id="r"))
+        stream.cancel("after_turn")
+        async for _ in stream:
+            pass
+        assert list(world.asked) == ["r-1"]
+
+    asyncio.run(main())
+
+
+def test_cancel_before_the_start_starts_nothing() -> None:
+    async def main() -> None:
+        world = World()
+        stream = Runner.run_streamed(agent_of(world, ["never"]), "go")
+        stream.cancel()
+        assert [event async for event in stream] == []
+        assert not world.asked
+        with pytest.raises(UserError, match="has not started"):
+            stream.to_state()
+
+    asyncio.run(main())
+
+
+@pytest.mark.leaves_tasks
+def test_a_tool_that_ignores_its_cancellation_is_left_behind_and_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        release = asyncio.Event()
+        began = asyncio.Event()
+
+        async def stubborn() -> str:
+            began.set()
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    pass
+            return "at last"
+
+        agent = Agent("main", model=ScriptedModel([call("stubborn")]), tools=[function_tool(stubborn)])
+        task = asyncio.create_task(Runner.run(agent, "go", run_config=RunConfig(cancel_grace=0.02)))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        assert any("'tool stubborn'" in note for note in caught.value.__notes__)
+        assert "'tool stubborn'" in caplog.text
+        at_rest = RunState(Noted.seen[-1].state)
+        release.set()
+        await settle_down()
+        assert Noted.seen[-1].state == at_rest.value, "what is left behind changes a run at rest"
+
+    with caplog.at_level(logging.WARNING, "agentsdk"):
+        asyncio.run(main())
+
+
+def test_a_second_cancellation_does_not_cut_the_grace_short() -> None:
+    async def main() -> None:
+        began, cleaning, cleaned = asyncio.Event(), asyncio.Event(), []
+
+        async def careful() -> None:
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cleaning.set()
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                cleaned.append(True)
+
+        agent = Agent("main", model=ScriptedModel([call("careful")]), tools=[function_tool(careful)])
+        task = asyncio.create_task(Runner.run(agent, "go"))
+        await began.wait()
+        task.cancel()
+        await cleaning.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert cleaned == [True]
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(main())
+
+
+def test_a_cancellation_while_a_guardrail_trips_is_not_swallowed() -> None:
+    async def main() -> None:
+        closing = asyncio.Event()
+
+        class SlowToClose:
+            name = "slow"
+
+            async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
+                try:
+                    await asyncio.Event().wait()
+                    yield None
+                finally:
+                    closing.set()
+                    for _ in range(5):
+                        await asyncio.sleep(0)
+
+        @input_guardrail
+        async def trips(ctx: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
+            await asyncio.sleep(0)
+            return GuardrailFunctionOutput(None, True)
+
+        agent = Agent("main", model=SlowToClose(), input_guardrails=[trips])
+        task = asyncio.create_task(Runner.run(agent, "go"))
+        await closing.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(InputGuardrailTripwireTriggered):
+            await Runner.run(agent, RunState(Noted.seen[-1].state))
+
+    asyncio.run(main())
+
+
+def test_a_cancellation_while_a_timed_out_tool_cleans_up_leaves_nothing() -> None:
+    async def main() -> None:
+        cleaning, cleaned = asyncio.Event(), []
+
+        async def late() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cleaning.set()
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                cleaned.append(True)
+
+        agent = Agent("main", model=ScriptedModel([call("late")]), tools=[function_tool(late, timeout=0.001)])
+        task = asyncio.create_task(Runner.run(agent, "go"))
+        await cleaning.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(asyncio.all_tasks()) == 1
+        assert cleaned == [True]
+
+    asyncio.run(main())
+
+
+def test_a_tool_that_raises_cancelled_error_itself_is_an_error_for_the_model() -> None:
+    async def main() -> None:
+        async def confused() -> None:
+            raise asyncio.CancelledError
+
+        model = ScriptedModel([[call("confused"), call("fine")], "ok"])
+        agent = Agent("main", model=model, tools=[function_tool(confused), function_tool(lambda: "yes", name_override="fine")])
+        result = await Runner.run(agent, "go")
+        assert result.final_output == "ok"
+        outputs = [item["output"] for item in result.to_input_list() if item["type"] == "function_call_output"]
+        assert "nobody cancelled it" in str(outputs[0])
+        assert outputs[1] == "yes"
+
+    asyncio.run(main())
+
+
+class Hard(BaseException):
+    """Not an Exception: nothing of ours may swallow or change it."""
+
+
+def hard_agent(world: World, error: type[BaseException]) -> Agent[Any, Any]:
+    async def breaks() -> None:
+        world.did("breaks")
+        await asyncio.sleep(0)
+        raise error
+
+    replies = [[call("breaks"), call("pay", x=1)], "carried on"]
+    return agent_of(world, replies, tools=[function_tool(breaks), tool_of(world, "pay", steps=5)])
+
+
+@MODES
+def test_a_base_exception_of_a_tool_passes_unchanged_and_leaves_the_call_in_doubt(mode: Any) -> None:
+    async def main() -> None:
+        world, session, config = World(), SlowSession("s"), RunConfig(run_id="r")
+        with pytest.raises(Hard):
+            await mode(hard_agent(world, Hard), "go", session, config)
+        assert len(asyncio.all_tasks()) == 1
+        assert world.done == Counter({"breaks": 1, "r/call_1_2": 1})
+        items = await session.get_items()
+        check_pairs(items)
+        assert items[-2:] == [
+            FunctionCallOutput("call_1_1", UNKNOWN_OUTCOME, True),
+            FunctionCallOutput("call_1_2", "pay gave 1"),
+        ]
+        state = RunState(Noted.seen[-1].state)
+        assert state.value.stopped == "Hard"
+
+        again = World()
+        result = await Runner.run(hard_agent(again, Hard), state, run_config=config)
+        assert [type(item) for item in result.interruptions] == [ToolInDoubtItem]
+        decided = result.to_state()
+        decided.fail(decided.interruptions[0], "it broke")
+        assert (await Runner.run(hard_agent(again, Hard), decided, run_config=config)).final_output == "carried on"
+        assert not again.done
+
+    asyncio.run(main())
+
+
+@pytest.mark.leaves_tasks
+@MODES
+def test_a_keyboard_interrupt_in_a_tool_passes_after_the_session_is_saved(mode: Any) -> None:
+    session = SlowSession("s")
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(mode(hard_agent(World(), KeyboardInterrupt), "go", session, RunConfig()))
+    items = asyncio.run(session.get_items())
+    check_pairs(items)
+    assert items[0] == items_from_input("go")[0]
+    assert FunctionCallOutput("call_1_1", UNKNOWN_OUTCOME, True) in items
+
+
+def test_a_timeout_around_a_run() -> None:
+    async def main() -> None:
+        endless = Endless()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await Runner.run(endless.agent(), "go")
+        assert endless.was_cancelled
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(main())
+
+
+def test_a_slow_reader_holds_the_model_back() -> None:
+    async def main() -> None:
+        sent = 0
+
+        class Chatty:
+            name = "chatty"
+
+            async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
+                nonlocal sent
+                from agentsdk import Message, ModelResponse, OutputTextDelta, ResponseCompleted
+
+                for _ in range(5_000):
+                    sent += 1
+                    yield OutputTextDelta("word ")
+                yield ResponseCompleted(ModelResponse((Message("assistant", "that's all"),)))
+
+        read = 0
+        most_ahead = 0
+        async with Runner.run_streamed(Agent("main", model=Chatty()), "go") as stream:
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert sent <= 300
+            async for _ in stream:
+                read += 1
+                most_ahead = max(most_ahead, sent - read)
+                if read % 100 == 0:
+                    await asyncio.sleep(0)
+        assert sent == 5_000 and read > 5_000
+        assert most_ahead <= 300
+        assert stream.final_output == "that's all"
+
+    asyncio.run(main())
+
+
+class BrokenSession(MemorySession):
+    async def add_items(self, items: Sequence[Any]) -> None:
+        raise OSError("no space left on device")
+
+
+@MODES
+def test_a_failing_session_write_reaches_the_caller_with_the_state(mode: Any) -> None:
+    async def main() -> None:
+        session = BrokenSession("s")
+        agent = agent_of(World(), ["hello"])
+        with pytest.raises(SessionError, match="'s' could not be written") as caught:
+            await mode(agent, "go", session, RunConfig())
+        assert isinstance(caught.value.__cause__, OSError)
+        assert len(asyncio.all_tasks()) == 1
+        mended = MemorySession("s")
+        state = caught.value.state
+        assert isinstance(state, RunState)
+        assert (await Runner.run(agent, state, session=mended)).final_output == "hello"
+        assert [getattr(item, "content", "") for item in await mended.get_items()] == ["go", "hello"]
+
+    asyncio.run(main())
+
+
+def test_without_a_running_loop_the_error_says_so() -> None:
+    agent = agent_of(World(), ["hello"])
+    with pytest.raises(UserError, match="running asyncio event loop"):
+        Runner.run(agent, "go").send(None)
+    stream = Runner.run_streamed(agent, "go")
+    with pytest.raises(UserError, match="running asyncio event loop"):
+        stream.__aiter__().__anext__().send(None)  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match="running asyncio event loop"):
+        next(stream.__await__())
+    with pytest.raises(UserError, match="running asyncio event loop"):
+        stream.__aenter__().send(None)  # type: ignore[attr-defined]
+
+
+def test_run_sync_needs_a_thread_without_a_loop() -> None:
+    async def main() -> None:
+        with pytest.raises(UserError, match="run_sync was called inside a running event loop"):
+            Runner.run_sync(agent_of(World(), ["hello"]), "go")
+
+    asyncio.run(main())
+    outputs: list[str] = []
+    thread = threading.Thread(target=lambda: outputs.append(Runner.run_sync(agent_of(World(), ["hello"]), "go").final_output))
+    thread.start()
+    thread.join()
+    assert outputs == ["hello"]
+
+
+def test_one_agent_serves_many_runs_at_once() -> None:
+    async def main() -> None:
+        world = World()
+        agent = busy_agent(world)
+        runs = [Runner.run(agent, f"go {n}", run_config=RunConfig(run_id=f"run{n}")) for n in range(20)]
+        results = await asyncio.gather(*runs)
+        assert {result.final_output for result in results} == {"all done here"}
+        assert {result.run_id for result in results} == {f"run{n}" for n in range(20)}
+        assert set(world.done.values()) == {1}
+        assert len(world.done) == 20 * 8
+        first = list(results[0].to_input_list()[1:])
+        assert all(result.to_input_list()[1:] == first for result in results)
+
+    asyncio.run(main())
+
+
+who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
+
+
+@MODES
+def test_context_variables_of_the_caller_reach_every_callable(mode: Any) -> None:
+    async def main() -> None:
+        seen: list[tuple[str, str]] = []
+
+        async def from_async() -> None:
+            seen.append(("async tool", who.get()))
+
+        def from_thread() -> None:
+            seen.append(("thread tool", who.get()))
+
+        def instructions(ctx: Any, agent: Any) -> str:
+            seen.append(("instructions", who.get()))
+            return ""
+
+        @input_guardrail
+        def guard(ctx: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
+            seen.append(("guardrail", who.get()))
+            return GuardrailFunctionOutput(None, False)
+
+        agent = Agent(
+            "main",
+            model=ScriptedModel([[call("from_async"), call("from_thread")], "ok"]),
+            instructions=instructions,
+            tools=[function_tool(from_async), function_tool(from_thread)],
+            input_guardrails=[guard],
+        )
+        who.set("ada")
+        await mode(agent, "go", None, RunConfig())
+        assert {what for what, _ in seen} == {"async tool", "thread tool", "instructions", "guardrail"}
+        assert {name for _, name in seen} == {"ada"}
+
+    asyncio.run(main())

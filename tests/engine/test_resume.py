@@ -100,7 +100,13 @@ def test_resuming_from_every_prefix_equals_the_uncut_run(scenario: Scenario, str
     asyncio.run(main())
 
 
-TWICE = ["parallel tools of every effect", "approved and rejected", "nested approval", "handoff with filter", "continued after length"]
+TWICE = [
+    "parallel tools of every effect",
+    "approved and rejected",
+    "nested approval",
+    "handoff with filter",
+    "continued after length",
+]
 
 
 @pytest.mark.parametrize("scenario", [scenario for scenario in SCENARIOS if scenario.name in TWICE], ids=str)
@@ -141,7 +147,9 @@ async def check_prefix(
     if expected["error"] is not None:
         # A run that a stored verdict stops stops at once: what its siblings would have added is not asked for.
         seen["transcript"] = expected["transcript"]
-    assert sorted(resumed.settled) == sorted(call for call, reconciles in in_doubt.items() if not reconciles), f"{where}: in doubt"
+    assert sorted(resumed.settled) == sorted(call for call, reconciles in in_doubt.items() if not reconciles), (
+        f"{where}: in doubt"
+    )
     assert seen == expected, where
     asked_before = answered_requests(prefix)
     assert world.asked == {one: said for one, said in uncut.asked.items() if one not in asked_before}, f"{where}: model calls"
@@ -151,7 +159,7 @@ async def check_prefix(
 
 
 def calls_in_doubt(scenario: Scenario, log: list[RunEvent], prefix: list[RunEvent]) -> dict[str, bool]:
-    """The calls that began, whose effect happens once and whose results the prefix does not hold; whether their tool knows more."""
+    """The calls in doubt after the prefix (begun, effect once, no result), and whether their tools can tell the result."""
     tools = {tool.name: tool for agent in agents_of(scenario) for tool in agent.tools}
     names = {f"{path}/{item.call_id}": item.name for path, item in calls_of(log)}
     began = intended_calls(prefix) - finished_calls(prefix).keys()

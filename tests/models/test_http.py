@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agentsdk.models import http
-from agentsdk.models.http import Exchange, HttpxTransport, ModelTimeouts, aclose, shared_client
+from agentsdk.models.http import EventStream, Exchange, HttpxTransport, ModelTimeouts, aclose, shared_client
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.types.errors import (
     MalformedResponseError,
@@ -179,6 +179,22 @@ async def test_another_http_library() -> None:
         for broken in (OtherTransport(fails=ValueError("boom")), OtherTransport(b"{", ValueError("boom"))):
             with pytest.raises(ModelConnectionError, match="other: boom"):
                 await ask(model_at(server, http_client=broken), request())
+
+
+@pytest.mark.anyio
+async def test_every_event_restarts_the_idle_deadline() -> None:
+    class Slow(OtherReply):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            for _ in range(30):
+                await asyncio.sleep(0.02)
+                yield b"data: x\n\n"
+
+    transport = OtherTransport()
+    transport.reply = Slow(200, [])
+    timeouts = ModelTimeouts(idle=0.5)
+    async with await Exchange.start(transport, "http://127.0.0.1:9/", {}, b"", timeouts, stream=True) as exchange:
+        events = EventStream(exchange)
+        assert [len(await events.read()) for _ in range(31)] == [1] * 30 + [0]
 
 
 @pytest.mark.anyio

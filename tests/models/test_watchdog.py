@@ -34,33 +34,79 @@ async def test_no_deadline_needs_no_timer() -> None:
     assert watchdog._timer is None
 
 
+class HandClock:
+    """In place of the event loop: its time stands still until `advance`, which fires the timer that is due."""
+
+    def __init__(self, watchdog: Watchdog) -> None:
+        self.now = 0.0
+        self.due: float | None = None
+        self.look = watchdog._look
+        watchdog.close()
+        watchdog._loop = self  # type: ignore[assignment]
+        watchdog._idle_end = watchdog._idle
+        watchdog._end = 100.0
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, when: float, look: object) -> HandClock:
+        self.due = when
+        return self
+
+    def cancel(self) -> None:
+        self.due = None
+
+    def advance(self, now: float) -> None:
+        self.now = now
+        while self.due is not None and self.due <= now:
+            self.due = None
+            self.look()
+
+
+async def wait_until(watchdog: Watchdog, clock: HandClock, now: float) -> None:
+    """Wait, and let it be `now` while waiting."""
+
+    async def moment() -> None:
+        clock.advance(now)
+        await asyncio.sleep(0)
+
+    await watchdog.wait(moment())
+
+
 async def test_progress_restarts_the_idle_deadline_only() -> None:
-    watchdog = Watchdog(idle=0.05, total=0.2)
-    rounds = 0
+    watchdog = Watchdog(idle=10, total=100)
+    clock = HandClock(watchdog)
+    for now in range(8, 100, 8):
+        await wait_until(watchdog, clock, now)
+        watchdog.progress()
     with pytest.raises(DeadlinePassed) as caught:
-        while True:
-            await watchdog.wait(asyncio.sleep(0.02))
-            watchdog.progress()
-            rounds += 1
+        await wait_until(watchdog, clock, 100)
     assert caught.value.which == "total"
-    assert rounds >= 3
 
 
 async def test_waits_without_progress_add_up() -> None:
-    watchdog = Watchdog(idle=0.05, total=None)
+    watchdog = Watchdog(idle=10, total=100)
+    clock = HandClock(watchdog)
+    await wait_until(watchdog, clock, 4)
+    await wait_until(watchdog, clock, 8)
     with pytest.raises(DeadlinePassed) as caught:
-        while True:
-            await watchdog.wait(asyncio.sleep(0.01))
+        await wait_until(watchdog, clock, 12)
     assert caught.value.which == "idle"
 
 
 async def test_a_pause_of_the_reader_is_not_idle() -> None:
-    watchdog = Watchdog(idle=0.02, total=None)
-    await watchdog.wait(asyncio.sleep(0))
+    watchdog = Watchdog(idle=10, total=100)
+    clock = HandClock(watchdog)
+    await wait_until(watchdog, clock, 1)
     watchdog.progress()
-    await asyncio.sleep(0.05)  # the timer fires here, and must not cancel us
-    assert await watchdog.wait(asyncio.sleep(0, "late")) == "late"
-    watchdog.close()
+    clock.advance(50)  # the timer fires here, and must cancel nobody
+    await asyncio.sleep(0)
+    await wait_until(watchdog, clock, 59)
+    waiting = asyncio.ensure_future(watchdog.wait(asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
 
 
 async def test_a_cancellation_from_outside_wins() -> None:

@@ -64,7 +64,7 @@ class OpenCall:
 
     def _add_name(self, name: str) -> None:
         """One name repeated with every piece is one name; one that comes in pieces comes before any argument."""
-        if name and name != self.name and not self._arguments:
+        if name and not self._arguments:
             self.name = name if name.startswith(self.name) else self.name + name
 
     def item(self, *, arguments: str | None = None) -> FunctionCall:

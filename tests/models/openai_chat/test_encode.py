@@ -189,6 +189,14 @@ def test_a_settled_item_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(seen) == 1 + 50 * 2
 
 
+def test_a_tail_joins_the_last_message_of_an_older_tape() -> None:
+    """The newer tape ended that message, in the encoded form that both share."""
+    encoder, call = MessageEncoder("here"), FunctionCall("1", "f", "{}")
+    older = Tape[Item]([Message("assistant", "a")])
+    encoder.encode(older.extended([Message("assistant", "b")]))
+    assert encoder.encode(older, [call]) == MessageEncoder("here").encode(Tape(older), [call])
+
+
 def test_equal_encoders_share_and_others_do_not() -> None:
     tape = Tape[Item]([USER])
     MessageEncoder("a").encode(tape)

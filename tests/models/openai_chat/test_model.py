@@ -383,6 +383,14 @@ async def test_finish_reasons_that_mean_stop(streamed: bool, finish: str) -> Non
     assert (response.finish, len(calls_of(response))) == ("stop", 1)
 
 
+async def test_a_chunk_of_another_choice_is_left_out() -> None:
+    other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": None}]}
+    async with FakeOpenAIServer(
+        [ServerReply(events=[chunk({"content": "a"}), other, chunk(finish="stop"), "[DONE]"])]
+    ) as server:
+        assert (await ask(model_at(server), request(stream=True))).text == "a"
+
+
 async def test_a_whole_answer_to_a_request_for_a_stream() -> None:
     async with FakeOpenAIServer([ServerReply(body=whole({"content": "a"}))]) as server:
         assert (await ask(model_at(server), request(stream=True))).text == "a"
@@ -808,7 +816,7 @@ async def test_no_server() -> None:
 # Deadlines and ends
 
 
-QUICK = ModelTimeouts(idle=0.05, read=5, total=5)
+QUICK = ModelTimeouts(idle=0.3, read=10, total=10)
 
 
 @pytest.mark.parametrize("then", ["stall", "pings"])
@@ -828,7 +836,7 @@ async def test_a_stream_that_stalls_before_anything_was_shown_is_asked_for_again
 
 async def test_a_whole_answer_that_stalls() -> None:
     async with FakeOpenAIServer([ServerReply("one", stops_after=5, then="stall")] * 2) as server:
-        model = model_at(server, timeouts=ModelTimeouts(read=0.05), retry=ModelRetrySettings(max_retries=1))
+        model = model_at(server, timeouts=ModelTimeouts(read=0.3), retry=ModelRetrySettings(max_retries=1))
         with pytest.raises(ModelTimeoutError, match="read"):
             await ask(model, request())
         await server.all_closed()
@@ -839,7 +847,7 @@ async def test_a_whole_answer_that_stalls() -> None:
 async def test_the_total_deadline_is_final(streamed: bool) -> None:
     async with FakeOpenAIServer([ServerReply("one", wait=asyncio.Event())]) as server:
         with pytest.raises(ModelTimeoutError, match="total"):
-            await ask(model_at(server, timeouts=ModelTimeouts(total=0.05)), request(stream=streamed))
+            await ask(model_at(server, timeouts=ModelTimeouts(total=0.3)), request(stream=streamed))
         await server.all_closed()
     assert len(server.requests) == 1
 
@@ -850,13 +858,14 @@ async def test_a_slow_reader_is_not_an_idle_stream() -> None:
         async for event in model_at(server, timeouts=QUICK).stream(request(stream=True)):
             if isinstance(event, OutputTextDelta):
                 got += event.delta
-                await asyncio.sleep(0.06)
+                if got == "one":
+                    await asyncio.sleep(0.4)
     assert got == "one two three"
 
 
 @pytest.mark.parametrize("cut", [None, -1, -2], ids=["after-done", "after-usage", "after-finish"])
 async def test_a_socket_that_stays_open_is_not_waited_for(cut: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsdk.models.openai_chat.model._USAGE_GRACE", 0.05)
+    monkeypatch.setattr("agentsdk.models.openai_chat.model._USAGE_GRACE", 0.3)
     said = ServerReply("one", stops_after=cut, then="open")
     async with FakeOpenAIServer([said, "two"]) as server:
         model = model_at(server, timeouts=ModelTimeouts(idle=None, read=None, total=None))
@@ -871,7 +880,8 @@ async def test_a_reset_after_the_finish_reason_does_no_harm() -> None:
         assert (await ask(model_at(server), request(stream=True))).text == "one"
 
 
-async def test_a_connection_is_used_again() -> None:
+async def test_a_connection_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentsdk.models.http._END_GRACE", 5.0)
     async with FakeOpenAIServer(["a", "b", ServerReply(status=400, body=b"x"), "c"]) as server:
         model = model_at(server)
         for streamed in (True, False):

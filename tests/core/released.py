@@ -1,0 +1,287 @@
+"""Runs as released versions saved them: what each was, how it goes on, and what must come of it.
+
+    python -m tests.core.released
+
+saves each scenario with the present schema version, in `fixtures/v<version>/`, and never overwrites: what was released must
+load and resume for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentsdk import (
+    Agent,
+    FunctionCall,
+    HandoffInputData,
+    InputAudio,
+    InputFile,
+    InputImage,
+    InputText,
+    Message,
+    ModelResponse,
+    OutputText,
+    PendingCall,
+    ProviderItem,
+    Reasoning,
+    Refusal,
+    RunContextWrapper,
+    Runner,
+    RunResult,
+    RunState,
+    ToolApprovalItem,
+    Usage,
+    function_tool,
+    handoff,
+)
+from agentsdk.core.codec import VERSION
+from agentsdk.core.state import fold
+from agentsdk.testing import ScriptedModel
+from agentsdk.testing.scripted import ScriptedReply
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    AttemptSpent,
+    CallRetried,
+    CallsInDoubt,
+    GuardrailJudged,
+    HandedOff,
+    InputReplaced,
+    LimitHit,
+    ModelReplied,
+    Nested,
+    OutputJudged,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionSaved,
+    Stopped,
+    ToolFinished,
+    ToolsIntended,
+    ToolUseJudged,
+    TurnEnded,
+    ViewReplaced,
+)
+
+FIXTURES = Path(__file__).parent / "fixtures"
+KEY = b"the key that the fixtures carry."
+
+
+class Desk:
+    """The outside of a run: the effects its tools had, and whether they hang."""
+
+    def __init__(self, *, hangs: bool = False) -> None:
+        self.effects: list[str] = []
+        self.begun = asyncio.Event()
+        self.hangs = hangs
+
+
+Context = RunContextWrapper[Desk]
+
+
+@function_tool(effect="none")
+async def look_up(context: Context, name: str) -> str:
+    context.context.effects.append(f"look up {name}")
+    return f"{name} is owed 3"
+
+
+@function_tool(needs_approval=True)
+async def pay(context: Context, name: str, amount: int) -> str:
+    context.context.effects.append(f"pay {name} {amount}")
+    return "paid"
+
+
+@function_tool
+async def send(context: Context, to: str) -> str:
+    desk = context.context
+    desk.effects.append(f"send {to}")
+    if desk.hangs:
+        desk.begun.set()
+        await asyncio.Event().wait()
+    return "sent"
+
+
+def agent(*replies: ScriptedReply) -> Agent[Desk, str]:
+    """A clerk who can do everything itself, ask another or hand over; each of them says `replies` in turn."""
+    model = ScriptedModel(replies)
+    helper = Agent[Desk, str](name="helper", model=model, tools=[pay, send])
+    cashier = Agent[Desk, str](name="cashier", model=model, tools=[pay])
+    to_cashier = handoff(cashier, input_filter=only_the_question)
+    tools = [look_up, pay, send, helper.as_tool("ask_helper", "Ask the helper.")]
+    return Agent[Desk, str](name="clerk", model=model, tools=tools, handoffs=[to_cashier])
+
+
+def only_the_question(data: HandoffInputData) -> HandoffInputData:
+    return data.clone(pre_handoff_items=(), new_items=data.new_items[-2:])
+
+
+def call(call_id: str, name: str, arguments: str) -> FunctionCall:
+    return FunctionCall(call_id, name, arguments)
+
+
+LOOK_UP = call("c1", "look_up", '{"name": "Ada"}')
+PAY = call("c2", "pay", '{"name": "Ada", "amount": 3}')
+SEND = call("c3", "send", '{"to": "Ada"}')
+ASK_HELPER = call("c4", "ask_helper", '{"input": "Pay Ada."}')
+TO_CASHIER = call("c5", "transfer_to_cashier", "{}")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What was said and done before the run was saved, what a person decides after it is loaded, and what must come of it."""
+
+    before: Sequence[ScriptedReply]
+    waits_for: Sequence[str] = ()
+    after: Sequence[ScriptedReply] = ()
+    decide: Callable[[RunState, PendingCall], None] = lambda state, item: state.approve(item)
+    decided_before: bool = False
+    hangs: bool = False
+    effects: Sequence[str] = ()
+    turns: int = 0
+    output: str = "done"
+
+
+def settle(state: RunState, item: PendingCall) -> None:
+    if isinstance(item, ToolApprovalItem):
+        state.reject(item, reason="not today")
+    else:
+        state.settle(item, result="sent, said the post office")
+
+
+SCENARIOS = {
+    "approval": Scenario(
+        before=[LOOK_UP, [Message("assistant", "I pay."), PAY]],
+        waits_for=["c2"],
+        after=["done"],
+        effects=["pay Ada 3"],
+        turns=3,
+    ),
+    "approval_decided": Scenario(before=[PAY], decided_before=True, after=["done"], effects=["pay Ada 3"], turns=2),
+    "in_doubt": Scenario(before=[[LOOK_UP, SEND]], hangs=True, waits_for=["c3"], after=["done"], decide=settle, turns=2),
+    "nested": Scenario(
+        before=[[ASK_HELPER, LOOK_UP], [PAY, SEND]],
+        waits_for=["c2"],
+        after=["paid by the helper", "done"],
+        decide=settle,
+        turns=2,
+    ),
+    "handed_over": Scenario(
+        before=[LOOK_UP, TO_CASHIER, PAY], waits_for=["c2"], after=["done"], effects=["pay Ada 3"], turns=4
+    ),
+    "finished": Scenario(before=[LOOK_UP, "done"], turns=2),
+}
+
+
+QUESTION = Message(
+    "user", (InputText("Pay Ada."), InputImage("data:,x", detail="low"), InputAudio("eA==", "wav"), InputFile("eA=="))
+)
+INNER: list[RunEvent] = [
+    RunStarted("", "helper", (QUESTION,), 0, 1.5),
+    ModelReplied(ModelResponse((PAY,), Usage(1, 10, 5, 1, 1, 1, False), "tool_calls", "r2", "m"), 1.75),
+    ApprovalJudged("c2", True),
+    ApprovalDecided("c2", "pay", "digest", True, "go on", True),
+]
+EVERY_EVENT: list[RunEvent] = [
+    RunStarted(
+        "run-1", "clerk", (Message("system", "yesterday"), ProviderItem("p", {"id": [1, 2.5, None, True]}), QUESTION), 1, 1.0
+    ),
+    GuardrailJudged("polite", "input", "raise_exception", '{"score":1}'),
+    InputReplaced((QUESTION,)),
+    GuardrailJudged("polite", "input", "allow"),
+    AttemptSpent(Usage(1, 10, 0)),
+    AttemptSpent(Usage(1, 10, 5), "I "),
+    ModelReplied(
+        ModelResponse(
+            (
+                Reasoning("think", ("thought",), "rs_1", "signature", "encrypted", "p"),
+                Message("assistant", (OutputText("pay.", ({"url": "x"},)), Refusal("not more")), "msg_1"),
+                ASK_HELPER,
+                SEND,
+                LOOK_UP,
+            ),
+            Usage(1, 20, 10, 3, 2, 1),
+            "tool_calls",
+            "r1",
+            "m",
+        ),
+        1.25,
+        ("pay",),
+    ),
+    ApprovalJudged("c1", False),
+    ApprovalDecided("c3", "send", "digest", False, "no", False),
+    ToolsIntended(("c1", "c3", "c4")),
+    GuardrailJudged("safe", "tool_output", "reject_content", "null", "c1", "hidden"),
+    ToolFinished("c1", (InputText("hidden"), InputFile(file_id="f", filename="n")), False),
+    *(Nested("c4", event) for event in INNER),
+    Nested("c4", ToolsIntended(("c2",))),
+    ToolFinished("c4", "the helper failed", True),
+    Stopped("CancelledError"),
+    CallsInDoubt(("c3",)),
+    CallRetried("c3"),
+    ToolsIntended(("c3",)),
+    ToolFinished("c3", "sent"),
+    ToolUseJudged(False),
+    TurnEnded((Message("user", "Go on."),)),
+    SessionSaved(9, 1),
+    ModelReplied(ModelResponse((TO_CASHIER,), finish="tool_calls"), 2.0),
+    ToolFinished("c5", "Handed over to cashier."),
+    HandedOff("cashier"),
+    ViewReplaced((QUESTION, Message("developer", "Be brief."))),
+    LimitHit("turns"),
+    ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0),
+    OutputJudged(""),
+    RunEnded("done"),
+]
+"""Every event, item and part there is, each field set at least once."""
+
+
+async def save(scenario: Scenario) -> RunState:
+    """Run the scenario up to where it is saved."""
+    desk = Desk(hangs=scenario.hangs)
+    clerk = agent(*scenario.before)
+    if scenario.hangs:
+        stream = Runner.run_streamed(clerk, "Pay Ada.", context=desk)
+        async with stream:
+            await desk.begun.wait()
+        return stream.to_state()
+    result = await Runner.run(clerk, "Pay Ada.", context=desk)
+    state = result.to_state()
+    if scenario.decided_before:
+        for item in state.interruptions:
+            scenario.decide(state, item)
+    return state
+
+
+async def resume(scenario: Scenario, text: str, desk: Desk) -> tuple[RunState, RunResult[str]]:
+    """The state as it waits after being loaded, and the run gone on to its end, its models saying only what was not said."""
+    clerk: Agent[Any, str] = agent(*scenario.after)
+    state = RunState.from_string(clerk, text, state_key=KEY)
+    if scenario.hangs:
+        state = (await Runner.run(clerk, state, context=desk)).to_state()
+    waiting = state
+    state = RunState.from_string(clerk, state.to_string())
+    for item in state.interruptions:
+        scenario.decide(state, item)
+    return waiting, await Runner.run(clerk, state, context=desk)
+
+
+async def main() -> None:
+    folder = FIXTURES / f"v{VERSION}"
+    folder.mkdir(parents=True, exist_ok=True)
+    states = {name: await save(scenario) for name, scenario in SCENARIOS.items()}
+    states["every_event"] = RunState(fold(EVERY_EVENT))
+    for name, state in states.items():
+        path = folder / f"{name}.json"
+        if path.exists():
+            print(f"{path} was released: left as it is")
+            continue
+        path.write_text(state.to_string(state_key=KEY) + "\n", encoding="utf-8")
+        print(f"{path} written")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,101 @@
+"""Runs that released versions saved: they load, and go on to the same end, for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from agentsdk import Agent, Runner, RunState
+from agentsdk.core import codec
+from agentsdk.core.codec import VERSION
+from agentsdk.core.state import UNKNOWN_OUTCOME
+from agentsdk.types.errors import StateTamperedError
+from agentsdk.types.events import RunEvent
+from agentsdk.types.items import FunctionCallOutput
+from agentsdk.types.usage import Usage
+from tests.core.histories import unpaired
+from tests.core.released import EVERY_EVENT, FIXTURES, KEY, SCENARIOS, Desk, agent, resume
+
+SAVED = sorted(FIXTURES.glob("v*/*.json"))
+RUNS = [path for path in SAVED if path.stem != "every_event"]
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+def test_every_scenario_is_kept_in_the_present_version() -> None:
+    assert {path.stem for path in SAVED if path.parent.name == f"v{VERSION}"} == {*SCENARIOS, "every_event"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("path", RUNS, ids=name)
+async def test_a_saved_run_goes_on_to_its_end(path: Path) -> None:
+    scenario = SCENARIOS[path.stem]
+    desk = Desk()
+    waiting, result = await resume(scenario, path.read_text(encoding="utf-8"), desk)
+    assert [item.call_id for item in waiting.interruptions] == list(scenario.waits_for)
+    assert desk.effects == list(scenario.effects), "nothing that was done is done again"
+    assert (result.final_output, result.turns) == (scenario.output, scenario.turns)
+    assert unpaired(result.to_state().items()) == []
+    assert UNKNOWN_OUTCOME not in [item.output for item in result.to_state().items() if isinstance(item, FunctionCallOutput)]
+
+
+@pytest.mark.parametrize("path", SAVED, ids=name)
+def test_a_saved_run_is_read_the_same_sealed_or_not(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    clerk = agent()
+    sealed = RunState.from_string(clerk, text, state_key=KEY)
+    plain = RunState.from_string(clerk, text)
+    assert plain.pieces() == sealed.pieces()
+    again = RunState.from_string(clerk, plain.to_string())
+    assert again.value == plain.value
+    if path.parent.name == f"v{VERSION}":
+        assert json.loads(sealed.to_string()) == json.loads(text)
+
+
+@pytest.mark.parametrize("path", [path for path in SAVED if path.stem == "every_event"], ids=name)
+def test_a_log_of_every_event_is_read_whole(path: Path) -> None:
+    state = RunState.from_string(agent(), path.read_text(encoding="utf-8"), state_key=KEY)
+    if path.parent.name == f"v{VERSION}":
+        assert list(state.value.log) == EVERY_EVENT
+        assert {type(event) for event in EVERY_EVENT} == set(get_args(RunEvent))
+    assert (state.turns, state.usage, state.is_finished) == (3, Usage(5, 51, 21, 4, 3, 2, False), True)
+    assert [type(item).__name__ for item in state.items()] == [
+        *("Message", "Message", "Reasoning", "Message", "FunctionCall", "FunctionCall", "FunctionCall"),
+        *("FunctionCallOutput", "FunctionCallOutput", "FunctionCallOutput", "Message"),
+        *("FunctionCall", "FunctionCallOutput", "Message"),
+    ]
+    assert unpaired(state.items()) == []
+
+
+@pytest.mark.anyio
+async def test_an_approval_does_not_cover_other_arguments() -> None:
+    """In a state that nothing seals, the call that was approved is exchanged for another."""
+    path = FIXTURES / f"v{VERSION}" / "approval_decided.json"
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    text = json.dumps(data).replace('\\"amount\\": 3', '\\"amount\\": 3000')
+    assert text != json.dumps(data)
+    clerk: Agent[Any, str] = agent("done")
+    with pytest.raises(StateTamperedError):
+        RunState.from_string(clerk, text, state_key=KEY)
+    desk = Desk()
+    with pytest.raises(StateTamperedError, match="'c2' is not for tool 'pay' with these arguments"):
+        await Runner.run(clerk, RunState.from_string(clerk, text), context=desk)
+    assert desk.effects == []
+
+
+@pytest.mark.anyio
+async def test_one_approval_for_the_whole_tool_covers_its_later_calls() -> None:
+    path = FIXTURES / f"v{VERSION}" / "approval.json"
+    again = [codec.decode(path.read_bytes(), None).log[-2]]
+    reply = again[0].response.output[1]  # type: ignore[union-attr]
+    clerk: Agent[Any, str] = agent(reply, "done")
+    state = RunState.from_string(clerk, path.read_text(encoding="utf-8"))
+    state.approve(state.interruptions[0], always_approve=True)
+    desk = Desk()
+    result = await Runner.run(clerk, state, context=desk)
+    assert (result.final_output, desk.effects) == ("done", ["pay Ada 3"] * 2)

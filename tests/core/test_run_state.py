@@ -1,0 +1,380 @@
+"""A run at rest: what a person may decide, what is refused, and saving it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from msgspec import structs
+
+from agentsdk.core.arguments import approval_digest
+from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem
+from agentsdk.core.run_state import RunState
+from agentsdk.core.state import fold
+from agentsdk.types.errors import StateCorruptError, StateMismatchError, StateTamperedError, UserError
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    CallRetried,
+    CallsInDoubt,
+    InputReplaced,
+    ModelReplied,
+    Nested,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    ToolFinished,
+    ToolsIntended,
+)
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import Usage
+from tests.core.histories import logs, unpaired
+
+KEY = b"0123456789abcdef0123456789abcdef"
+
+
+class Named:
+    def __init__(self, name: str = "first") -> None:
+        self.name = name
+
+
+AGENT = Named()
+PAY = FunctionCall("a", "pay", '{"to": "Ada", "amount": 1}')
+READ = FunctionCall("b", "read", "{}")
+INNER = FunctionCall("x", "pay", '{"to": "Bob"}')
+
+
+def replied(*calls: FunctionCall) -> ModelReplied:
+    return ModelReplied(ModelResponse(calls, Usage(1, 2, 3)), 2.0)
+
+
+LOG: list[RunEvent] = [
+    RunStarted("run-1", "first", (Message("user", "hi"),), 0, 1.0),
+    replied(PAY, READ, FunctionCall("c", "ask_inner", "{}")),
+    ApprovalJudged("a", True),
+    ToolsIntended(("b", "c")),
+    *(Nested("c", event) for event in (RunStarted("", "inner", (), 0, 1.0), replied(INNER), ApprovalJudged("x", True))),
+    CallsInDoubt(("b",)),
+]
+
+
+def paused() -> RunState:
+    """A run with one call to approve, one in doubt, and one to approve in a nested run."""
+    return RunState(fold(LOG))
+
+
+def approval(state: RunState) -> ToolApprovalItem:
+    item = state.interruptions[0]
+    assert isinstance(item, ToolApprovalItem)
+    return item
+
+
+def in_doubt(state: RunState) -> ToolInDoubtItem:
+    item = state.interruptions[1]
+    assert isinstance(item, ToolInDoubtItem)
+    return item
+
+
+def decisions(state: RunState) -> tuple[RunEvent, ...]:
+    return state.pieces()[1]
+
+
+def test_what_a_run_at_rest_shows() -> None:
+    state = paused()
+    assert (state.run_id, state.current_agent, state.turns, state.is_finished) == ("run-1", "first", 1, False)
+    assert state.usage == Usage(2, 4, 6)
+    assert [(type(item).__name__, item.call_id, item.path, item.agent) for item in state.interruptions] == [
+        ("ToolApprovalItem", "a", (), "first"),
+        ("ToolInDoubtItem", "b", (), "first"),
+        ("ToolApprovalItem", "x", ("c",), "inner"),
+    ]
+    assert RunState(fold([*LOG, RunEnded("done")])).is_finished
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_approving_binds_to_the_call_with_its_arguments(always: bool) -> None:
+    state = paused()
+    state.approve(approval(state), always, reason="fine \ud800")
+    digest = approval_digest("pay", "a", PAY.arguments)
+    assert decisions(state) == (ApprovalDecided("a", "pay", digest, True, "fine \ufffd", always),)
+    assert [item.call_id for item in state.interruptions] == ["b", "x"]
+    assert [decided.tool for decided in state.value.always] == (["pay"] if always else [])
+
+
+def test_rejecting_keeps_the_reason() -> None:
+    state = paused()
+    state.reject(approval(state), True, reason="too much")
+    (decided,) = decisions(state)
+    assert isinstance(decided, ApprovalDecided)
+    assert (decided.approved, decided.reason, decided.always) == (False, "too much", True)
+
+
+def test_an_approval_is_for_arguments_that_mean_the_same() -> None:
+    same = approval_digest("pay", "a", '{"amount":1,"to":"Ada"}')
+    state = paused()
+    state.approve(approval(state))
+    (decided,) = decisions(state)
+    assert isinstance(decided, ApprovalDecided)
+    assert decided.digest == same
+    for other in ('{"amount":2,"to":"Ada"}', '{"amount":1.0,"to":"Ada "}', "{}"):
+        assert decided.digest != approval_digest("pay", "a", other)
+    assert decided.digest not in (approval_digest("pay", "b", PAY.arguments), approval_digest("read", "a", PAY.arguments))
+
+
+def test_a_call_in_doubt_is_settled_retried_or_failed() -> None:
+    outcomes: list[tuple[Callable[[RunState], None], RunEvent]] = [
+        (lambda state: state.settle(in_doubt(state), result="paid \udfff"), ToolFinished("b", "paid \ufffd")),
+        (lambda state: state.retry(in_doubt(state)), CallRetried("b")),
+        (lambda state: state.fail(in_doubt(state), "it broke \udfff"), ToolFinished("b", "it broke \ufffd", True)),
+    ]
+    for decide, event in outcomes:
+        state = paused()
+        decide(state)
+        assert decisions(state) == (event,)
+        assert [item.call_id for item in state.interruptions] == ["a", "x"]
+    turn = state.value.turn
+    assert turn is not None
+    assert turn.results["b"].is_error
+
+
+def test_a_retried_call_stands_as_if_it_had_never_begun() -> None:
+    state = paused()
+    state.retry(in_doubt(state))
+    turn = state.value.turn
+    assert turn is not None
+    assert (turn.intended, turn.in_doubt) == (("c",), ())
+
+
+def test_a_nested_decision_goes_down_its_path() -> None:
+    state = paused()
+    state.approve(state.interruptions[2])
+    (event,) = decisions(state)
+    assert isinstance(event, Nested)
+    assert event.call_id == "c"
+    assert isinstance(event.event, ApprovalDecided)
+    assert event.event.call_id == "x"
+    assert [item.call_id for item in state.interruptions] == ["a", "b"]
+
+    deeper = [RunStarted("", "innermost", (), 0, 1.0), replied(READ), ToolsIntended(("b",)), CallsInDoubt(("b",))]
+    state = RunState(fold([*LOG, *(Nested("c", Nested("x", event)) for event in deeper)]))
+    item = state.interruptions[2]
+    assert (item.path, item.agent) == (("c", "x"), "innermost")
+    state.settle(item, result="found")
+    assert decisions(state) == (Nested("c", Nested("x", ToolFinished("b", "found"))),)
+    assert len(state.interruptions) == 2
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda item: structs.replace(item, call=structs.replace(item.call, arguments='{"to": "Eve", "amount": 1}')),
+        lambda item: structs.replace(item, call=structs.replace(item.call, name="read")),
+        lambda item: structs.replace(item, call=structs.replace(item.call, call_id="b")),
+        lambda item: structs.replace(item, call=structs.replace(item.call, call_id="unheard of")),
+        lambda item: structs.replace(item, agent="second"),
+        lambda item: structs.replace(item, path=("c",)),
+        lambda item: ToolInDoubtItem(item.call, item.agent, item.path),
+        lambda item: PendingCall(item.call, item.agent, item.path),
+        lambda item: item.call,
+        lambda item: item.call_id,
+        lambda item: None,
+    ],
+    ids=["arguments", "tool", "other call", "no call", "agent", "path", "kind", "base", "the call itself", "its id", "nothing"],
+)
+def test_a_forged_item_decides_nothing(forge: Callable[[ToolApprovalItem], Any]) -> None:
+    state = paused()
+    forged = forge(approval(state))
+    for decide in (
+        lambda: state.approve(forged),
+        lambda: state.reject(forged),
+        lambda: state.settle(forged, result="x"),
+        lambda: state.retry(forged),
+        lambda: state.fail(forged, "x"),
+    ):
+        with pytest.raises(UserError, match=r"does not wait in this state, expected an item of state\.interruptions") as caught:
+            decide()
+        assert "Eve" not in str(caught.value)
+    assert decisions(state) == ()
+
+
+def test_an_item_of_another_state_counts_only_for_the_same_call() -> None:
+    other = [LOG[0], replied(structs.replace(PAY, arguments='{"to": "Eve", "amount": 1}')), ApprovalJudged("a", True)]
+    state = paused()
+    with pytest.raises(UserError, match="does not wait"):
+        state.approve(RunState(fold(other)).interruptions[0])
+    state.approve(approval(paused()))
+    assert len(decisions(state)) == 1
+
+
+def test_a_call_is_decided_once() -> None:
+    state = paused()
+    item, doubted = approval(state), in_doubt(state)
+    state.approve(item)
+    state.settle(doubted, result="x")
+    for decide in (lambda: state.reject(item), lambda: state.approve(item), lambda: state.retry(doubted)):
+        with pytest.raises(UserError, match="does not wait"):
+            decide()
+    assert len(decisions(state)) == 2
+
+
+def test_an_approval_does_not_settle_a_doubt_nor_the_other_way_round() -> None:
+    state = paused()
+    for decide in (lambda: state.approve(in_doubt(state)), lambda: state.reject(in_doubt(state))):
+        with pytest.raises(UserError, match="'b' is in doubt, expected one waiting for approval; use settle, retry or fail"):
+            decide()
+    for decide in (
+        lambda: state.settle(approval(state), result="x"),
+        lambda: state.retry(approval(state)),
+        lambda: state.fail(approval(state), "x"),
+    ):
+        with pytest.raises(UserError, match="'a' waits for approval, expected one in doubt; use approve or reject"):
+            decide()
+    assert decisions(state) == ()
+
+
+def test_deciding_leaves_the_run_it_came_from_alone() -> None:
+    rest = fold(LOG)
+    one, two = RunState(rest), RunState(rest)
+    one.approve(approval(one))
+    one.replace_input("again")
+    two.reject(approval(two))
+    assert rest == fold(LOG)
+    assert [len(decisions(state)) for state in (one, two)] == [2, 1]
+    assert one.pieces()[0] is rest
+
+
+def test_replacing_the_input_begins_again_with_a_valid_one() -> None:
+    state = paused()
+    state.replace_input([{"role": "user", "content": "new"}, FunctionCallOutput("orphan", "x"), PAY])
+    (event,) = decisions(state)
+    assert isinstance(event, InputReplaced)
+    assert unpaired(event.input) == []
+    assert [item["type"] for item in state.to_input_list()] == ["message", "function_call", "function_call_output"]
+    assert state.interruptions == []
+    for wrong in (5, None, [5], [{"role": "nobody"}]):
+        with pytest.raises(UserError, match="input"):
+            state.replace_input(wrong)  # type: ignore[arg-type]
+    assert len(decisions(state)) == 1
+
+
+def test_the_conversation_is_valid_input_at_every_moment() -> None:
+    state = paused()
+    assert unpaired(state.items()) == []
+    assert json.loads(json.dumps(state.to_input_list()))[-1] == {
+        "type": "function_call_output",
+        "call_id": "c",
+        "output": "interrupted, outcome unknown",
+        "is_error": True,
+    }
+
+
+@given(logs())
+def test_a_state_reads_as_it_was_saved(log: list[RunEvent]) -> None:
+    cut = max(1, len(log) - 2)
+    state = RunState(fold(log[:cut]), log[cut:])
+    loaded = RunState.from_string(AGENT, state.to_string())
+    assert loaded.pieces() == state.pieces()
+    assert loaded.value == state.value == fold(log)
+    assert loaded.to_string() == state.to_string()
+    again = RunState.from_json(AGENT, json.loads(json.dumps(state.to_json(state_key=KEY))), state_key=KEY)
+    assert again.pieces() == state.pieces()
+    assert unpaired(loaded.items()) == []
+
+
+def test_decisions_wait_in_the_saved_state() -> None:
+    state = paused()
+    state.approve(approval(state), always_approve=True)
+    loaded = RunState.from_string(AGENT, state.to_string(state_key=KEY), state_key=KEY)
+    assert loaded.pieces() == state.pieces()
+    assert [item.call_id for item in loaded.interruptions] == ["b", "x"]
+
+
+def test_a_state_keeps_the_key_it_was_given() -> None:
+    sealed = RunState(fold(LOG), state_key=KEY)
+    assert sealed.to_string() == paused().to_string(state_key=KEY)
+    loaded = RunState.from_json(AGENT, sealed.to_json(), state_key=KEY)
+    loaded.approve(approval(loaded))
+    assert "seal" in loaded.to_json()
+    assert loaded.to_string(state_key=KEY[::-1]) != loaded.to_string()
+    assert "seal" not in paused().to_json()
+
+
+@pytest.mark.anyio
+async def test_a_loaded_state_may_be_awaited() -> None:
+    loaded = RunState.from_string(AGENT, paused().to_string())
+    assert await loaded is loaded
+
+
+def test_a_sealed_state_is_refused_without_its_key() -> None:
+    text = paused().to_string(state_key=KEY)
+    with pytest.raises(StateTamperedError):
+        RunState.from_string(AGENT, text.replace("Ada", "Eve"), state_key=KEY)
+    with pytest.raises(StateTamperedError):
+        RunState.from_json(AGENT, paused().to_json(), state_key=KEY)
+
+
+def test_a_state_of_another_agent_is_refused() -> None:
+    with pytest.raises(StateMismatchError, match="another agent than 'second', expected the agent it was started with"):
+        RunState.from_string(Named("second"), paused().to_string())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"version": 1, "log": []},
+        {"version": 1, "log": [["limit", "turns"]]},
+        {"version": 1, "log": [], "decisions": [["started", "r", "first", [], 0, 1.0]]},
+        {"version": 1, "log": [["started", "r", "first", [], 0, 1.0], ["started", "r", "first", [], 0, 1.0]]},
+        {"version": 1, "log": [["started", "r", "first", [], 0, 1.0]], "decisions": [["turn", []]]},
+        {"version": 1, "log": [["started", "r", "first", [], 0, 1.0]], "decisions": [["result", "a", "forged", False]]},
+    ],
+    ids=["empty", "no start", "no log", "two starts", "a decision without a turn", "a result without a turn"],
+)
+def test_events_that_contradict_each_other_are_corruption(data: dict[str, Any]) -> None:
+    with pytest.raises(StateCorruptError, match="untouched copy"):
+        RunState.from_json(AGENT, data)
+    with pytest.raises(StateCorruptError, match="untouched copy"):
+        RunState.from_string(AGENT, json.dumps(data))
+
+
+class Deep(dict[str, Any]):
+    """A dict that holds itself."""
+
+    def __init__(self) -> None:
+        super().__init__(version=1, log=[])
+        self["log"].append(self)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"version": 1, "log": {object()}}, {"version": 1, "log": ["\ud800"]}, Deep(), [], None, 5],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_no_dict_of_json_is_corruption(data: Any) -> None:
+    with pytest.raises(StateCorruptError, match="not a saved run"):
+        RunState.from_json(AGENT, data)
+
+
+def test_runs_nested_deeper_than_the_interpreter_can_follow_are_corruption() -> None:
+    start = '["started","","first",[],0,1.0]'
+    reply = '["reply",{"output":[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}],"usage":[]},1.0,[]]'
+
+    def nested(depth: int) -> str:
+        events = ('["nested","c",' * level + event + "]" * level for level in range(depth) for event in (start, reply))
+        return f'{{"version":1,"log":[{",".join(events)}]}}'
+
+    text = nested(60)
+    state = RunState.from_string(AGENT, text)
+    assert RunState.from_string(AGENT, state.to_string()).value == state.value
+
+    def load_below(frames: int) -> RunState:
+        return RunState.from_string(AGENT, text) if frames == 0 else load_below(frames - 1)
+
+    with pytest.raises(StateCorruptError, match="untouched copy"):
+        load_below(sys.getrecursionlimit() - len(inspect.stack(0)) - 50)

@@ -1,0 +1,190 @@
+"""Every example runs as it stands: on the local model, and unchanged against any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from agentsdk.models.local.server import Address, LocalServer, ServerOptions
+from agentsdk.models.local.weights import find_weights
+from agentsdk.testing import FakeOpenAIServer, call
+from agentsdk.testing.scripted import Say
+from agentsdk.types.errors import UserError
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
+    "hello.py": (["Paris."], "Paris.\n[1 turn, 15 tokens]\n"),
+    "tools.py": (
+        [call("get_weather", city="Rome"), "Sunny, 24 degrees."],
+        'called get_weather({"city":"Rome"})\n'
+        "    -> The weather in Rome is sunny, 24 degrees.\n"
+        "answer: Sunny, 24 degrees.\n",
+    ),
+    "streaming.py": (
+        [call("next_train", to="Milan"), "At 9:15, platform 4."],
+        "[Conductor takes over]\n"
+        '[calls next_train({"to":"Milan"})]\n'
+        "[is told 'The next train to Milan leaves at 9:15 from platform 4.']\n"
+        "At 9:15, platform 4.\n[2 turns, 10 tokens written]\n",
+    ),
+    "structured_output.py": (
+        ['{"day": "Friday", "city": "Oslo", "people": ["Alice", "Bob"]}'],
+        "day:  Friday\ncity: Oslo\nwho:  Alice and Bob\n",
+    ),
+    "handoff_triage.py": (
+        [call("transfer_to_french_tutor"), "Chat.", call("transfer_to_maths_tutor"), "Four."],
+        "What is the French word for cat?\n  Triage -> French tutor: Chat.\n"
+        "What is 2 plus 2?\n  Triage -> Maths tutor: Four.\n",
+    ),
+    "guardrails.py": (
+        ["Madrid.", "Madrid."],
+        "stopped: input guardrail 'no_card_numbers' stopped the run of agent 'Clerk'; "
+        "to go on, call error.state.replace_input(...) and resume it\n"
+        "answer: Madrid.\n"
+        "[no_card_numbers: GuardrailFunctionOutput(output_info={'card number': True}, tripwire_triggered=True)]\n"
+        "[no_card_numbers: GuardrailFunctionOutput(output_info={'card number': False}, tripwire_triggered=False)]\n"
+        "[no_promises: GuardrailFunctionOutput(output_info=None, tripwire_triggered=False)]\n",
+    ),
+    "approval_resume.py": (
+        [call("cancel_order", number=1815)],
+        'process A: cancel_order({"number":1815}) waits for approval\n'
+        "process A: saved the run, N characters of JSON\n"
+        "process B: approved cancel_order\n"
+        "process B: Order 1815 is cancelled.\n",
+    ),
+    "sessions_chat.py": (
+        ["Rome.", "Madrid."],
+        "you:   What is the capital of Italy?\nguide: Rome.\nyou:   And of Spain?\nguide: Madrid.\n"
+        "[the session holds 4 messages]\n",
+    ),
+    "agent_as_tool.py": (
+        [call("translate", input="Good morning"), "Bonjour."],
+        'Concierge calls translate({"input":"Good morning"})\n'
+        "Translator says 'Bonjour.'\n"
+        "answer: Bonjour.\n"
+        "[2 requests, 30 tokens, both agents together]\n",
+    ),
+    "limits.py": (
+        [call("book_table", guests=2), "Booked."],
+        "[booked for 2]\n"
+        "stopped: run of agent 'Host' took 1 turns without a final output, expected at most 1; "
+        "resume error.state with a higher max_turns, or handle it with error_handlers={'max_turns': ...}\n"
+        "after 2 turns: Booked.\n",
+    ),
+}
+"""For each example what a server says, and what is printed then."""
+
+LOCALLY: dict[str, Sequence[str]] = {
+    "hello.py": [r"^\[1 turn, \d+ tokens\]$"],
+    "tools.py": [r'^called get_weather\(\{"city": ', r"^    -> The weather in .* is sunny, \d+ degrees\.$", r"^answer: ."],
+    "streaming.py": [r"^\[calls next_train\(", r"^\[is told 'The next train to ", r"^\[2 turns, \d+ tokens written\]$"],
+    "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
+    "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
+    "guardrails.py": [r"^stopped: input guardrail 'no_card_numbers' stopped", r"^answer: .", r"^\[no_promises: "],
+    "approval_resume.py": [
+        r"^process A: cancel_order\(.* waits for approval\nprocess A: saved .*\n"
+        r"process B: approved cancel_order\nprocess B: Order -?\d+ is cancelled\.$"
+    ],
+    "sessions_chat.py": [r"^guide: .", r"^\[the session holds 4 messages\]$"],
+    "agent_as_tool.py": [r"^Concierge calls translate\(", r"^Translator says ", r"^answer: .", r"^\[[2-9] requests, "],
+    "limits.py": [r"^\[booked for -?\d+\]\nstopped: run of agent 'Host' took 1 turns", r"^after 2 turns: ."],
+}
+"""For each example what must happen whatever the local model writes."""
+
+
+def test_no_example_is_forgotten() -> None:
+    here = {path.name for path in EXAMPLES.glob("*.py")} - {"demo.py"}  # which has tests of its own
+    assert here == SCRIPTS.keys() == LOCALLY.keys()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_against_a_server(name: str, tmp_path: Path) -> None:
+    says, prints = SCRIPTS[name]
+
+    async def main() -> None:
+        async with FakeOpenAIServer(says) as server:
+            address = Address(server.url, "a key")
+            assert await run(name, tmp_path, address) == prints
+            for request in server.requests:
+                assert request.json["model"] == "some-model"
+                assert request.headers["authorization"] == "Bearer a key"
+            # In guardrails.py the first request may be stopped before it is sent.
+            assert len(server.requests) == len(says) or name == "guardrails.py"
+
+    asyncio.run(main())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LOCALLY)
+def test_on_the_local_model(name: str, tmp_path: Path) -> None:
+    local_weights()
+    printed = asyncio.run(run(name, tmp_path))
+    for expected in LOCALLY[name]:
+        assert re.search(expected, printed, re.MULTILINE), printed
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[Address]:
+    """llama.cpp's own server, as anybody might run it: it knows nothing of this package."""
+    server = LocalServer(ServerOptions(local_weights(), context=4096, parallel=2, threads=1))
+    try:
+        yield server.start(120, print)
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("hello.py", r"^\[1 turn, \d+ tokens\]$"),
+        ("structured_output.py", r"^day:  \w+day$"),
+        ("tools.py", r"^answer: ."),  # the template of this model knows no tools, so it only talks
+    ],
+)
+def test_against_llama_cpp(name: str, expected: str, llama: Address, tmp_path: Path) -> None:
+    printed = asyncio.run(run(name, tmp_path, llama))
+    assert re.search(expected, printed, re.MULTILINE), printed
+
+
+def local_weights() -> str:
+    """The path of the local model's weights, or a skip."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("needs llama.cpp: pip install 'agentsdk[local]'")
+    try:
+        return str(find_weights("smollm2"))
+    except UserError as missing:
+        pytest.skip(str(missing))
+
+
+async def run(name: str, folder: Path, server: Address | None = None) -> str:
+    """What the example prints, process ids and sizes replaced. It must end well, and have nothing to say on stderr."""
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "PYTHONWARNINGS": "error"} | _pointing_at(server)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.offline", str(EXAMPLES / name)),
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(120):
+        out, err = await process.communicate()
+    assert (process.returncode, err.decode()) == (0, ""), out.decode()
+    printed = re.sub(r"\b\d+ characters", "N characters", out.decode())
+    ids = list(dict.fromkeys(re.findall(r"^process (\d+):", printed, re.MULTILINE)))
+    return re.sub(r"^process (\d+):", lambda found: f"process {'AB'[ids.index(found[1])]}:", printed, flags=re.MULTILINE)
+
+
+def _pointing_at(server: Address | None) -> dict[str, str]:
+    if server is None:
+        return {}
+    return {"OPENAI_BASE_URL": f"{server.base_url}/v1", "OPENAI_API_KEY": server.key, "AGENTSDK_MODEL": "some-model"}

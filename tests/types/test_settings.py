@@ -1,0 +1,57 @@
+"""Settings: what is given wins, what is None leaves the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+
+OTHER: dict[str, Any] = {
+    "temperature": 0.0,
+    "top_p": 0.0,
+    "frequency_penalty": 0.0,
+    "presence_penalty": -1.0,
+    "max_tokens": 0,
+    "stop": (),
+    "seed": 0,
+    "tool_choice": "auto",
+    "parallel_tool_calls": False,
+    "reasoning_effort": "",
+    "metadata": {},
+    "extra_body": {},
+    "extra_headers": {},
+    "retry": ModelRetrySettings(max_retries=0),
+}
+"""A value for every field, of those a careless test for truth would take for none."""
+
+some = st.sets(st.sampled_from(sorted(OTHER))).map(lambda names: ModelSettings(**{name: OTHER[name] for name in names}))
+full = ModelSettings(temperature=1.0, top_p=0.5, max_tokens=9, stop=("x",), tool_choice="pay", extra_body={"a": 1})
+
+
+def test_every_field_is_tried() -> None:
+    assert set(OTHER) == set(ModelSettings.__struct_fields__)
+    assert set(structs.asdict(ModelSettings()).values()) == {None}
+
+
+@given(some | st.just(full), some | st.just(full))
+def test_the_override_wins_where_it_gives_a_value(base: ModelSettings, override: ModelSettings) -> None:
+    before = structs.asdict(base)
+    resolved = base.resolve(override)
+    for name, value in structs.asdict(override).items():
+        assert getattr(resolved, name) == (before[name] if value is None else value)
+    assert structs.asdict(base) == before
+
+
+@pytest.mark.parametrize("nothing", [None, ModelSettings()])
+def test_without_an_override_the_settings_stay_as_they_are(nothing: ModelSettings | None) -> None:
+    assert full.resolve(nothing) is full
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(AttributeError, match="immutable"):
+        full.temperature = 2.0  # type: ignore[misc]

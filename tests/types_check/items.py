@@ -1,1 +1,0 @@
-"""Typed as documented: both checkers read these files, nothing runs them."""
