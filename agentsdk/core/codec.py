@@ -9,7 +9,7 @@ import msgspec
 
 from agentsdk.core.migrations import migrated
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import StateCorruptError, StateTamperedError, UserError
+from agentsdk.types.errors import StateCorruptError, StateError, StateTamperedError, UserError
 from agentsdk.types.events import RunEvent
 
 
@@ -35,10 +35,16 @@ _decoder = msgspec.json.Decoder(SavedRun)
 def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: bytes | None) -> bytes:
     """The saved form of a run, sealed with an HMAC-SHA256 under `key` if there is one.
 
-    Raises `UserError` for a key shorter than `MIN_KEY_BYTES`.
+    Raises `UserError` for a key shorter than `MIN_KEY_BYTES`, `StateError` for what JSON cannot carry.
     """
     saved = SavedRun(VERSION, log, decisions)
-    body = _encoder.encode(saved)
+    try:
+        body = _encoder.encode(saved)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateError(
+            f"the run holds what JSON cannot carry ({type(error).__name__}), expected plain data without lone surrogates; "
+            "mend the model that gave it"
+        ) from None
     if key is None:
         return body
     return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(to_json(body), key)))

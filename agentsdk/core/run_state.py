@@ -39,8 +39,8 @@ class RunState:
     What a person decides here waits as events of its own and becomes the first thing the resumed run records. Reading and
     deciding never changes the run it came from, so one state can be resumed more than once.
 
-    `RunState.from_string` trusts its text like code unless a `state_key` seals it: the one given there, or in the `RunConfig` of
-    the run, which `to_string` and `to_json` then use by themselves.
+    `RunState.from_string` trusts its text like code unless a `state_key` seals it: the one given there, or in the `RunConfig`
+    of the run, which `to_string` and `to_json` then use by themselves.
     """
 
     __slots__ = ("_decisions", "_key", "_state")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -73,7 +73,7 @@ class Reply(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close the connection, unless the body was read to its end. Never raises."""
+        """Close the connection, unless the body was read to its end. Raises nothing but a cancellation, and that when it is done."""
         ...
 
 
@@ -247,7 +247,12 @@ class HttpxTransport:
         else:
             client = self._client
             request = client.build_request("POST", parsed, content=body, headers=headers, timeout=timeout)
-        return HttpxReply(await client.send(request, stream=True, follow_redirects=False))
+        try:
+            response = await client.send(request, stream=True, follow_redirects=False)
+        except asyncio.CancelledError:
+            await _undisturbed(_reclaim(client))
+            raise
+        return HttpxReply(client, response)
 
     def failure(self, error: Exception) -> ModelError | UserError:
         import httpx
@@ -274,6 +279,44 @@ class HttpxTransport:
         return ModelConnectionError(f"the HTTP client failed with {kind}")
 
 
+async def _reclaim(client: httpx.AsyncClient, response: httpx.Response | None = None) -> None:
+    """Close what a request that was broken off left in the client's pool: the connection of `response`, and those nobody owns.
+
+    httpcore keeps a new connection whose request is cancelled before its first use, and a used one whose closing is cancelled
+    (encode/httpcore#1093, open at 1.0.9). Each would hold a socket or a slot for ever, and only the pool's own lists show it.
+    """
+    stream = None if response is None else response.extensions.get("network_stream")
+    transports: list[object] = [getattr(client, "_transport", None), *getattr(client, "_mounts", {}).values()]
+    for transport in transports:
+        pool = getattr(transport, "_pool", None)
+        connections: list[Any] = getattr(pool, "_connections", [])
+        requests: list[Any] = getattr(pool, "_requests", [])
+        requests[:] = [one for one in requests if stream is None or _network_stream(one.connection) is not stream]
+        owned = {id(request.connection) for request in requests}
+        for orphan in [one for one in connections if id(one) not in owned and not one.is_idle() and not one.is_closed()]:
+            connections.remove(orphan)
+            with suppress(Exception):
+                await orphan.aclose()
+
+
+def _network_stream(connection: object) -> object:
+    return getattr(getattr(connection, "_connection", None), "_network_stream", None)
+
+
+async def _undisturbed(closing: Coroutine[object, object, None]) -> None:
+    """Let `closing` finish although the task is cancelled meanwhile; that cancellation goes on afterwards."""
+    task = asyncio.ensure_future(closing)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    task.result()
+    if cancelled is not None:
+        raise cancelled
+
+
 def as_transport(client: httpx.AsyncClient | Transport | None) -> Transport:
     """The transport for what a model was given as `http_client`."""
     given: object = client
@@ -283,27 +326,41 @@ def as_transport(client: httpx.AsyncClient | Transport | None) -> Transport:
 
 
 class HttpxReply:
-    """An httpx response behind the `Reply` protocol."""
+    """An httpx response behind the `Reply` protocol, and the iterator over its body."""
 
-    __slots__ = ("_chunks", "_response", "headers", "status")
+    __slots__ = ("_chunks", "_client", "_ended", "_response", "headers", "status")
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, client: httpx.AsyncClient, response: httpx.Response) -> None:
+        self._client = client
         self._response = response
-        self._chunks: AsyncIterator[bytes] | None = None
+        self._chunks = response.aiter_raw()
+        self._ended = False
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
 
     def chunks(self) -> AsyncIterator[bytes]:
-        self._chunks = self._response.aiter_raw()
         encoding = self.headers.get("content-encoding", "identity")
-        return self._chunks if encoding == "identity" else _Inflated(self._chunks)
+        return self if encoding == "identity" else _Inflated(self)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await self._chunks.__anext__()
+        except StopAsyncIteration:
+            self._ended = True
+            raise
 
     async def aclose(self) -> None:
-        response = self._response
-        ended = response.is_closed
+        if not self._ended:
+            await _undisturbed(self._close())
+
+    async def _close(self) -> None:
         with suppress(Exception):
-            await response.aclose()
-        if not ended and self._chunks is not None and "network_stream" in response.extensions:
+            await self._response.aclose()
+        await _reclaim(self._client, self._response)
+        if "network_stream" in self._response.extensions:
             # httpx reads through several nested generators. Dropped halfway, each would be finished later by a task of the
             # event loop; reading on from the closed connection fails at once and ends them all here.
             with suppress(Exception):

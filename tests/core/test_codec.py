@@ -92,6 +92,14 @@ def test_a_key_that_seals_nothing_is_refused(key: bytes) -> None:
         assert "secret'" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [object(), "\ud800", {1: {2: {object()}}}], ids=["object", "surrogate", "inside"])
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "sealed"])
+def test_what_json_cannot_carry_is_refused_when_it_is_saved(value: Any, key: bytes | None) -> None:
+    log = (RunStarted("run", "first", (ProviderItem("p", {"x": value}),), 0, 1.0),)
+    with pytest.raises(StateError, match="the run holds what JSON cannot carry"):
+        encode(log, (), key)
+
+
 def test_a_sealed_state_reads_without_its_key_for_those_who_trust_it() -> None:
     assert decode(encode(LOG, (), KEY), None).log == LOG
 

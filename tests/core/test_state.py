@@ -327,6 +327,14 @@ def test_a_turn_without_a_reply_has_no_items() -> None:
     assert transcript(state) == (USER,)
 
 
+def test_invalid_outputs_are_counted_until_one_fits() -> None:
+    text = replied(Message("assistant", "x"))
+    log: list[RunEvent] = [STARTED]
+    for error, count in (("no JSON", 1), ("no number", 2), ("", 0), ("no JSON", 1)):
+        log += [text, OutputJudged(error), TurnEnded()]
+        assert fold(log).invalid_outputs == count
+
+
 def test_a_nested_run_counts_for_its_parent() -> None:
     child = [RunStarted("", "child", (USER,), 0, 1.0), replied(call("x"), usage=Usage(1, 7, 7, known=False))]
     log = [STARTED, replied(call("a")), ToolsIntended(("a",)), *(Nested("a", event) for event in child)]

@@ -216,10 +216,6 @@ def effects_of(items: Sequence[Item]) -> list[tuple[str, str]]:
     return [*outer, *((f"{key}/call_1_1", "dig") for key, name in outer if name == "helper")]
 
 
-POOL = "httpcore loses connections of requests that asyncio cancels in certain steps (encode/httpcore#1093)"
-
-
-@pytest.mark.xfail(strict=True, reason=POOL)
 @MODES
 def test_cancelled_at_every_step_over_a_socket_no_connection_is_left(mode: Any) -> None:
     def say(request: Any) -> Any:
@@ -262,7 +258,6 @@ def open_sockets(client: httpx.AsyncClient) -> list[Any]:
     return [one for one in client._transport._pool.connections if one._connection is not None]  # type: ignore[attr-defined]
 
 
-@pytest.mark.xfail(strict=True, reason=POOL)
 def test_cancelled_at_every_step_a_request_gives_its_pool_slot_back() -> None:
     async def main() -> None:
         async with FakeOpenAIServer(["hello"] * 10_000) as server, httpx.AsyncClient() as client:
