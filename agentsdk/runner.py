@@ -31,6 +31,7 @@ from agentsdk.engine.spans import TracedTurns
 from agentsdk.engine.turn import run_single_turn
 from agentsdk.models.provider import find_model
 from agentsdk.ports.session import Session
+from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
 from agentsdk.types.errors import (
@@ -209,10 +210,7 @@ async def _execute(
     run: Run, begin: tuple[RunEvent, ...], session: Session | None, handlers: RunErrorHandlers | None
 ) -> None:
     """Drive a run to rest, its errors typed and carrying its state, its session saved either way."""
-    spans = None if run.ports.tracer is None else run.ports.tracer.start(
-        "run", run.agent.name, None, {"agent": run.agent.name, "conversation_id": "" if session is None else session.session_id}
-    )
-    run.span = spans
+    run.span = span = None if run.ports.tracer is None else _run_span(run, run.ports.tracer, session)
     failure: BaseException | None = None
     fresh = not run.state.log
     try:
@@ -251,8 +249,17 @@ async def _execute(
             if isinstance(failure, AgentsException):
                 failure.state = run.at_rest()  # it knows now what the session holds
         run.is_over = True
-        if spans is not None:
-            spans.end(failure)
+        if span is not None:
+            span.end(failure)
+
+
+def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:
+    attributes: SpanAttributes = {"agent": run.agent.name}
+    if session is not None:
+        attributes["conversation_id"] = session.session_id
+    if run.ports.config.workflow_name:
+        attributes["metadata"] = {"workflow_name": run.ports.config.workflow_name}
+    return tracer.start("run", run.agent.name, None, attributes)
 
 
 async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers | None) -> bool:

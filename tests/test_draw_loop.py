@@ -12,4 +12,5 @@ ROOT = Path(__file__).parents[1]
 def test_the_picture_is_what_the_script_draws() -> None:
     script = ROOT / "scripts" / "draw_loop.py"
     drawn = subprocess.run([sys.executable, script], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True)
-    assert (ROOT / "docs" / "loop.svg").read_text(encoding="utf-8") == drawn.stdout, "python scripts/draw_loop.py > docs/loop.svg"
+    picture = (ROOT / "docs" / "loop.svg").read_text(encoding="utf-8")
+    assert picture == drawn.stdout, "draw it anew: python scripts/draw_loop.py > docs/loop.svg"

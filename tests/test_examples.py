@@ -96,13 +96,14 @@ LOCALLY: dict[str, Sequence[str]] = {
     "sessions_chat.py": [r"^guide: .", r"^\[the session holds 4 messages\]$"],
     "agent_as_tool.py": [r"^Concierge calls translate\(", r"^Translator says ", r"^answer: .", r"^\[[2-9] requests, "],
     "limits.py": [r"^\[booked for -?\d+\]\nstopped: run of agent 'Host' took 1 turns", r"^after 2 turns: ."],
+    "demo.py": [r"calls +get_weather ", r"approve +delete_file ", r"output +\S", r"^Done: 3 runs, \d+ turns, \d+ tokens, "],
 }
 """For each example what must happen whatever the local model writes."""
 
 
 def test_no_example_is_forgotten() -> None:
-    here = {path.name for path in EXAMPLES.glob("*.py")} - {"demo.py"}  # which has tests of its own
-    assert here == SCRIPTS.keys() == LOCALLY.keys()
+    here = {path.name for path in EXAMPLES.glob("*.py")}
+    assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -148,7 +148,7 @@ def _checked(validate_json: Callable[..., object], text: str) -> object:
 def _told(error: ValidationError) -> str:
     if error.errors(include_url=False, include_context=False, include_input=False)[0]["type"] == "json_invalid":
         return "the output is not valid JSON; answer with the JSON object alone, without any words or marks around it"
-    return "the output does not fit its JSON schema:\n" + list_problems(problems_of(error))
+    return "the JSON does not fit its schema:\n" + list_problems(problems_of(error))
 
 
 def _name(output_type: object) -> str:

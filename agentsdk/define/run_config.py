@@ -47,7 +47,7 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 class RunConfig(Struct, frozen=True, kw_only=True):
     """Settings of one run; every field has a default that suits production.
 
-    `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a final output that does not fit its type.
+    `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a final output that does not fit its type.
     `max_continuations`: how often text cut at its length is continued. `cancel_grace`: seconds a cancelled tool has to end.
     `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within agents as tools. `state_key` seals the
     states of this run, 32 random bytes or more.
@@ -61,7 +61,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     output_guardrails: Sequence[OutputGuardrail[Any]] = ()
     handoff_input_filter: HandoffInputFilter | None = None
     call_model_input_filter: CallModelInputFilter | None = None
-    workflow_name: str = "Agent workflow"
+    workflow_name: str = ""
     run_id: str | None = None
     tracing_disabled: bool = False
     tracer: Tracer | None = None

@@ -50,8 +50,7 @@ async def both(
         raise
     errors = [error for task in tasks if task.done() and (error := _error(task)) is not None]
     if errors:
-        cancelled = await _end(tasks, grace, errors[0])
-        raise cancelled or errors[0]
+        raise await _end(tasks, grace, errors[0]) or errors[0]
 
 
 async def shielded(job: Coroutine[object, object, None], *, grace: float) -> None:

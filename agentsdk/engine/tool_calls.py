@@ -139,7 +139,7 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
             if call.call_id in turn.needs_approval:
                 return ()
             what = f"needs_approval of tool {call.name!r}"
-            needed = rule is True or bool(await answer(what, cast(Any, rule), run.context, dict(job.arguments), call.call_id))
+            needed = rule is True or bool(await answer(what, cast(Any, rule), run.context, parse_arguments(call.arguments), call.call_id))
             if not needed:
                 await run.record(ApprovalJudged(call.call_id, False))
                 return None
@@ -161,7 +161,7 @@ async def _reconciled(job: Job) -> RunEvent:
     if job.tool.reconcile is None:
         return CallsInDoubt((job.call.call_id,))
     what = f"reconcile of tool {job.tool.name!r}"
-    known = cast(object, await answer(what, cast(Any, job.tool.reconcile), job.context, dict(job.arguments)))
+    known = cast(object, await answer(what, cast(Any, job.tool.reconcile), job.context, job.arguments))
     return ToolFinished(job.call.call_id, to_output(known))
 
 

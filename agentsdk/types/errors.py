@@ -23,8 +23,7 @@ AgentsException                            .state: where the run stood; resuming
 │       ├── RateLimitError                 429; .retry_after in seconds, if the provider said
 │       └── ProviderUnavailableError       408, 409, 5xx
 ├── ToolError                              a tool, where its error cannot go to the model
-│   ├── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
-│   └── ToolStuckError                     it ignored its cancellation; .tools names the tools left running
+│   └── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
 ├── LimitReached                           a limit of the run
 │   └── MaxTurnsExceeded
 ├── GuardrailError                         a guardrail
@@ -55,6 +54,10 @@ class ResumableState(Protocol):
 
     def to_string(self) -> str:
         """The state as JSON text."""
+        ...
+
+    def replace_input(self, new_input: str) -> None:
+        """Begin again with another input: what a run stopped by an input guardrail needs."""
         ...
 
 
@@ -187,14 +190,6 @@ class ToolError(AgentsException):
 
 class ToolTimeoutError(ToolError):
     """A tool's timeout passed."""
-
-
-class ToolStuckError(ToolError):
-    """Tools ignored their cancellation and still run. `tools` are their names."""
-
-    def __init__(self, message: str, *, tools: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.tools = tools
 
 
 class LimitReached(AgentsException):

@@ -160,7 +160,7 @@ def _item(entry: InputItem, position: int) -> Item:
     if isinstance(entry, Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem):
         data = entry
     elif isinstance(entry, Mapping):
-        data = {"type": "message", **entry} if "role" in entry else dict(entry)
+        data = {"type": "message", **entry}
     else:
         raise UserError(
             f"input[{position}] is {type(entry).__name__!r}, expected an item or its dict; "

@@ -361,7 +361,8 @@ def test_what_is_no_dict_of_json_is_corruption(data: Any) -> None:
         RunState.from_json(AGENT, data)
 
 
-def test_runs_nested_deeper_than_the_interpreter_can_follow_are_corruption() -> None:
+@pytest.mark.parametrize("frames_left", [50, 110], ids=["to read", "to fold"])
+def test_runs_nested_deeper_than_the_interpreter_can_follow_are_corruption(frames_left: int) -> None:
     start = '["started","","first",[],0,1.0]'
     reply = '["reply",{"output":[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}],"usage":[]},1.0,[]]'
 
@@ -377,4 +378,4 @@ def test_runs_nested_deeper_than_the_interpreter_can_follow_are_corruption() -> 
         return RunState.from_string(AGENT, text) if frames == 0 else load_below(frames - 1)
 
     with pytest.raises(StateCorruptError, match="untouched copy"):
-        load_below(sys.getrecursionlimit() - len(inspect.stack(0)) - 50)
+        load_below(sys.getrecursionlimit() - len(inspect.stack(0)) - frames_left)

@@ -327,6 +327,14 @@ def test_a_turn_without_a_reply_has_no_items() -> None:
     assert transcript(state) == (USER,)
 
 
+def test_whether_tools_were_used_is_asked_of_the_current_agent() -> None:
+    log: list[RunEvent] = [STARTED, replied(call("a")), ToolFinished("a", "1"), TurnEnded()]
+    assert fold(log).used_tools
+    log += [replied(call("b")), ToolFinished("b", "Handed over."), HandedOff("second")]
+    assert not fold(log).used_tools
+    assert not fold([STARTED, replied(Message("assistant", "x")), TurnEnded()]).used_tools
+
+
 def test_invalid_outputs_are_counted_until_one_fits() -> None:
     text = replied(Message("assistant", "x"))
     log: list[RunEvent] = [STARTED]

@@ -104,7 +104,7 @@ def test_the_message_is_for_the_model_and_shows_no_value() -> None:
     with pytest.raises(ValueError) as caught:
         AgentOutputSchema(City).validate('{"name":5,"people":"sk-secret"}')
     assert str(caught.value) == (
-        "the output does not fit its JSON schema:\n"
+        "the JSON does not fit its schema:\n"
         "- name: Input should be a valid string\n"
         "- people: Input should be a valid integer"
     )

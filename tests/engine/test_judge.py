@@ -116,7 +116,9 @@ async def test_input_guardrails_are_those_of_the_run_and_of_its_first_agent_only
     of_run, run_seen = guard(name="run's")
     of_first, first_seen = guard(name="first's")
     of_second, second_seen = guard(name="second's")
-    second = Agent("second", model=ScriptedModel([call("add", x=1), "done"]), tools=[tool_of(World(), "add")], input_guardrails=[of_second])
+    second = Agent(
+        "second", model=ScriptedModel([call("add", x=1), "done"]), tools=[tool_of(World(), "add")], input_guardrails=[of_second]
+    )
     first = Agent("first", model=ScriptedModel([call("transfer_to_second")]), handoffs=[second], input_guardrails=[of_first])
     result = await Runner.run(first, "go", run_config=RunConfig(input_guardrails=[of_run]))
     assert result.final_output == "done"
@@ -183,7 +185,9 @@ async def test_a_guardrail_that_raises_fails_closed_and_is_asked_again_on_resume
         return GuardrailFunctionOutput(None, False)
 
     model = ScriptedModel([call("pay", x=1), call("pay", x=1), "paid"])
-    agent = Agent("main", model=model, tools=[tool_of(world, "pay")], input_guardrails=[fragile], tool_use_behavior="stop_on_first_tool")
+    agent = Agent(
+        "main", model=model, tools=[tool_of(world, "pay")], input_guardrails=[fragile], tool_use_behavior="stop_on_first_tool"
+    )
     with pytest.raises(GuardrailFailedError, match="'fragile' raised ConnectionError") as caught:
         await run(agent, "go")
     assert isinstance(caught.value.__cause__, ConnectionError)
@@ -218,9 +222,13 @@ async def test_output_guardrails_are_the_last_agents_and_see_the_typed_output() 
     of_first, first_seen = out_guard()
     of_second, second_seen = out_guard()
     of_run, run_seen = out_guard()
-    second = Agent("second", model=ScriptedModel(['{"response": [1, 2]}']), output_type=list[int], output_guardrails=[of_second])
+    second = Agent(
+        "second", model=ScriptedModel(['{"response": [1, 2]}']), output_type=list[int], output_guardrails=[of_second]
+    )
     first = Agent("first", model=ScriptedModel([call("transfer_to_second")]), handoffs=[second], output_guardrails=[of_first])
-    await Runner.run(first, "go", run_config=RunConfig(output_guardrails=[output_guardrail(of_run.guardrail_function, name="run's")]))
+    await Runner.run(
+        first, "go", run_config=RunConfig(output_guardrails=[output_guardrail(of_run.guardrail_function, name="run's")])
+    )
     assert (first_seen, second_seen, run_seen) == ([], [[1, 2]], [[1, 2]])
 
 
@@ -229,7 +237,9 @@ async def test_a_tool_use_behavior_that_raises_or_answers_wrongly_is_typed() -> 
         raise KeyError
 
     def agent(behavior: Any) -> Agent[Any, Any]:
-        return Agent("main", model=ScriptedModel([call("add", x=1)]), tools=[tool_of(World(), "add")], tool_use_behavior=behavior)
+        return Agent(
+            "main", model=ScriptedModel([call("add", x=1)]), tools=[tool_of(World(), "add")], tool_use_behavior=behavior
+        )
 
     with pytest.raises(CallbackError, match="tool_use_behavior of agent 'main'") as caught:
         await Runner.run(agent(broken), "go")
@@ -245,7 +255,13 @@ async def test_a_tools_final_result_has_to_fit_the_output_type() -> None:
         from agentsdk import function_tool
 
         tool = function_tool(lambda: value, name_override="give")
-        return Agent("main", model=ScriptedModel([call("give")]), tools=[tool], tool_use_behavior="stop_on_first_tool", output_type=list[int])
+        return Agent(
+            "main",
+            model=ScriptedModel([call("give")]),
+            tools=[tool],
+            tool_use_behavior="stop_on_first_tool",
+            output_type=list[int],
+        )
 
     assert (await Runner.run(agent([1, 2]), "go")).final_output == [1, 2]
     with pytest.raises(InvalidOutputError, match="does not fit"):

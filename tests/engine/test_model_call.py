@@ -329,9 +329,7 @@ async def test_a_forced_call_is_forced_once() -> None:
     await Runner.run(agent, "go")
     assert [request.settings.tool_choice for request in model.requests] == ["add", "auto"]
     assert {request.settings.temperature for request in model.requests} == {0.5}
-    agent, model = agent_with(
-        call("add", x=1), "sum", model_settings=ModelSettings(tool_choice="add"), reset_tool_choice=False
-    )
+    agent, model = agent_with(call("add", x=1), "sum", model_settings=ModelSettings(tool_choice="add"), reset_tool_choice=False)
     await Runner.run(agent, "go")
     assert [request.settings.tool_choice for request in model.requests] == ["add", "add"]
 

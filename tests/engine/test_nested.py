@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -8,8 +9,8 @@ from agentsdk import (
     Agent,
     CallbackError,
     FunctionCallOutput,
-    InputGuardrailTripwireTriggered,
     GuardrailFunctionOutput,
+    InputGuardrailTripwireTriggered,
     MaxTurnsExceeded,
     RateLimitError,
     RunConfig,
@@ -120,7 +121,11 @@ async def test_the_turn_limit_is_shared_and_resuming_goes_on_inside() -> None:
 
 @pytest.mark.xfail(strict=True, reason="nested runs side by side each pass the check before any of them has its reply counted")
 async def test_nested_runs_side_by_side_overshoot_the_turn_limit_by_one_reply_at_most() -> None:
-    helper = Agent("helper", model=ScriptedModel(["dug"] * 5))
+    async def slow(request: Any) -> str:
+        await asyncio.sleep(0)
+        return "dug"
+
+    helper = Agent("helper", model=ScriptedModel([slow] * 5))
     agent = agent_with([helper.as_tool()], [call("helper", input=str(n)) for n in range(5)])
     with pytest.raises(MaxTurnsExceeded) as caught:
         await Runner.run(agent, "go", max_turns=2)

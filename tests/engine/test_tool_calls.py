@@ -167,7 +167,9 @@ async def test_a_body_that_changes_its_arguments_changes_only_its_copy() -> None
 
 async def test_an_error_goes_to_the_model_and_siblings_finish() -> None:
     world = World()
-    outputs = await results_of([tool_of(world, "bad", fails=True), tool_of(world, "good", steps=5)], call("bad"), call("good", x=1))
+    outputs = await results_of(
+        [tool_of(world, "bad", fails=True), tool_of(world, "good", steps=5)], call("bad"), call("good", x=1)
+    )
     assert outputs[0] == FunctionCallOutput("call_1_1", "Error while running the tool: ValueError: no bad today", True)
     assert outputs[1] == FunctionCallOutput("call_1_2", "good gave 1")
 
@@ -228,7 +230,7 @@ async def test_a_rule_sees_the_parsed_arguments_and_one_that_raises_is_typed() -
         return arguments["x"] > 1
 
     world = World()
-    agent, state = await paused([tool_of(world, "pay", needs_approval=rule)], call("pay", x=1), call("pay", x=2))
+    _, state = await paused([tool_of(world, "pay", needs_approval=rule)], call("pay", x=1), call("pay", x=2))
     assert seen == [({"x": 1}, "call_1_1"), ({"x": 2}, "call_1_2")]
     assert [(item.tool_name, item.arguments) for item in state.interruptions] == [("pay", '{"x":2}')]
     assert list(world.done) == ["r/call_1_1"]

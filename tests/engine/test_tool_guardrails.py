@@ -94,8 +94,12 @@ async def test_an_input_trip_runs_no_call_and_is_raised_again(streamed: bool) ->
     world = World()
     seen: list[Any] = []
     stop = ToolGuardrailFunctionOutput.raise_exception({"why": "no"})
-    agent = agent_with(world, call("look", x=1), call("pay", x=2), siblings=[tool_of(world, "pay")], tool_input_guardrails=[before(stop, seen)])
-    with pytest.raises(ToolInputGuardrailTripwireTriggered, match="'before' stopped the run at a call of tool 'look'") as caught:
+    agent = agent_with(
+        world, call("look", x=1), call("pay", x=2), siblings=[tool_of(world, "pay")], tool_input_guardrails=[before(stop, seen)]
+    )
+    with pytest.raises(
+        ToolInputGuardrailTripwireTriggered, match="'before' stopped the run at a call of tool 'look'"
+    ) as caught:
         await run(agent, "go")
     result: Any = caught.value.guardrail_result
     assert result.output.output_info == {"why": "no"}
@@ -110,7 +114,11 @@ async def test_an_output_trip_lets_siblings_finish_and_is_raised_again() -> None
     seen: list[Any] = []
     stop = ToolGuardrailFunctionOutput.raise_exception("secret")
     agent = agent_with(
-        world, call("look", x=1), call("pay", x=2), siblings=[tool_of(world, "pay", steps=5)], tool_output_guardrails=[after(stop, seen)]
+        world,
+        call("look", x=1),
+        call("pay", x=2),
+        siblings=[tool_of(world, "pay", steps=5)],
+        tool_output_guardrails=[after(stop, seen)],
     )
     with pytest.raises(ToolOutputGuardrailTripwireTriggered, match="tool output guardrail 'after'") as caught:
         await Runner.run(agent, "go")

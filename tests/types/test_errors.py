@@ -19,7 +19,6 @@ from agentsdk.types.errors import (
     ModelRefusalError,
     ProviderError,
     RateLimitError,
-    ToolStuckError,
 )
 
 EVERY = {
@@ -61,7 +60,7 @@ def test_every_error_is_an_agents_exception_without_a_state_at_first() -> None:
 
 
 def test_what_a_caller_catches_is_public() -> None:
-    inner = {"InvalidArguments", "ToolStuckError"}
+    inner = {"InvalidArguments"}
     missing = {name for name in EVERY if not hasattr(agentsdk, name)} - inner
     assert missing == set()
 
@@ -81,7 +80,6 @@ def test_what_a_caller_catches_is_public() -> None:
             ProviderError("m"),
             {"status": None, "code": "", "request_id": "", "retryable": False, "retry_after": None},
         ),
-        (ToolStuckError("m", tools=("pay",)), {"tools": ("pay",)}),
         (InputGuardrailTripwireTriggered("m", "verdict"), {"guardrail_result": "verdict"}),
     ],
     ids=lambda value: type(value).__name__,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,15 @@ class Tapes(RuleBasedStateMachine):
 
 
 TestTapes = Tapes.TestCase
+
+
+def test_every_slice_of_a_tape_that_others_have_outgrown() -> None:
+    bounds = (None, *range(-6, 7))
+    for length in range(5):
+        tape = Tape(range(length))
+        tape.extended(range(90, 99))
+        for start, stop, step in itertools.product(bounds, bounds, (None, -3, -2, -1, 1, 2, 3)):
+            assert tape[start:stop:step] == list(range(length))[start:stop:step]
 
 
 @given(values, values)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from agentsdk import Agent, Message, RunConfig, Runner, RunState, StateTamperedError, UserError
+from agentsdk.testing import ScriptedModel, call
+from tests.scenarios import World, agent_of, cut, tool_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def paused() -> Any:
+    world = World()
+    agent = agent_of(world, [call("pay", x=1), "paid"], tools=[tool_of(world, "pay", needs_approval=True)])
+    return await Runner.run(agent, "go")
+
+
+async def test_a_finished_result() -> None:
+    agent = agent_of(World(), [call("add", x=1), "sum"], tools=[tool_of(World(), "add")])
+    result = await Runner.run(agent, "go", context="ctx")
+    assert repr(result) == "RunResult(finished, agent='main', turns=2)"
+    assert result.is_finished and not result.interruptions and not result.truncated
+    assert result.input == [Message("user", "go")]
+    assert [len(reply.output) for reply in result.raw_responses] == [1, 1]
+    assert result.context_wrapper.context == "ctx" and result.context_wrapper.usage == result.usage
+    assert result.last_agent is agent and result.current_agent is agent
+    assert result.run_id and result.to_state().is_finished
+
+
+async def test_a_paused_result_has_no_output_and_says_why() -> None:
+    result = await paused()
+    assert repr(result) == "RunResult(paused, agent='main', turns=1)"
+    with pytest.raises(UserError, match=r"no final output: 1 call\(s\) wait for a person"):
+        _ = result.final_output
+    assert [item["type"] for item in result.to_input_list()] == ["message", "function_call", "function_call_output"]
+
+
+async def test_final_output_as_checks_on_request() -> None:
+    result = await Runner.run(agent_of(World(), ["text"]), "go")
+    assert result.final_output_as(str) == "text"
+    assert result.final_output_as(int) == "text"
+    with pytest.raises(UserError, match="'str', expected 'int'"):
+        result.final_output_as(int, raise_if_incorrect_type=True)
+
+
+async def test_truncated_says_that_the_text_is_not_whole() -> None:
+    result = await Runner.run(agent_of(World(), {"1": cut("half")}), "go", run_config=RunConfig(max_continuations=0))
+    assert result.final_output == "half" and result.truncated
+
+
+async def test_to_input_list_is_the_next_runs_input() -> None:
+    model = ScriptedModel(["one", "two"])
+    agent = Agent("main", model=model)
+    first = await Runner.run(agent, "first")
+    second = await Runner.run(agent, [*first.to_input_list(), {"role": "user", "content": "second"}])
+    assert [item.text for item in model.requests[1].items] == ["first", "one", "second"]  # type: ignore[union-attr]
+    assert second.final_output == "two"
+
+
+async def test_deciding_on_a_state_leaves_the_result_alone() -> None:
+    result = await paused()
+    state = result.to_state()
+    state.approve(state.interruptions[0])
+    assert not state.interruptions and len(result.interruptions) == 1 and len(result.to_state().interruptions) == 1
+
+
+async def test_the_runs_key_seals_its_states() -> None:
+    key = b"k" * 32
+    agent = agent_of(World(), ["hello"])
+    result = await Runner.run(agent, "go", run_config=RunConfig(state_key=key))
+    text = result.to_state().to_string()
+    assert RunState.from_string(agent, text, state_key=key).is_finished
+    with pytest.raises(StateTamperedError):
+        RunState.from_string(agent, text.replace("hello", "hullo"), state_key=key)
+    with pytest.raises(StateTamperedError):
+        RunState.from_string(agent, text, state_key=b"x" * 32)
+
+
+async def test_a_stream_before_its_start_says_so() -> None:
+    stream = Runner.run_streamed(agent_of(World(), ["hello"]), "go")
+    assert not stream.is_finished and not stream.is_complete
+    with pytest.raises(UserError, match="has not started"):
+        stream.to_input_list()
+    await stream.aclose()
+
+
+async def test_a_stream_can_be_read_once_and_closed_any_number_of_times() -> None:
+    stream = Runner.run_streamed(agent_of(World(), ["hello"]), "go")
+    assert [event.type async for event in stream if event.type != "raw_response_event"] == [
+        "agent_updated_stream_event",
+        "run_item_stream_event",
+    ]
+    assert [event async for event in stream] == []
+    await stream.aclose()
+    await stream.aclose()
+    assert stream.final_output == "hello"
+
+
+async def test_no_run_is_kept_once_nobody_has_its_result() -> None:
+    class Mine:
+        pass
+
+    context = Mine()
+    agent = agent_of(World(), [call("add", x=1), "sum"], tools=[tool_of(World(), "add")])
+    result = await Runner.run(agent, "go", context=context)
+    stream = Runner.run_streamed(agent.clone(model=ScriptedModel(["hi"])), "go", context=context)
+    async for _ in stream:
+        pass
+    gone = weakref.ref(context)
+    del context, result, stream
+    gc.collect()
+    assert gone() is None

@@ -1,0 +1,86 @@
+"""Typed as documented: both checkers read these files, nothing runs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_type
+
+from agentsdk import (
+    Agent,
+    AgentOutputSchema,
+    AgentTool,
+    RunContextWrapper,
+    StopAtTools,
+    ToolContext,
+    ToolResult,
+    ToolsToFinalOutputResult,
+    function_tool,
+)
+
+
+@dataclass
+class User:
+    name: str
+
+
+@dataclass
+class Answer:
+    text: str
+
+
+@function_tool
+def of_user(ctx: ToolContext[User]) -> str:
+    return ctx.context.name
+
+
+@function_tool
+def of_anyone(x: int) -> int:
+    return x
+
+
+def instructions(context: RunContextWrapper[User], agent: Agent[User, Any]) -> str:
+    return context.context.name + agent.name
+
+
+async def later(context: RunContextWrapper[User], agent: Agent[User, Any]) -> str:
+    return context.context.name
+
+
+def decide(context: RunContextWrapper[User], results: list[ToolResult]) -> ToolsToFinalOutputResult:
+    return ToolsToFinalOutputResult(bool(results), context.context.name)
+
+
+# Without an output type the output is text; without a context anything goes.
+assert_type(Agent(name="plain"), Agent[Any, str])
+assert_type(Agent(name="typed", output_type=Answer), Agent[Any, Answer])
+assert_type(Agent(name="schema", output_type=AgentOutputSchema(Answer)), Agent[Any, Answer])
+assert_type(Agent(name="list", output_type=list[Answer]), Agent[Any, list[Answer]])
+assert_type(Agent(name="number", output_type=int), Agent[Any, int])
+
+# The context is found in the tools, the instructions or the behaviour, or said once.
+assert_type(Agent(name="by tool", tools=[of_user]), Agent[User, str])
+assert_type(Agent(name="by instructions", instructions=instructions), Agent[User, str])
+assert_type(Agent(name="by later", instructions=later), Agent[User, str])
+assert_type(Agent(name="by behaviour", tool_use_behavior=decide), Agent[User, str])
+said = Agent[User, Answer](
+    name="said", tools=[of_user, of_anyone], output_type=Answer, tool_use_behavior=StopAtTools(["of_user"])
+)
+assert_type(said, Agent[User, Answer])
+assert_type(said.clone(name="other"), Agent[User, Answer])
+
+
+def first(answer: Answer) -> str:
+    return answer.text
+
+
+assert_type(said.as_tool(), AgentTool[User])
+assert_type(said.as_tool("ask", "Ask.", first), AgentTool[User])
+Agent[User, str](name="caller", tools=[said.as_tool(), of_anyone], handoffs=[said])
+
+# Each of these must be an error: an unused ignore is one for both checkers.
+Agent[int, str](name="x", tools=[of_user])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+Agent[int, str](name="x", handoffs=[said])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+Agent[int, str](name="x", instructions=instructions)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Agent[User, int](name="x", output_type=Answer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
