@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from msgspec import structs
 
@@ -43,9 +43,9 @@ from agentsdk.types.errors import (
     StateMismatchError,
     UserError,
 )
-from agentsdk.types.events import RunEnded, RunEvent, RunStarted, Stopped
+from agentsdk.types.events import HandedOff, RunEnded, RunEvent, RunStarted, Stopped
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import InputItem, items_from_input
+from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
 
 _DEFAULT = RunConfig()
 
@@ -157,7 +157,7 @@ async def _drive(run: Run) -> NextStep:
         step = await take(run)
         match step:
             case RunAgain() | Handoff():
-                if run.root.stop_requested:
+                if run.stop_requested:
                     return step
             case FinalOutput() | Interruption():
                 return step
@@ -184,26 +184,46 @@ async def _prepared(
     ports = Ports(config, _drive, find_model, now, hooks, tracer)
     wrapper = RunContextWrapper(context)
     if isinstance(given, RunState):
-        state, begin = given.pieces()
-        run = Run(_current(agent, given.value), wrapper, ports, state)
-        for event in state.log:
-            name = getattr(event, "agent", "")
-            if name and name not in run.agents and (found := find_agent(agent, name)) is not None:
-                run.agents[name] = found
-        wrapper.usage = state.usage
+        run, begin = _resumed(agent, given, wrapper, ports)
     else:
-        if not isinstance(given, str | Sequence):
-            raise UserError(
-                f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
-            )
-        items = items_from_input(given)
         history = () if session is None else await load_history(session)
-        items = (*history, *(items if isinstance(given, str) else paired(items)))
-        run = Run(agent, wrapper, ports, new_state())
-        begin = (RunStarted(config.run_id or os.urandom(8).hex(), agent.name, items, len(history), now()),)
+        run, begin = _fresh(agent, given, history, wrapper, ports)
     if max_turns is not None:
         run.limits = structs.replace(run.limits, turns=max_turns)
     return run, begin
+
+
+def _fresh(
+    agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: RunContextWrapper[Any], ports: Ports
+) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A new run, and its start."""
+    if isinstance(given, str):
+        items = (*history, *items_from_input(given))
+    elif isinstance(given, Sequence):
+        items = (*history, *paired(items_from_input(cast(Sequence[InputItem], given))))
+    else:
+        raise UserError(
+            f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
+        )
+    run = Run(agent, context, ports, new_state())
+    run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
+    run_id = ports.config.run_id or os.urandom(8).hex()
+    return run, (RunStarted(run_id, agent.name, items, len(history), ports.now()),)
+
+
+def _resumed(
+    agent: Agent[Any, Any], given: RunState, context: RunContextWrapper[Any], ports: Ports
+) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run where it stood, and what was decided on it meanwhile."""
+    state, decisions = given.pieces()
+    run = Run(_current(agent, given.value), context, ports, state)
+    run.call_ids = call_ids(given.value)
+    for event in state.log:
+        name = event.agent if isinstance(event, RunStarted | HandedOff) else ""
+        if name and name not in run.agents and (found := find_agent(agent, name)) is not None:
+            run.agents[name] = found
+    context.usage = state.usage
+    return run, decisions
 
 
 async def _execute(
@@ -217,7 +237,6 @@ async def _execute(
         try:
             if begin:
                 await run.record(*begin)
-                run.call_ids = call_ids(run.state)
             if fresh and hook_calls.watched(run):
                 await hook_calls.agent_started(run)
             await _drive(run)

@@ -21,9 +21,9 @@ class RunLimits(Struct, frozen=True, kw_only=True):
             raise UserError(f"RunLimits(turns={self.turns!r}), expected at least 1 or None; give the run a turn")
 
 
-def reached(limits: RunLimits, state: State) -> LimitReached | None:
-    """The limit that forbids asking the model once more, or None."""
-    if limits.turns is not None and state.all_turns >= limits.turns:
+def reached(limits: RunLimits, state: State, reserved: int = 0) -> LimitReached | None:
+    """The limit that forbids asking the model once more, or None. `reserved` replies are being asked for already."""
+    if limits.turns is not None and state.all_turns + reserved >= limits.turns:
         return MaxTurnsExceeded(
             f"run of agent {state.first_agent!r} took {state.all_turns} turns without a final output, expected at most "
             f"{limits.turns}; resume error.state with a higher max_turns, or handle it with error_handlers={{'max_turns': ...}}"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import msgspec
 from msgspec import Struct
 
 from agentsdk.types.errors import ModelBehaviorError
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
+from agentsdk.types.text import clean_value
 
 
 class ProcessedResponse(Struct, frozen=True, gc=False):
@@ -62,6 +66,23 @@ def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedRe
         else:
             provider_items += (item,)
     return ProcessedResponse(messages, reasoning, provider_items, tuple(functions), handoffs, unknown)
+
+
+def cleaned(reply: ModelResponse) -> ModelResponse:
+    """The reply with its lone surrogates replaced, which no saved state could carry; the same object when there are none."""
+    if all(map(_is_ascii, reply.output)):
+        return reply
+    try:
+        msgspec.json.encode(reply)
+    except UnicodeEncodeError:
+        return msgspec.convert(clean_value(cast(object, msgspec.to_builtins(reply))), ModelResponse)
+    return reply
+
+
+def _is_ascii(item: OutputItem) -> bool:
+    if isinstance(item, FunctionCall):
+        return item.arguments.isascii() and item.name.isascii() and item.call_id.isascii()
+    return isinstance(item, Message) and isinstance(item.content, str) and item.content.isascii()
 
 
 def is_empty(reply: ModelResponse) -> bool:

@@ -184,7 +184,7 @@ class RunState:
             raise UserError(f"call {item.call_id!r} is in doubt, expected one waiting for approval; use settle, retry or fail")
         call = item.call
         digest = approval_digest(call.name, call.call_id, call.arguments)
-        decided = ApprovalDecided(call.call_id, call.name, digest, approved, clean_text(reason), always)
+        decided = ApprovalDecided(call.call_id, call.name, digest, approved, clean_text(reason), always, item.agent)
         self._append(item.path, decided)
 
     def _require_doubt(self, item: PendingCall) -> None:

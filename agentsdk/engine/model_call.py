@@ -6,7 +6,7 @@ from msgspec import structs
 
 from agentsdk.core.limits import reached
 from agentsdk.core.pairing import paired
-from agentsdk.core.process import is_empty, with_unique_calls
+from agentsdk.core.process import cleaned, is_empty, with_unique_calls
 from agentsdk.define.stream_events import RawResponsesStreamEvent
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
@@ -36,19 +36,32 @@ _CONTINUE = Message("user", "Continue exactly where your last message stopped, w
 
 
 async def ask(run: Run, prepared: Prepared) -> None:
-    """Ask until there is a reply the turn can be resolved from, and record it.
+    """Ask for the turn's reply and record it, if the limits allow one more.
 
-    An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound. Raises the
-    limit reached, `ModelError`s, and `EmptyResponseError`.
+    The reply is reserved while it is asked for, so that nested runs side by side cannot pass the limit together. Raises the limit
+    reached, `ModelError`s, and `EmptyResponseError`.
     """
-    config = run.ports.config
-    limit = reached(run.limits, run.state)
-    if limit is None and run.parent is not None:
-        limit = reached(run.root.limits, run.root.state)
+    root = run.root
+    limit = reached(root.limits, root.state, root.asking)
+    if limit is None and run is not root:
+        limit = reached(run.limits, run.state)
     if limit is not None:
         if not run.state.limit:
             await run.record(LimitHit("turns"))
         raise limit
+    root.asking += 1
+    try:
+        await _ask(run, prepared)
+    finally:
+        root.asking -= 1
+
+
+async def _ask(run: Run, prepared: Prepared) -> None:
+    """Ask until there is a reply the turn can be resolved from.
+
+    An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound.
+    """
+    config = run.ports.config
     model = run.ports.find_model(config.model or prepared.agent.model, config.model_provider)
     given = prepared.agent.instructions
     system_prompt = given if isinstance(given, str) else await instructions(run)
@@ -151,7 +164,7 @@ async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse
         raise IncompleteResponseError(
             f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
         )
-    return _proven(model, response)
+    return _proven(model, cleaned(response))
 
 
 async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:

@@ -9,7 +9,7 @@ from typing import Any
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import NextStep
 from agentsdk.core.run_state import RunState
-from agentsdk.core.state import State, apply, new_state, transcript
+from agentsdk.core.state import State, apply, new_state
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
@@ -19,7 +19,7 @@ from agentsdk.define.stream_events import StreamEvent
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import InputReplaced, Nested, RunEvent, RunStarted
+from agentsdk.types.events import InputReplaced, ModelReplied, Nested, RunEvent, RunStarted
 from agentsdk.types.items import FunctionCall, Item
 
 NO_LIMITS = RunLimits(turns=None)
@@ -37,8 +37,9 @@ def require_asyncio() -> None:
 
 
 def call_ids(state: State) -> set[str]:
-    """The ids of all calls of a run, those of its input and of the open turn included."""
-    return {item.call_id for item in transcript(state) if type(item) is FunctionCall}
+    """The ids of all calls a run ever saw, those of its input and of turns that were taken back included."""
+    replies = [event.response.output for event in state.log if isinstance(event, ModelReplied)]
+    return {item.call_id for items in (state.transcript, *replies) for item in items if type(item) is FunctionCall}
 
 
 def input_of(state: State) -> tuple[Item, ...]:
@@ -87,6 +88,7 @@ class Run:
     __slots__ = (
         "agent",
         "agents",
+        "asking",
         "call_id",
         "call_ids",
         "channel",
@@ -124,9 +126,11 @@ class Run:
         self.final_output: object = None
         self.limits = ports.config.limits if parent is None else NO_LIMITS
         self.stop_requested = False
+        self.asking = 0
+        """Replies that this run and those nested in it are being given just now; counted at the root."""
         self.is_over = False
         """Whether its caller has it back: a tool left behind by a cancellation changes it no more."""
-        self.call_ids: set[str] = call_ids(state) if state.log else set()
+        self.call_ids: set[str] = set()
         """The ids of the calls so far, so that a provider's repeated id is noticed in O(1)."""
 
     async def record(self, *events: RunEvent) -> None:
@@ -178,5 +182,6 @@ class Run:
         state = turn.children.get(call_id) or new_state()
         context = RunContextWrapper(self.context.context, self.context.usage)
         run = Run(agent, context, self.ports, state, self, call_id)
+        run.call_ids = call_ids(state)
         run.span = self.span
         return run

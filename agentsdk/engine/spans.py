@@ -26,7 +26,7 @@ class TracedTurns:
         goes_on = False
         try:
             step = await run_single_turn(run)
-            goes_on = isinstance(step, RunAgain) and not run.root.stop_requested
+            goes_on = isinstance(step, RunAgain) and not run.stop_requested
             return step
         except BaseException as error:
             failure = error

@@ -134,7 +134,9 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
     if decided is None:
         if rule is False or turn.needs_approval.get(call.call_id) is False:
             return None
-        decided = next((always for always in reversed(run.root.state.always) if always.tool == call.name), None)
+        subject = (call.name, run.agent.name)
+        always = (given for given in reversed(run.root.state.always) if (given.tool, given.agent) == subject)
+        decided = next(always, None)
         if decided is None:
             if call.call_id in turn.needs_approval:
                 return ()

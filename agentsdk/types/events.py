@@ -67,7 +67,8 @@ class ApprovalJudged(Compact, tag="asked"):
 
 
 class ApprovalDecided(Compact, tag="decided"):
-    """A person decided. `digest` binds that to call, tool and canonical arguments; `always` covers the tool from now on."""
+    """A person decided. `digest` binds that to call, tool and canonical arguments; `always` covers the
+    agent's tool from now on."""
 
     call_id: str
     tool: str
@@ -75,6 +76,7 @@ class ApprovalDecided(Compact, tag="decided"):
     approved: bool
     reason: str = ""
     always: bool = False
+    agent: str = ""
 
 
 class ToolsIntended(Compact, tag="intend"):

@@ -102,7 +102,7 @@ def test_approving_binds_to_the_call_with_its_arguments(always: bool) -> None:
     state = paused()
     state.approve(approval(state), always, reason="fine \ud800")
     digest = approval_digest("pay", "a", PAY.arguments)
-    assert decisions(state) == (ApprovalDecided("a", "pay", digest, True, "fine \ufffd", always),)
+    assert decisions(state) == (ApprovalDecided("a", "pay", digest, True, "fine \ufffd", always, "first"),)
     assert [item.call_id for item in state.interruptions] == ["b", "x"]
     assert [decided.tool for decided in state.value.always] == (["pay"] if always else [])
 
