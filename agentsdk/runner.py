@@ -79,7 +79,8 @@ class Runner:
         A `RunState`, or the `.state` of an error, goes on where it stood. `max_turns` is short for `run_config.limits.turns`.
         Raises `AgentsException`s, each with the state to go on from.
         """
-        run, begin = await _prepared(starting_agent, input, context, max_turns, hooks, run_config, session)
+        history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
+        run, begin = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
         await _execute(run, begin, session, error_handlers)
         return RunResult(run)
 
@@ -137,7 +138,8 @@ class Runner:
         """`run`, read while it goes: `async for event in Runner.run_streamed(...)`. Nothing starts before that."""
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
-            run, events = await _prepared(starting_agent, input, context, max_turns, hooks, run_config, session)
+            history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
+            run, events = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
             stream.attach(run)
             run.channel = channel
             run.publish = _publisher(run, channel)
@@ -165,14 +167,14 @@ async def _drive(run: Run) -> NextStep:
                 assert_never(step)
 
 
-async def _prepared(
+def _prepared(
     agent: Agent[Any, Any],
     given: RunInput,
+    history: tuple[Item, ...],
     context: object,
     max_turns: int | None,
     hooks: RunHooks[Any] | None,
     config: RunConfig | None,
-    session: Session | None,
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A run that has not begun yet, and the events it begins with."""
     require_asyncio()
@@ -186,7 +188,6 @@ async def _prepared(
     if isinstance(given, RunState):
         run, begin = _resumed(agent, given, wrapper, ports)
     else:
-        history = () if session is None else await load_history(session)
         run, begin = _fresh(agent, given, history, wrapper, ports)
     if max_turns is not None:
         run.limits = structs.replace(run.limits, turns=max_turns)
@@ -206,7 +207,8 @@ def _fresh(
             f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
         )
     run = Run(agent, context, ports, new_state())
-    run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
+    if len(items) > 1:
+        run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
     run_id = ports.config.run_id or os.urandom(8).hex()
     return run, (RunStarted(run_id, agent.name, items, len(history), ports.now()),)
 

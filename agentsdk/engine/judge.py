@@ -19,7 +19,7 @@ from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.prepare import Prepared
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, input_of
 from agentsdk.engine.together import together
 from agentsdk.types.errors import (
     CallbackError,
@@ -46,7 +46,7 @@ def waiting_input_guardrails(run: Run) -> list[InputGuardrail[Any]]:
 
 async def judge_input(run: Run, guardrails: Sequence[InputGuardrail[Any]]) -> None:
     """Ask `guardrails`, side by side. Raises `InputGuardrailTripwireTriggered` if one trips."""
-    items = tuple(run.state.transcript[run.state.history :])
+    items = input_of(run.state)
 
     async def ask(guardrail: InputGuardrail[Any]) -> None:
         output = await _verdict("input", guardrail.name, guardrail.guardrail_function, run.context, run.agent, items)

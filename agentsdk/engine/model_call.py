@@ -41,7 +41,7 @@ async def ask(run: Run, prepared: Prepared) -> None:
     The reply is reserved while it is asked for, so that nested runs side by side cannot pass the limit together. Raises the limit
     reached, `ModelError`s, and `EmptyResponseError`.
     """
-    root = run.root
+    root = run if run.parent is None else run.root
     limit = reached(root.limits, root.state, root.asking)
     if limit is None and run is not root:
         limit = reached(run.limits, run.state)
@@ -65,17 +65,19 @@ async def _ask(run: Run, prepared: Prepared) -> None:
     model = run.ports.find_model(config.model or prepared.agent.model, config.model_provider)
     given = prepared.agent.instructions
     system_prompt = given if isinstance(given, str) else await instructions(run)
+    is_watched = hooks.watched(run)
     empty = 0
     while True:
-        request = _request(run, prepared, system_prompt)
+        partial = "" if run.state.turn is None else run.state.turn.partial
+        request = _request(run, prepared, system_prompt, partial)
         if config.call_model_input_filter is not None:
             request = await _filtered(run, request)
-        if hooks.watched(run):
+        if is_watched:
             await hooks.llm_started(run, request.instructions, [*request.items, *request.tail])
         response = await (_reply if run.ports.tracer is None else _traced_reply)(run, model, request)
         if response.finish == "length" and _continues(run, response):
             await run.record(AttemptSpent(response.usage, response.text))
-        elif is_empty(response) and not _partial(run):
+        elif not partial and is_empty(response):
             await run.record(AttemptSpent(response.usage))
             empty += 1
             if empty > MAX_EMPTY_REPLIES:
@@ -85,17 +87,18 @@ async def _ask(run: Run, prepared: Prepared) -> None:
                 )
         else:
             break
-    response = with_unique_calls(_joined(_partial(run), response), run.call_ids)
-    run.call_ids.update(item.call_id for item in response.output if type(item) is FunctionCall)
+    response = with_unique_calls(_joined(partial, response) if partial else response, run.call_ids)
+    for item in response.output:
+        if type(item) is FunctionCall:
+            run.call_ids.add(item.call_id)
     await run.record(ModelReplied(response, run.ports.now(), prepared.disabled))
-    if hooks.watched(run):
+    if is_watched:
         await hooks.llm_ended(run, response)
 
 
-def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
+def _request(run: Run, prepared: Prepared, system_prompt: str, partial: str) -> ModelRequest:
     state = run.state
     turn = state.turn
-    partial = _partial(run)
     tail: tuple[Item, ...] = (Message("assistant", partial), _CONTINUE) if partial else ()
     attempt = 0 if turn is None else turn.continuations + turn.empty_replies
     return ModelRequest(
@@ -214,10 +217,6 @@ def _proven(model: Model, response: ModelResponse) -> ModelResponse:
     return response
 
 
-def _partial(run: Run) -> str:
-    return "" if run.state.turn is None else run.state.turn.partial
-
-
 def _continues(run: Run, response: ModelResponse) -> bool:
     """Whether text that stopped at its length is to be continued."""
     turn = run.state.turn
@@ -227,8 +226,6 @@ def _continues(run: Run, response: ModelResponse) -> bool:
 
 def _joined(partial: str, response: ModelResponse) -> ModelResponse:
     """The reply with the text it continues in front."""
-    if not partial:
-        return response
     output = list(response.output)
     for position, item in enumerate(output):
         if isinstance(item, Message):

@@ -24,12 +24,8 @@ class Prepared(Struct, frozen=True):
     disabled: tuple[str, ...] = ()
 
 
-async def prepare(run: Run) -> Prepared:
-    """The turn's agent. Rules for what is enabled are asked once a turn: an open turn keeps what its reply was offered."""
-    agent = run.agent
-    declared = agent.declaration()
-    if declared.is_static:
-        return Prepared(agent, declared, declared.spec, declared.request_tools)
+async def prepare(run: Run, agent: Agent[Any, Any], declared: Declaration) -> Prepared:
+    """What is enabled now. The rules for it are asked once a turn: an open turn keeps what its reply was offered."""
     turn = run.state.turn
     if turn is not None and turn.response is not None:
         disabled = turn.disabled

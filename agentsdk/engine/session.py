@@ -44,7 +44,7 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
             )
             typed.__cause__ = error
         if after is None:
-            raise typed
+            raise typed from typed.__cause__
         after.add_note(str(typed))
 
 

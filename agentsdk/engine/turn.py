@@ -35,9 +35,16 @@ from agentsdk.types.items import Item, Message
 
 async def run_single_turn(run: Run) -> NextStep:
     """Take the run through one turn, or through what is missing of the open one."""
-    prepared = await prepare(run)
+    agent = run.agent
+    declared = agent.declaration()
+    prepared = (
+        Prepared(agent, declared, declared.spec, declared.request_tools)
+        if declared.is_static
+        else await prepare(run, agent, declared)
+    )
     turn = run.state.turn
-    raise_if_input_tripped(run)
+    if run.state.input_verdicts:
+        raise_if_input_tripped(run)
     guardrails = waiting_input_guardrails(run)
     if turn is None or turn.response is None:
         await (_ask_beside_guardrails(run, prepared, guardrails) if guardrails else ask(run, prepared))

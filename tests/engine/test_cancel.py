@@ -125,7 +125,11 @@ async def run_stream(agent: Agent[Any, Any], given: Any, session: Any, config: R
     return stream.final_output
 
 
-MODES = pytest.mark.parametrize("mode", [run_plain, run_stream], ids=["run", "stream"])
+async def run_awaited(agent: Agent[Any, Any], given: Any, session: Any, config: RunConfig) -> Any:
+    return (await Runner.run_streamed(agent, given, session=session, run_config=config)).final_output
+
+
+MODES = pytest.mark.parametrize("mode", [run_plain, run_stream, run_awaited], ids=["run", "stream", "awaited stream"])
 
 
 def check_pairs(items: Sequence[Item]) -> None:

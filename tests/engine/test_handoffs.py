@@ -80,6 +80,16 @@ async def test_calls_beside_a_handoff_run_first() -> None:
     assert outputs(result) == {"call_1_1": "Handed over to expert.", "call_1_2": "pay gave 1"}
 
 
+async def test_a_handoff_comes_before_a_tools_final_result() -> None:
+    agent = agent_with(
+        [expert_with()],
+        [call("pay", x=1), call("transfer_to_expert")],
+        tools=[tool_of(World(), "pay")],
+        tool_use_behavior="stop_on_first_tool",
+    )
+    assert (await Runner.run(agent, "go")).final_output == "solved"
+
+
 async def test_a_payload_that_does_not_fit_goes_back_to_the_model() -> None:
     got: list[Any] = []
 

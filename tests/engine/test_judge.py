@@ -9,11 +9,13 @@ import pytest
 from agentsdk import (
     Agent,
     CallbackError,
+    FunctionCall,
     GuardrailFailedError,
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
     InvalidOutputError,
     Message,
+    ModelResponse,
     OutputGuardrailTripwireTriggered,
     RunConfig,
     Runner,
@@ -23,7 +25,9 @@ from agentsdk import (
     input_guardrail,
     output_guardrail,
 )
+from agentsdk.core.state import fold
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.types.events import ModelReplied, RunStarted
 from tests.scenarios import World, reloaded, tool_of
 
 pytestmark = pytest.mark.anyio
@@ -153,6 +157,18 @@ async def test_a_blocking_guardrail_comes_before_the_first_request_and_a_paralle
 
     await Runner.run(Agent("main", model=Noting(), input_guardrails=[beside, before]), "go")
     assert order == ["before", "model begins", "model ends", "beside"]
+
+
+async def test_a_run_lost_before_the_verdict_asks_the_guardrail_before_any_tool() -> None:
+    world = World()
+    trips, seen = guard(lambda given: True)
+    agent = Agent("main", model=ScriptedModel([call("pay", x=1)]), tools=[tool_of(world, "pay")], input_guardrails=[trips])
+    started = RunStarted("r", "main", (Message("user", "go"),), 0, 0.0)
+    replied = ModelReplied(ModelResponse((FunctionCall("c", "pay", '{"x":1}'),)), 0.0)
+    state = reloaded(agent, RunState(fold([started, replied])))
+    with pytest.raises(InputGuardrailTripwireTriggered):
+        await Runner.run(agent, state)
+    assert seen == [(Message("user", "go"),)] and not world.done
 
 
 async def test_a_trip_stops_the_model_call_beside_it() -> None:
