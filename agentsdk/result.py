@@ -42,7 +42,9 @@ class _Outcome(Generic[TOutput]):
     @property
     def _going(self) -> Run:
         if self._run is None:
-            raise UserError("the run has not started, expected it to be entered, iterated or awaited first; use 'async for event in run'")
+            raise UserError(
+                "the run has not started, expected it to be entered, iterated or awaited first; use 'async for event in run'"
+            )
         return self._run
 
     @property
@@ -51,13 +53,14 @@ class _Outcome(Generic[TOutput]):
 
     @property
     def final_output(self) -> TOutput:
-        """The agent's output, of its output type. Raises `UserError` for a run that has none: paused, stopped or still going."""
+        """The agent's output, of its output type. Raises `UserError` for a run without one: paused, stopped or still going."""
         run = self._going
         if run.state.ended is None:
-            why = f"{len(self.interruptions)} call(s) wait for a person" if self.interruptions else "it was stopped or still goes on"
+            waiting = len(self.interruptions)
+            why = f"{waiting} call(s) wait for a person" if waiting else "it was stopped or still goes on"
             raise UserError(
-                f"the run of agent {run.state.first_agent!r} has no final output: {why}; look at result.interruptions, decide on "
-                "result.to_state() and pass that to Runner.run"
+                f"the run of agent {run.state.first_agent!r} has no final output: {why}; look at result.interruptions, "
+                "decide on result.to_state() and pass that to Runner.run"
             )
         return cast(TOutput, run.final_output)
 
@@ -65,7 +68,9 @@ class _Outcome(Generic[TOutput]):
         """The final output, typed as `kind`. With `raise_if_incorrect_type` raises `UserError` when it is of another class."""
         output: object = self.final_output
         if raise_if_incorrect_type and not isinstance(output, kind):
-            raise UserError(f"final_output is {type(output).__name__!r}, expected {kind.__name__!r}; check the agent's output_type")
+            raise UserError(
+                f"final_output is {type(output).__name__!r}, expected {kind.__name__!r}; check the agent's output_type"
+            )
         return cast(T, output)
 
     @property
@@ -141,7 +146,7 @@ class _Outcome(Generic[TOutput]):
 
     @property
     def full_results(self) -> dict[str, str]:
-        """Tool results that were cut for the model, whole, by the id their marker names. Kept by this result, not by the state."""
+        """Tool results that were cut for the model, whole, by the id their marker names. This result keeps them, not the state."""
         return self._going.ports.full_results
 
     def to_input_list(self) -> list[JsonObject]:
@@ -185,12 +190,14 @@ class RunResultStreaming(_Outcome[TOutput]):
     """A run that is read while it goes.
 
     Nothing starts until it is entered (`async with`), iterated (`async for`) or awaited (which gives its `RunResult`). Leaving
-    the `async for` or the `async with` early stops the run, its tools and its sockets; `async with`, and `aclose`, wait for that.
+    the `async for` or the `async with` early stops the run, its tools and its sockets; `async with` and `aclose` wait for that.
     """
 
     __slots__ = ("_begin", "_channel", "_stop_after_turn", "_stopping", "_task")
 
-    def __init__(self, begin: Callable[[RunResultStreaming[TOutput], Channel[StreamEvent]], Coroutine[object, object, None]]) -> None:
+    def __init__(
+        self, begin: Callable[[RunResultStreaming[TOutput], Channel[StreamEvent]], Coroutine[object, object, None]]
+    ) -> None:
         self._run = None
         self._begin = begin
         self._channel: Channel[StreamEvent] = Channel(STREAM_BUFFER)

@@ -65,7 +65,7 @@ class Runner:
     @staticmethod
     async def run(
         starting_agent: Agent[TContext, TOutput],
-        input: RunInput,  # noqa: A002 - the field's name
+        input: RunInput,
         *,
         context: TContext | None = None,
         max_turns: int | None = None,
@@ -87,7 +87,7 @@ class Runner:
     @staticmethod
     def run_sync(
         starting_agent: Agent[TContext, TOutput],
-        input: RunInput,  # noqa: A002 - the field's name
+        input: RunInput,
         *,
         context: TContext | None = None,
         max_turns: int | None = None,
@@ -102,7 +102,7 @@ class Runner:
         except RuntimeError:
             pass
         else:
-            raise UserError("Runner.run_sync was called inside a running event loop, expected none; use 'await Runner.run(...)'")
+            raise UserError("Runner.run_sync was called in a running event loop, expected none; use 'await Runner.run(...)'")
 
         async def main() -> RunResult[TOutput]:
             from agentsdk.models.http import aclose
@@ -126,7 +126,7 @@ class Runner:
     @staticmethod
     def run_streamed(
         starting_agent: Agent[TContext, TOutput],
-        input: RunInput,  # noqa: A002 - the field's name
+        input: RunInput,
         *,
         context: TContext | None = None,
         max_turns: int | None = None,
@@ -315,7 +315,8 @@ def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:
     """The agent a state goes on with, reached from the agent the run began with."""
     if state.first_agent != agent.name:
         raise StateMismatchError(
-            f"the state's run was begun by another agent than {agent.name!r}, expected the agent it was started with; pass that agent"
+            f"the state's run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
+            "pass that agent"
         )
     current = find_agent(agent, state.agent)
     if current is None:

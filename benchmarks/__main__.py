@@ -56,8 +56,10 @@ def main() -> int:
         print(f"{text}\n")
     print(f"must reach\n{report.bounds_table(verdicts)}\n")
     passed, missed, unknown = (sum(verdict.verdict == word for verdict in verdicts) for word in ("PASS", "MISS", "-"))
-    print(f"{passed} passed, {missed} missed, {unknown} not measured; {time.monotonic() - started:.0f} s; figures in {latest}")
-    return 1 if missed or results.failed else 0
+    failed = sum(len(scenarios) for scenarios in results.failed.values())
+    took = time.monotonic() - started
+    print(f"{passed} passed, {missed} missed, {unknown} not measured, {failed} failed; {took:.0f} s; figures in {latest}")
+    return 1 if missed or failed else 0
 
 
 def parse() -> Plan:

@@ -99,10 +99,7 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
     Of one id twice in the reply, the same call counts once. An id of an earlier turn, or none, is replaced by a new one.
     Raises `ModelBehaviorError` for one id on two different calls: which of them was meant cannot be known.
     """
-    ids: list[str] = []
-    for item in reply.output:
-        if type(item) is FunctionCall:
-            ids.append(item.call_id)
+    ids = [item.call_id for item in reply.output if type(item) is FunctionCall]
     if not ids:
         return reply
     given = set(ids)

@@ -199,7 +199,8 @@ class Declaration:
         for tool in self._tools:
             if not isinstance(cast(object, tool), FunctionTool):
                 raise UserError(
-                    f"agent {agent.name!r} has a {type(tool).__name__!r} among its tools, expected tools; decorate functions with @function_tool"
+                    f"agent {agent.name!r} has a {type(tool).__name__!r} among its tools, expected tools; "
+                    "decorate functions with @function_tool"
                 )
             self._name_once(agent, tool.name)
             self.tools[tool.name] = tool

@@ -25,8 +25,8 @@ _NO_INPUT: dict[str, object] = {"type": "object", "properties": {}, "required": 
 class HandoffInputData(Struct, frozen=True):
     """What a filter may change: the conversation that the next agent will see, in three stretches.
 
-    `input_history` is the run's input, `pre_handoff_items` what followed it before this turn, `new_items` this turn's items, the
-    handoff's own call and result among them. The run's log keeps the original whatever a filter returns.
+    `input_history` is the run's input, `pre_handoff_items` what followed it before this turn, `new_items` this turn's items,
+    the handoff's own call and result among them. The run's log keeps the original whatever a filter returns.
     """
 
     input_history: tuple[Item, ...]

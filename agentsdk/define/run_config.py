@@ -34,7 +34,7 @@ class RunErrorHandlerResult(Struct, frozen=True):
 ErrorKind = Literal["max_turns", "model_refusal", "invalid_final_output"]
 
 RunErrorHandler = Callable[
-    [RunErrorHandlerInput], "RunErrorHandlerResult | None | Awaitable[RunErrorHandlerResult | None]"
+    [RunErrorHandlerInput], "RunErrorHandlerResult | Awaitable[RunErrorHandlerResult | None] | None"
 ]
 """Gives the final output, or None to let the error be raised."""
 
@@ -47,10 +47,10 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 class RunConfig(Struct, frozen=True, kw_only=True):
     """Settings of one run; every field has a default that suits production.
 
-    `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a final output that does not fit its type.
-    `max_continuations`: how often text cut at its length is continued. `cancel_grace`: seconds a cancelled tool has to end.
-    `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within agents as tools. `state_key` seals the
-    states of this run, 32 random bytes or more.
+    `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a
+    final output that does not fit its type. `max_continuations`: how often text cut at its length is continued. `cancel_grace`:
+    seconds a cancelled tool has to end. `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within
+    agents as tools. `state_key` seals the states of this run, 32 random bytes or more.
     """
 
     model: str | Model | None = None
@@ -75,7 +75,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     state_key: bytes | None = None
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in structs.asdict(self).items() if name != "state_key" and value != getattr(_DEFAULT, name)}
+        values = structs.asdict(self)
+        del values["state_key"]
+        given = {name: value for name, value in values.items() if value != getattr(_DEFAULT, name)}
         return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from msgspec import structs
+
 from agentsdk.core.next_step import Handoff
 from agentsdk.core.pairing import paired
 from agentsdk.core.process import ProcessedResponse
@@ -16,7 +18,6 @@ from agentsdk.engine.run import Run, input_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import HandedOff, RunEvent, ToolFinished, ViewReplaced
 from agentsdk.types.items import FunctionCall
-from msgspec import structs
 
 
 def invalid_payloads(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[ToolFinished]:
@@ -58,7 +59,6 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     source = run.agent
     run.agent = target
     run.agents[target.name] = target
-    run.final_output = None
     await run.record(*events)
     if hooks.watched(run):
         await hooks.handed_off(run, source)

@@ -23,7 +23,7 @@ from agentsdk.types.response import OutputItem
 
 
 class ItemWalk:
-    """Follows a run's events and knows whose turn it is. `agents` finds an agent by name; it may grow while the walk goes on."""
+    """Follows a run's events and knows whose turn it is. `agents` finds an agent by name; it may grow during the walk."""
 
     def __init__(self, agents: Mapping[str, Agent[Any, Any]], agent: Agent[Any, Any]) -> None:
         self.agents = agents

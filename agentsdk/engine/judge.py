@@ -1,4 +1,4 @@
-"""What user callables say of a turn: guardrails, output checks, `tool_use_behavior`. Each is asked once; its answer is an event."""
+"""What user callables say of a turn (guardrails, output checks, `tool_use_behavior`): asked once, each answer an event."""
 
 from __future__ import annotations
 

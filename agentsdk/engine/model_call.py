@@ -38,8 +38,8 @@ _CONTINUE = Message("user", "Continue exactly where your last message stopped, w
 async def ask(run: Run, prepared: Prepared) -> None:
     """Ask for the turn's reply and record it, if the limits allow one more.
 
-    The reply is reserved while it is asked for, so that nested runs side by side cannot pass the limit together. Raises the limit
-    reached, `ModelError`s, and `EmptyResponseError`.
+    The reply is reserved while it is asked for, so that nested runs side by side cannot pass the limit together. Raises the
+    limit reached, `ModelError`s, and `EmptyResponseError`.
     """
     root = run if run.parent is None else run.root
     limit = reached(root.limits, root.state, root.asking)
@@ -82,8 +82,8 @@ async def _ask(run: Run, prepared: Prepared) -> None:
             empty += 1
             if empty > MAX_EMPTY_REPLIES:
                 raise EmptyResponseError(
-                    f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call or a "
-                    "refusal; resume error.state to ask again, or change the prompt or the model"
+                    f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call or "
+                    "a refusal; resume error.state to ask again, or change the prompt or the model"
                 )
         else:
             break
@@ -208,8 +208,8 @@ def _proven(model: Model, response: ModelResponse) -> ModelResponse:
         return response
     if any(type(item) is FunctionCall for item in response.output):
         raise IncompleteResponseError(
-            f"model {model.name!r} stopped with finish {response.finish!r} in a reply that holds a call, expected a finished reply; "
-            "no call was run: raise max_tokens, or ask again",
+            f"model {model.name!r} stopped with finish {response.finish!r} in a reply that holds a call, expected a finished "
+            "reply; no call was run: raise max_tokens, or ask again",
             partial=response.text,
         )
     if response.finish == "error":

@@ -14,8 +14,8 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine.channel import Channel
 from agentsdk.define.stream_events import StreamEvent
+from agentsdk.engine.channel import Channel
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.types.errors import UserError

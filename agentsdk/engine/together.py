@@ -14,7 +14,7 @@ async def together(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], 
     """Run the named `jobs`, at most `limit` at once, until each is over; then raise the first error, if any.
 
     A job's error never stops its siblings. When the caller is cancelled so is every job, and the cancellation goes on once they
-    have ended, or after `grace` seconds: a job that ignores it is then left behind, named in a warning and in the error's notes.
+    have ended, or after `grace` seconds: a job that ignores it is then left behind, named in a warning and the error's notes.
     """
     gate = asyncio.Semaphore(limit) if len(jobs) > limit else None
     tasks = [asyncio.create_task(job if gate is None else _gated(gate, job), name=name) for name, job in jobs]

@@ -122,7 +122,9 @@ async def _again(run: Run, prepared: Prepared, processed: ProcessedResponse) -> 
         await run.record(TurnEnded())
         return
     feedback: tuple[Item, ...] = (
-        Message("user", f"Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."),
+        Message(
+            "user", f"Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
+        ),
     )
     spent = run.state.invalid_outputs > run.ports.config.max_output_retries
     await run.record(TurnEnded(feedback))

@@ -73,7 +73,7 @@ class Reply(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close the connection, unless the body was read to its end. Raises nothing but a cancellation, and that when it is done."""
+        """Close the connection, unless the body was read to its end. Raises only a cancellation, and that when it is done."""
         ...
 
 

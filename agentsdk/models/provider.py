@@ -20,7 +20,7 @@ def find_model(given: str | Model | None, provider: ModelProvider | None = None)
 
 
 class DefaultModelProvider:
-    """Models by name. `"local:smollm2"` is the local one; another name is one of the OpenAI-compatible server of the environment.
+    """Models by name: `"local:smollm2"` is the local one, another name one of the environment's OpenAI-compatible server.
 
     The default model is `AGENTSDK_MODEL` where that is set, and the local one where not. The server is named by
     `OPENAI_BASE_URL` and its key by `OPENAI_API_KEY`. One name gives the same model each time.
