@@ -146,7 +146,7 @@ class _Outcome(Generic[TOutput]):
 
     @property
     def full_results(self) -> dict[str, str]:
-        """Tool results that were cut for the model, whole, by the id their marker names. This result keeps them, not the state."""
+        """Tool results that were cut for the model, whole, by the id their marker names: kept here, not in the state."""
         return self._going.ports.full_results
 
     def to_input_list(self) -> list[JsonObject]:

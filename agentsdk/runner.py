@@ -102,7 +102,9 @@ class Runner:
         except RuntimeError:
             pass
         else:
-            raise UserError("Runner.run_sync was called in a running event loop, expected none; use 'await Runner.run(...)'")
+            raise UserError(
+                "Runner.run_sync was called inside a running event loop, expected none; use 'await Runner.run(...)'"
+            )
 
         async def main() -> RunResult[TOutput]:
             from agentsdk.models.http import aclose

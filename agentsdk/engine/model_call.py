@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import AsyncGenerator
+
 from msgspec import structs
 
 from agentsdk.core.limits import reached
@@ -14,7 +18,7 @@ from agentsdk.engine.prepare import Prepared, instructions
 from agentsdk.engine.run import Run
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import SpanAttributes
-from agentsdk.types.deltas import ResponseCompleted
+from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
     AgentsException,
     EmptyResponseError,
@@ -75,6 +79,11 @@ async def _ask(run: Run, prepared: Prepared) -> None:
         if is_watched:
             await hooks.llm_started(run, request.instructions, [*request.items, *request.tail])
         response = await (_reply if run.ports.tracer is None else _traced_reply)(run, model, request)
+        try:
+            response = with_unique_calls(_proven(model, response), run.call_ids)
+        except ModelBehaviorError:
+            await run.record(AttemptSpent(response.usage))  # no use to the turn, but paid for
+            raise
         if response.finish == "length" and _continues(run, response):
             await run.record(AttemptSpent(response.usage, response.text))
         elif not partial and is_empty(response):
@@ -87,7 +96,8 @@ async def _ask(run: Run, prepared: Prepared) -> None:
                 )
         else:
             break
-    response = with_unique_calls(_joined(partial, response) if partial else response, run.call_ids)
+    if partial:
+        response = _joined(partial, response)
     for item in response.output:
         if type(item) is FunctionCall:
             run.call_ids.add(item.call_id)
@@ -167,7 +177,7 @@ async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse
         raise IncompleteResponseError(
             f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
         )
-    return _proven(model, cleaned(response))
+    return cleaned(response)
 
 
 async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
@@ -178,13 +188,16 @@ async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelR
         "settings": request.settings,
         "stream": request.stream,
         "instructions": request.instructions,
-        "input": request.items,
+        "input": (*request.items, *request.tail) if request.tail else request.items,
         "tools": request.tools,
     }
+    if provider := getattr(model, "provider", ""):
+        attributes["provider"] = provider
     span = run.ports.tracer.start("chat", model.name, run.span, attributes)
+    timed = _Timed(model)
     failure: BaseException | None = None
     try:
-        response = await _reply(run, model, request)
+        response = await _reply(run, timed, request)
         span.set(
             {
                 "response_id": response.response_id,
@@ -199,7 +212,26 @@ async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelR
         failure = error
         raise
     finally:
+        if timed.first is not None:
+            span.set({"time_to_first_chunk": timed.first})
         span.end(failure)
+
+
+class _Timed:
+    """A model that notes how long its reply takes to begin: `first` is the seconds from the request to the first delta."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self.first: float | None = None
+        self._model = model
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        began = time.perf_counter()
+        async with contextlib.aclosing(self._model.stream(request)) as events:
+            async for event in events:
+                if self.first is None and request.stream and type(event) is not ResponseCompleted:
+                    self.first = time.perf_counter() - began
+                yield event
 
 
 def _proven(model: Model, response: ModelResponse) -> ModelResponse:

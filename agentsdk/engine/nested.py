@@ -12,6 +12,7 @@ from agentsdk.define.tool_output import cap_output, to_output
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
+from agentsdk.ports.tracer import Span
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import GuardrailError, LimitReached, ModelError, StateMismatchError
 from agentsdk.types.events import RunStarted, ToolFinished
@@ -20,17 +21,18 @@ from agentsdk.types.text import clean_text
 
 
 async def run_agent_tool(
-    run: Run, call: FunctionCall, tool: AgentTool[Any], context: ToolContext[Any], arguments: JsonObject
+    run: Run, call: FunctionCall, tool: AgentTool[Any], context: ToolContext[Any], arguments: JsonObject, span: Span | None
 ) -> ToolFinished | None:
     """The nested run's final output as the call's result, or None while it waits for a person.
 
-    A limit of the whole run, and whatever is the caller's fault, ends the whole run; what went wrong with the nested agent's model
-    or guardrails is told to the calling model.
+    A limit of the whole run, and whatever is the caller's fault, ends the whole run; what went wrong with the nested agent's
+    model or guardrails is told to the calling model. The nested run's spans hang under `span`, the call's own.
     """
     config = run.ports.config
     if run.depth + 1 > config.max_depth:
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
+    child.span = span
     try:
         if not child.state.log:
             asked = arguments.get("input")

@@ -183,5 +183,4 @@ class Run:
         context = RunContextWrapper(self.context.context, self.context.usage)
         run = Run(agent, context, self.ports, state, self, call_id)
         run.call_ids = call_ids(state)
-        run.span = self.span
         return run

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from agentsdk.core.pairing import paired
-from agentsdk.core.state import transcript
+from agentsdk.core.state import State, fold, transcript
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import shielded
-from agentsdk.ports.session import Session
+from agentsdk.ports.session import ReplacingSession, Session
 from agentsdk.types.errors import AgentsException, SessionError
 from agentsdk.types.events import SessionSaved
-from agentsdk.types.items import FunctionCallOutput, Item
+from agentsdk.types.items import Item
 
 
 async def load_history(session: Session) -> tuple[Item, ...]:
@@ -22,16 +20,18 @@ async def load_history(session: Session) -> tuple[Item, ...]:
         raise
     except Exception as error:
         raise SessionError(
-            f"session {session.session_id!r} could not be read ({type(error).__name__}), expected its items; see the chained exception"
+            f"session {session.session_id!r} could not be read ({type(error).__name__}), expected its items; "
+            "see the chained exception"
         ) from error
 
 
 async def save_session(run: Run, session: Session, after: BaseException | None = None) -> None:
     """Add what the session does not hold yet, in one write.
 
-    A paused run's open turn waits for its end. Of a run left before its end (`after` says by what) the open turn is saved too, its
-    unanswered calls marked, and replaced by what became of it when the run goes on. Raises `SessionError`, unless `after` is
-    already on its way: the failed write is then added to its notes.
+    A paused run's open turn waits for its end. Of a run left before its end (`after` says by what) the open turn is saved too,
+    its unanswered calls marked, and replaced by what became of it when the run goes on; it stays as it is if another run has
+    added to the session since, or the session cannot replace. Raises `SessionError`, unless `after` is already on its way: the
+    failed write is then added to its notes.
     """
     try:
         await shielded(_save(run, session, after is not None), grace=run.ports.config.cancel_grace)
@@ -39,8 +39,8 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
         typed = error
         if not isinstance(error, AgentsException):
             typed = SessionError(
-                f"session {session.session_id!r} could not be written ({type(error).__name__}), expected it to keep the run's items; "
-                "resume error.state to write them again"
+                f"session {session.session_id!r} could not be written ({type(error).__name__}), expected it to keep the run's "
+                "items; resume error.state to write them again"
             )
             typed.__cause__ = error
         if after is None:
@@ -53,21 +53,21 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     committed = len(state.transcript)
     if state.provisional and committed == state.saved and not with_open_turn:
         return  # the turn that stands there is still open
-    new = (transcript(state) if with_open_turn else tuple(state.transcript))[state.saved :]
-    if state.provisional:
-        # What stands there for the open turn is replaced, unless another run has added to the session since.
-        standing = await session.get_items(state.provisional)
-        if _asked(standing) == _asked(new[: state.provisional]):
-            for _ in standing:
-                await session.pop_item()
-        else:
-            new = new[state.provisional :]
-    if new:
-        await session.add_items(new)
-    if new or state.provisional:
-        await run.record(SessionSaved(committed, max(0, state.saved + len(new) - committed)))
+    standing = _standing(state)
+    items = transcript(state) if with_open_turn else tuple(state.transcript)
+    new = items[state.saved :]
+    changed = new[: len(standing)] != standing
+    if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(standing, new)):
+        added = new[len(standing) :]
+        if added:
+            await session.add_items(added)
+    if new or standing:
+        await run.record(SessionSaved(committed, len(items) - committed))
 
 
-def _asked(items: Sequence[Item]) -> list[Item]:
-    """What the model said: a turn's results may come to be known later, its reply stays."""
-    return [item for item in items if not isinstance(item, FunctionCallOutput)]
+def _standing(state: State) -> tuple[Item, ...]:
+    """What the session was last given of the open turn."""
+    if not state.provisional:
+        return ()
+    at = max(position for position, event in enumerate(state.log) if type(event) is SessionSaved)
+    return transcript(fold(state.log[:at]))[state.saved : state.saved + state.provisional]

@@ -19,7 +19,8 @@ class TracedTurns:
     async def take(self, run: Run) -> NextStep:
         """Take one turn inside its span. The agent's span ends with the turn that does not simply run again."""
         if self._agent is None:
-            self._agent = self._tracer.start("agent", run.agent.name, self._outer, {"agent": run.agent.name, "run_id": run.path})
+            name = run.agent.name
+            self._agent = self._tracer.start("agent", name, self._outer, {"agent": name, "run_id": run.path})
         number = run.state.turns + (run.state.turn is None)
         run.span = span = self._tracer.start("turn", str(number), self._agent, {"turn": number, "agent": run.agent.name})
         failure: BaseException | None = None

@@ -13,18 +13,17 @@ from agentsdk.core.arguments import approval_digest, parse_arguments
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
 from agentsdk.define.agent import AgentTool
-from agentsdk.define.context import ToolContext
-from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_output import cap_output, to_output
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.handoffs import invalid_payloads
+from agentsdk.engine.job import Job
 from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import together
 from agentsdk.engine.tool_guardrails import judge_tool_input, judge_tool_output, raise_if_tool_tripped
-from agentsdk.types.base import JsonObject
+from agentsdk.ports.tracer import Span, SpanAttributes
 from agentsdk.types.errors import InvalidArguments, StateMismatchError, StateTamperedError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -38,27 +37,6 @@ from agentsdk.types.events import (
 from agentsdk.types.items import FunctionCall
 
 REJECTED = "The call was not approved, so it was not run."
-
-
-class Job:
-    """A call that may run: its tool, its parsed arguments, the context its body gets, and whether that has begun."""
-
-    __slots__ = ("arguments", "begun", "call", "context", "tool")
-
-    def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
-        self.call = call
-        self.tool = tool
-        self.arguments = arguments
-        self.begun = False
-        self.context: ToolContext[Any] = ToolContext(
-            run.context.context,
-            run.context.usage,
-            call.name,
-            call.call_id,
-            call.arguments,
-            f"{run.path}/{call.call_id}",
-            run.agent.name,
-        )
 
 
 async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
@@ -94,8 +72,8 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     for call in processed.unknown:
         if call.call_id not in results and (call.call_id in turn.intended or call.call_id in turn.needs_approval):
             raise StateMismatchError(
-                f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer has, "
-                "expected the tools the run was started with; give the agent that tool again"
+                f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer "
+                "has, expected the tools the run was started with; give the agent that tool again"
             )
     events: list[RunEvent] = [
         ToolFinished(call.call_id, _unknown(prepared, call), True) for call in processed.unknown if call.call_id not in results
@@ -141,15 +119,17 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
             if call.call_id in turn.needs_approval:
                 return ()
             what = f"needs_approval of tool {call.name!r}"
-            needed = rule is True or bool(await answer(what, cast(Any, rule), run.context, parse_arguments(call.arguments), call.call_id))
+            needed = rule is True or bool(
+                await answer(what, cast(Any, rule), run.context, parse_arguments(call.arguments), call.call_id)
+            )
             if not needed:
                 await run.record(ApprovalJudged(call.call_id, False))
                 return None
             return (ApprovalJudged(call.call_id, True),)
     elif decided.tool != call.name or decided.digest != approval_digest(call.name, call.call_id, call.arguments):
         raise StateTamperedError(
-            f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments, expected the call that was "
-            "shown to the person; refuse this state"
+            f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments, expected the call that "
+            "was shown to the person; refuse this state"
         )
     return None if decided.approved else (_rejected(call, decided),)
 
@@ -168,39 +148,21 @@ async def _reconciled(job: Job) -> RunEvent:
 
 
 async def _run(run: Run, job: Job, is_new: bool) -> None:
-    """Run one call's body and record its result. A call that goes on where it stood is not new: its start hook has been called."""
+    """Run one call's body and record its result. The start hook is called once, not for a call that goes on where it stood."""
     if is_new and hooks.watched(run):
         await hooks.tool_started(run, job.context, job.tool)
-    tracer = run.ports.tracer
-    span = None
-    if tracer is not None:
-        span = tracer.start(
-            "tool",
-            job.tool.name,
-            run.span,
-            {"tool": job.tool.name, "call_id": job.call.call_id, "arguments": job.call.arguments, "agent": run.agent.name},
-        )
     raised: Exception | None = None
     job.begun = True
     try:
-        if isinstance(job.tool, AgentTool):
-            result = await run_agent_tool(run, job.call, job.tool, job.context, job.arguments)
-            if result is None:
-                return
-        elif span is None:
-            result = await _result(run, job)
-        else:
-            with span.activate():
-                result = await _result(run, job)
+        result = await (_result if run.ports.tracer is None else _traced_result)(run, job)
+        if result is None:
+            return
     except Exception as error:
         raised = error
         if isinstance(job.tool, AgentTool):
             raise  # its nested run goes on where it stood
         # The call is answered before its error ends the run, so that resuming never runs it again.
         result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
-    finally:
-        if span is not None:
-            span.end(raised)
     await run.record(result)
     if raised is not None:
         raise raised
@@ -208,8 +170,33 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
-async def _result(run: Run, job: Job) -> ToolFinished:
-    """The body's value, or what its error tells the model, as the call's result."""
+async def _traced_result(run: Run, job: Job) -> ToolFinished | None:
+    assert run.ports.tracer is not None
+    attributes: SpanAttributes = {
+        "tool": job.tool.name,
+        "call_id": job.call.call_id,
+        "arguments": job.call.arguments,
+        "agent": run.agent.name,
+    }
+    span = run.ports.tracer.start("tool", job.tool.name, run.span, attributes)
+    failure: BaseException | None = None
+    try:
+        with span.activate():
+            result = await _result(run, job, span)
+        if result is not None:
+            span.set({"result": result.output})
+        return result
+    except BaseException as error:
+        failure = error
+        raise
+    finally:
+        span.end(failure)
+
+
+async def _result(run: Run, job: Job, span: Span | None = None) -> ToolFinished | None:
+    """The body's value, or what its error tells the model, as the call's result; None while a nested run waits for a person."""
+    if isinstance(job.tool, AgentTool):
+        return await run_agent_tool(run, job.call, job.tool, job.context, job.arguments, span)
     call_id = job.call.call_id
     try:
         value = await job.tool.invoke(job.context, job.arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -14,6 +14,7 @@ from agentsdk.define.guardrail import (
     ToolOutputGuardrailData,
 )
 from agentsdk.engine.callbacks import answer
+from agentsdk.engine.job import Job
 from agentsdk.engine.judge import as_json
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import together
@@ -26,9 +27,6 @@ from agentsdk.types.errors import (
 )
 from agentsdk.types.events import GuardrailJudged, GuardrailKind, ToolFinished
 
-if TYPE_CHECKING:
-    from agentsdk.engine.tool_calls import Job
-
 
 def raise_if_tool_tripped(run: Run) -> None:
     """Raise the stored verdict of a tool guardrail that stopped the run; the run goes on only with another input."""
@@ -40,13 +38,14 @@ def raise_if_tool_tripped(run: Run) -> None:
 
 
 async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
-    """Ask the input guardrails of these calls; the calls that passed. A rejected call gets the guardrail's message as its result.
+    """Ask the input guardrails of these calls; the calls that passed. A rejected call gets the guardrail's message as result.
 
     Raises `ToolInputGuardrailTripwireTriggered` when one stops the run.
     """
     config = run.ports.config
     waiting = [job for job in jobs if job.tool.tool_input_guardrails]
-    await together([(job.tool.name, _ask(run, job)) for job in waiting], limit=config.max_tool_concurrency, grace=config.cancel_grace)
+    asking = [(job.tool.name, _ask(run, job)) for job in waiting]
+    await together(asking, limit=config.max_tool_concurrency, grace=config.cancel_grace)
     passed: list[Job] = []
     for job in jobs:
         refused = next((verdict for verdict in _verdicts(run, job, "tool_input") if verdict.behavior != "allow"), None)

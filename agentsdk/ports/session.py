@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agentsdk.types.items import InputItem, Item
 
@@ -31,4 +31,17 @@ class Session(Protocol):
 
     async def clear_session(self) -> None:
         """Remove every item."""
+        ...
+
+
+@runtime_checkable
+class ReplacingSession(Session, Protocol):
+    """A session that can correct its end. Of one that cannot, a run leaves what stands there and only adds to it."""
+
+    async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the latest items, if those are `expected`; in one step, also beside other runs.
+
+        True if they were, and are replaced; False if not, and nothing has changed. Raises `UserError` for an entry that is not
+        an item.
+        """
         ...

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypedDict
 
-from agentsdk.types.items import Item
+from agentsdk.types.items import Item, Part
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import Usage
@@ -50,7 +50,7 @@ class SpanAttributes(TypedDict, total=False):
     output: Sequence[Item]
     tools: Sequence[ToolSpec | HandoffSpec]
     arguments: str
-    result: str
+    result: str | Sequence[Part]
 
 
 class Span(Protocol):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentsdk.ports.session import Session
+from agentsdk.ports.session import ReplacingSession
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 
-class MemorySession(Session):
+class MemorySession(ReplacingSession):
     """Keeps a conversation in a list."""
 
     def __init__(self, session_id: str) -> None:
@@ -34,6 +34,15 @@ class MemorySession(Session):
     async def pop_item(self) -> Item | None:
         """Remove the latest item and return it; `None` when there is none."""
         return self._items.pop() if self._items else None
+
+    async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the latest items, if those are `expected`. Raises `UserError` for what is not an item."""
+        given = items_from_input(items)
+        start = max(0, len(self._items) - len(expected))
+        if self._items[start:] != list(items_from_input(expected)):
+            return False
+        self._items[start:] = given
+        return True
 
     async def clear_session(self) -> None:
         """Remove every item."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import msgspec
 
-from agentsdk.ports.session import Session
+from agentsdk.ports.session import ReplacingSession
 from agentsdk.types.errors import SessionBusyError, SessionError, UserError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
@@ -33,9 +33,11 @@ _SCHEMA = (
 )
 # Read as a blob: what is not UTF-8 is then found by our decoder, whose message holds no values.
 _LATEST = "SELECT id, CAST(item AS BLOB) FROM agentsdk_session_items WHERE session_id = ? ORDER BY id DESC LIMIT ?"
+_ADD = "INSERT INTO agentsdk_session_items (session_id, item) VALUES (?, ?)"
+_REMOVE = "DELETE FROM agentsdk_session_items WHERE id = ?"
 
 
-class SQLiteSession(Session):
+class SQLiteSession(ReplacingSession):
     """Keeps a conversation in the SQLite file `db_path`; `":memory:"` is a database of this session's own.
 
     Any text is a safe `session_id`: it is a value in the database, never part of a path. A write outlives a crash of the
@@ -76,12 +78,12 @@ class SQLiteSession(Session):
 
     async def add_items(self, items: Sequence[InputItem]) -> None:
         """Append `items` in one transaction. Raises `UserError` for an entry that is not an item."""
-        rows = [(self.session_id, msgspec.json.encode(item).decode()) for item in items_from_input(items)]
+        rows = self._rows(items)
 
         def add(connection: sqlite3.Connection) -> None:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.executemany("INSERT INTO agentsdk_session_items (session_id, item) VALUES (?, ?)", rows)
+                connection.executemany(_ADD, rows)
 
         if rows:
             await self._do(add)
@@ -96,10 +98,30 @@ class SQLiteSession(Session):
                 if row is None:
                     return None
                 item = self._decode(row)
-                connection.execute("DELETE FROM agentsdk_session_items WHERE id = ?", row[:1])
+                connection.execute(_REMOVE, row[:1])
                 return item
 
         return await self._do(pop)
+
+    async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the latest items, if those are `expected`, in one transaction.
+
+        True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
+        """
+        wanted = list(items_from_input(expected))
+        rows = self._rows(items)
+
+        def replace(connection: sqlite3.Connection) -> bool:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                latest = connection.execute(_LATEST, (self.session_id, len(wanted))).fetchall()
+                if [self._decode(row) for row in reversed(latest)] != wanted:
+                    return False
+                connection.executemany(_REMOVE, [row[:1] for row in latest])
+                connection.executemany(_ADD, rows)
+                return True
+
+        return await self._do(replace)
 
     async def clear_session(self) -> None:
         """Remove every item of this session; others in the file stay."""
@@ -135,6 +157,9 @@ class SQLiteSession(Session):
             future.add_done_callback(_retrieve)
             await asyncio.wait((future,))
             raise
+
+    def _rows(self, items: Sequence[InputItem]) -> list[tuple[str, str]]:
+        return [(self.session_id, msgspec.json.encode(item).decode()) for item in items_from_input(items)]
 
     def _decode(self, row: tuple[int, bytes]) -> Item:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from agentsdk.types.base import JsonObject
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, ProviderItem, Reasoning
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, Part, ProviderItem, Reasoning
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 
 
@@ -39,6 +39,11 @@ def tools_json(tools: Sequence[ToolSpec | HandoffSpec]) -> str:
             for tool in tools
         ]
     )
+
+
+def result_text(result: str | Sequence[Part]) -> str:
+    """A tool's result: text as it is, parts as JSON."""
+    return result if isinstance(result, str) else _json(result)
 
 
 def _role(item: Item) -> str:

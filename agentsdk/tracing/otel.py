@@ -19,7 +19,7 @@ from opentelemetry.util.types import AttributeValue
 
 from agentsdk.ports.tracer import Span, SpanAttributes, SpanKind, Tracer
 from agentsdk.tracing import names
-from agentsdk.tracing.content import instructions_json, messages_json, tools_json
+from agentsdk.tracing.content import instructions_json, messages_json, result_text, tools_json
 from agentsdk.tracing.outbox import Outbox
 
 # How long the end of an outermost span may wait for its exporters, so that what a run did can be read when it returns.
@@ -178,5 +178,5 @@ def _content(attributes: SpanAttributes) -> dict[str, AttributeValue]:
     if "arguments" in attributes:
         said[names.ARGUMENTS] = attributes["arguments"]
     if "result" in attributes:
-        said[names.RESULT] = attributes["result"]
+        said[names.RESULT] = result_text(attributes["result"])
     return said

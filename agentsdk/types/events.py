@@ -45,7 +45,7 @@ class GuardrailJudged(Compact, tag="verdict"):
 
 
 class AttemptSpent(Compact, tag="attempt"):
-    """A reply that is not the turn's yet: it was empty, or `partial` text that stopped at its length and is being continued."""
+    """A reply that is not the turn's: `partial` text that stopped at its length and is being continued, or one of no use."""
 
     usage: Usage
     partial: str = ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.core.process import ProcessedResponse, is_empty, process_model_response, with_unique_calls
+from agentsdk.core.process import ProcessedResponse, cleaned, is_empty, process_model_response, with_unique_calls
 from agentsdk.types.errors import ModelBehaviorError
 from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import ModelResponse, OutputItem
@@ -128,3 +129,22 @@ def test_a_reply_without_a_clash_is_returned_as_it_is() -> None:
     for output in ((), (Message("assistant", "x"),), (FunctionCall("a", "pay", "{}"), FunctionCall("b", "pay", "{}"))):
         reply = ModelResponse(output)
         assert with_unique_calls(reply, {"c"}) is reply
+
+
+@given(st.text(alphabet=st.characters()), st.text(alphabet=st.characters()))
+def test_a_cleaned_reply_can_be_saved_and_a_clean_one_is_itself(text: str, arguments: str) -> None:
+    reply = ModelResponse((Message("assistant", text), FunctionCall("a", "pay", arguments), Reasoning(text)))
+    clean = cleaned(reply)
+    assert msgspec.json.decode(msgspec.json.encode(clean), type=ModelResponse) == clean
+    if not any("\ud800" <= letter <= "\udfff" for letter in text + arguments):
+        assert clean is reply
+
+
+def test_lone_surrogates_of_a_reply_become_replacement_characters() -> None:
+    reply = ModelResponse((Message("assistant", "a\ud800"), FunctionCall("c\udfff", "pay", '{"b":"\ud800"}')))
+    assert cleaned(reply).output == (Message("assistant", "a\ufffd"), FunctionCall("c\ufffd", "pay", '{"b":"\ufffd"}'))
+
+
+def test_an_ascii_reply_is_not_encoded_to_be_checked() -> None:
+    reply = ModelResponse((Message("assistant", "plain"), FunctionCall("a", "pay", "{}")))
+    assert cleaned(reply) is reply

@@ -394,3 +394,13 @@ async def test_models_are_found_by_name_the_runs_before_the_agents() -> None:
     with pytest.raises(UserError, match="no default model") as caught:
         await Runner.run(Agent("main"), "go", run_config=provider)
     assert isinstance(caught.value.state, RunState)
+
+
+async def test_a_reply_that_is_of_no_use_is_paid_for_all_the_same() -> None:
+    twice = ModelResponse((FunctionCall("a", "dig", "{}"), FunctionCall("a", "dig", '{"x":1}')), Usage(1, 10, 5), "tool_calls")
+    unproven = ModelResponse((FunctionCall("a", "dig", "{}"),), Usage(1, 10, 5), "length")
+    for reply in (twice, unproven):
+        with pytest.raises(ModelBehaviorError) as caught:
+            await Runner.run(Agent("main", model=ScriptedModel([reply])), "go")
+        assert isinstance(caught.value.state, RunState)
+        assert caught.value.state.usage == Usage(1, 10, 5)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +18,17 @@ from agentsdk import (
     RunConfig,
     Runner,
     RunState,
+    Session,
     SessionError,
     SQLiteSession,
+    UserError,
+    function_tool,
 )
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.types.items import Item
 from tests.scenarios import World, reloaded, tool_of
+from tests.steps import Outcome, at_every_step
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +47,26 @@ class Counting(MemorySession):
             self.fails -= 1
             raise OSError("disk full")
         await super().add_items(items)
+
+
+class Plain(Session):
+    """Has the four methods, and no more."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self._kept = MemorySession(session_id)
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        return await self._kept.get_items(limit)
+
+    async def add_items(self, items: Sequence[Any]) -> None:
+        await self._kept.add_items(items)
+
+    async def pop_item(self) -> Item | None:
+        raise AssertionError("a run never takes an item away")
+
+    async def clear_session(self) -> None:
+        raise AssertionError("a run never clears a session")
 
 
 def agent_with(*replies: Any, **fields: Any) -> tuple[Agent[Any, Any], ScriptedModel]:
@@ -124,11 +150,12 @@ async def test_a_limit_reached_and_resumed_saves_each_item_once() -> None:
     assert await shown(session) == ["go", "call", "add gave 1", "call", "add gave 2", "sum"]
 
 
-async def test_the_open_turn_of_a_lost_run_is_replaced_by_what_became_of_it() -> None:
-    class Lost(BaseException):
-        pass
+class Lost(BaseException):
+    pass
 
-    session = MemorySession("s")
+
+async def lost_run(session: Any) -> tuple[Agent[Any, Any], RunState]:
+    """An agent, and the state of its run that was lost inside a tool; run on, the tool works."""
     lost = True
 
     async def body(x: int) -> str:
@@ -136,16 +163,95 @@ async def test_the_open_turn_of_a_lost_run_is_replaced_by_what_became_of_it() ->
             raise Lost
         return f"pay gave {x}"
 
-    from agentsdk import function_tool
-
     agent = Agent("main", model=ScriptedModel([call("body", x=2), "paid"]), tools=[function_tool(body, effect="none")])
     stream = Runner.run_streamed(agent, "go", session=session)
     with pytest.raises(Lost):
         await stream
-    assert await shown(session) == ["go", "call", UNKNOWN_OUTCOME]
     lost = False
-    await Runner.run(agent, reloaded(agent, stream.to_state()), session=session)
+    return agent, reloaded(agent, stream.to_state())
+
+
+async def test_the_open_turn_of_a_lost_run_is_replaced_by_what_became_of_it() -> None:
+    session = MemorySession("s")
+    agent, state = await lost_run(session)
+    assert await shown(session) == ["go", "call", UNKNOWN_OUTCOME]
+    await Runner.run(agent, state, session=session)
     assert await shown(session) == ["go", "call", "pay gave 2", "paid"]
+
+
+async def test_a_session_that_cannot_replace_keeps_what_stands_there() -> None:
+    session = Plain("s")
+    agent, state = await lost_run(session)
+    await Runner.run(agent, state, session=session)
+    assert await shown(session) == ["go", "call", UNKNOWN_OUTCOME, "paid"]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_run_goes_on_beside_another_on_its_session(kind: str, tmp_path: Path) -> None:
+    """Whichever writes first: neither loses or mixes anything, and the open turn is replaced only while it stands last."""
+    ends: set[str] = set()
+    for steps in range(0, 60, 3):
+        session = MemorySession("s") if kind == "memory" else SQLiteSession(f"s{steps}", tmp_path / "s.db")
+        agent, state = await lost_run(session)
+        other, _ = agent_with("other answer")
+
+        async def beside(other: Agent[Any, Any] = other, session: Any = session, steps: int = steps) -> None:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await Runner.run(other, "other", session=session)
+
+        await asyncio.gather(beside(), Runner.run(agent, state, session=session))
+        items = await shown(session)
+        ends.add(" | ".join(items))
+        if isinstance(session, SQLiteSession):
+            await session.aclose()
+    assert ends <= {
+        f"go | call | {UNKNOWN_OUTCOME} | other | other answer | paid",
+        "go | call | pay gave 2 | paid | other | other answer",
+    }
+    assert kind == "sqlite" or len(ends) == 2
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_run_that_goes_on_and_is_cancelled_anywhere_leaves_a_whole_session(kind: str, tmp_path: Path) -> None:
+    before = MemorySession("s")
+    agent, state = await lost_run(before)
+    standing = await before.get_items()
+    sessions: list[Any] = []
+    streams: list[Any] = []
+
+    def going_on(given: RunState) -> Any:
+        return Runner.run_streamed(agent.clone(model=ScriptedModel(["paid"])), given, session=sessions[-1])
+
+    async def work() -> None:
+        streams.append(going_on(state))
+        await streams[-1]
+
+    async def prepare() -> None:
+        sessions.append(MemorySession("s") if kind == "memory" else SQLiteSession(f"s{len(sessions)}", tmp_path / "s.db"))
+        await sessions[-1].add_items(standing)
+
+    seen: set[tuple[str, ...]] = set()
+
+    async def check(outcome: Outcome[Any]) -> None:
+        assert isinstance(outcome.error, asyncio.CancelledError)
+        items = await shown(sessions[-1])
+        assert items in (["go", "call", UNKNOWN_OUTCOME], ["go", "call", "pay gave 2"], ["go", "call", "pay gave 2", "paid"])
+        seen.add(tuple(items))
+        try:
+            left = streams.pop().to_state() if streams else state
+        except UserError:
+            left = state  # it had not begun
+        await going_on(left)
+        assert await shown(sessions[-1]) == ["go", "call", "pay gave 2", "paid"]
+        await prepare()
+
+    await prepare()
+    assert await at_every_step(work, check) > 5
+    assert len(seen) > 1
+    for session in sessions:
+        if isinstance(session, SQLiteSession):
+            await session.aclose()
 
 
 async def test_what_another_run_has_added_since_is_never_taken_back() -> None:
@@ -162,8 +268,12 @@ async def test_what_another_run_has_added_since_is_never_taken_back() -> None:
     state = caught.value.state
     assert isinstance(state, RunState)
     mended = agent.clone(output_guardrails=[])
-    with pytest.raises(OutputGuardrailTripwireTriggered):
+    with pytest.raises(OutputGuardrailTripwireTriggered) as caught:
         await Runner.run(agent, state, session=session)
+    again = caught.value.state
+    assert isinstance(again, RunState)
+    await Runner.run(mended, again, session=session)
+    assert await shown(session) == ["first", "first answer", "other", "other answer"]
     await Runner.run(mended, state, session=session)
     assert await shown(session) == ["first", "first answer", "other", "other answer"]
 

@@ -2,22 +2,35 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Iterator
+import re
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from agentsdk import (
     Agent,
+    AgentsException,
     MaxTurnsExceeded,
     MemorySession,
+    Message,
+    ModelRequest,
+    ModelResponse,
+    OpenTelemetryTracer,
+    OutputTextDelta,
     RateLimitError,
     RunConfig,
+    RunContextWrapper,
     Runner,
+    RunState,
     function_tool,
 )
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.types.deltas import ModelStreamEvent
 from tests.scenarios import World, tool_of
 
 pytestmark = pytest.mark.anyio
@@ -103,6 +116,8 @@ async def test_run_agent_turn_model_and_tool_nest() -> None:
     assert (chat["model"], chat["agent"], chat["finish"], chat["usage"].output_tokens) == ("big", "first", "tool_calls", 5)
     tool = tracer.named("tool add")[1].attributes
     assert (tool["call_id"], tool["arguments"], tool["agent"]) == ("call_1_2", '{"x":2}', "first")
+    assert tool["result"] == "add gave 2"
+    assert "provider" not in chat and "time_to_first_chunk" not in chat
     assert not any(span.error for span in tracer.spans)
 
 
@@ -116,17 +131,105 @@ async def test_a_tool_runs_inside_its_span() -> None:
     assert seen == tracer.named("tool look")
 
 
-async def test_a_nested_run_stands_in_the_turn_that_called_it() -> None:
-    helper = Agent("helper", model=ScriptedModel(["dug"]))
-    tracer, _ = await traced(
-        Agent("main", model=ScriptedModel([call("helper", input="dig"), "done"]), tools=[helper.as_tool()])
+async def test_a_nested_run_stands_in_the_call_that_made_it() -> None:
+    helper = Agent("helper", model=ScriptedModel([call("add", x=1), "dug"]), tools=[tool_of(World(), "add")])
+    replies = [[call("helper", input="dig"), call("add", x=2)], "done"]
+    tracer, _ = await traced(Agent("main", model=ScriptedModel(replies), tools=[helper.as_tool(), tool_of(World(), "add")]))
+    nested = ["agent helper", ["turn 1", "chat scripted", "tool add"], ["turn 2", "chat scripted"]]
+    assert tracer.roots[0].tree() == [
+        "run main",
+        ["agent main", ["turn 1", "chat scripted", ["tool helper", nested], "tool add"], ["turn 2", "chat scripted"]],
+    ]
+    assert tracer.named("tool helper")[0].attributes["result"] == "dug"
+
+
+async def test_a_nested_run_that_waits_has_no_result_yet() -> None:
+    pay = tool_of(World(), "pay", needs_approval=True)
+    helper = Agent("helper", model=ScriptedModel([call("pay", x=1), "paid"]), tools=[pay])
+    agent = Agent("main", model=ScriptedModel([call("helper", input="pay"), "done"]), tools=[helper.as_tool()])
+    tracer, result = await traced(agent)
+    assert "result" not in tracer.named("tool helper")[0].attributes
+    state = result.to_state()
+    state.approve(state.interruptions[0])
+    tracer, _ = await traced(agent, state)
+    assert tracer.named("tool helper")[0].attributes["result"] == "paid"
+
+
+class Provided(ScriptedModel):
+    provider = "somewhere"
+
+
+async def test_a_streamed_model_call_says_how_long_its_first_delta_took() -> None:
+    tracer = FakeTracer()
+    agent = Agent("main", model=Provided(["two words"]))
+    await Runner.run_streamed(agent, "go", run_config=RunConfig(tracer=tracer))
+    (chat,) = tracer.named("chat scripted")
+    assert chat.attributes["provider"] == "somewhere"
+    assert 0 <= chat.attributes["time_to_first_chunk"] < 60
+
+
+async def test_a_call_that_is_not_streamed_has_no_first_delta() -> None:
+    class Chatty(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+            yield OutputTextDelta("unasked")
+            async for event in super().stream(request):
+                yield event
+
+    tracer, _ = await traced(Agent("main", model=Chatty(["hi"])))
+    assert "time_to_first_chunk" not in tracer.named("chat scripted")[0].attributes
+
+
+async def test_what_follows_the_history_is_input_too() -> None:
+    cut = ModelResponse((Message("assistant", "half "),), finish="length")
+    tracer, result = await traced(Agent("main", model=ScriptedModel([cut, "whole"])))
+    assert result.final_output == "half whole"
+    first, second = [[item.text for item in span.attributes["input"]] for span in tracer.named("chat scripted")]
+    assert first == ["go"]
+    assert second[:2] == ["go", "half "] and len(second) == 3
+
+
+@pytest.mark.parametrize("captures", [False, True])
+async def test_a_secret_is_only_where_it_was_asked_for(captures: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Secrets in a call's arguments and result, its error, the context and the input of a nested run."""
+
+    def leaks(ctx: RunContextWrapper[Any], x: str) -> str:
+        assert ctx.context == {"key": "canary-context"}
+        return "canary-result"
+
+    def breaks(x: str) -> str:
+        raise ValueError("canary-told")  # the model is told the words of an error
+
+    def stops(x: str) -> str:
+        raise ValueError("canary-error")
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    leak = call("leaks", x="canary-argument")
+    helper = Agent("helper", model=ScriptedModel([leak, "canary-result"]), tools=[function_tool(leaks)])
+    asked = [leak, call("breaks", x="canary-argument"), call("helper", input="canary-argument")]
+    stop = function_tool(stops, failure_error_function=None)
+    agent = Agent(
+        "main",
+        instructions="canary-instructions",
+        model=ScriptedModel([asked, call("stops", x="canary-argument")]),
+        tools=[function_tool(leaks), function_tool(breaks), stop, helper.as_tool()],
     )
-    (span,) = tracer.named("agent helper")
-    ancestors = []
-    while span.parent is not None:
-        span = span.parent
-        ancestors.append(span.kind)
-    assert ancestors[-3:] == ["turn", "agent", "run"]
+    config = RunConfig(tracer=OpenTelemetryTracer(provider, capture_content=captures))
+    with caplog.at_level(0), pytest.raises(AgentsException) as caught:
+        await Runner.run(agent, "canary-input", context={"key": "canary-context"}, run_config=config)
+    spans = "".join(span.to_json() for span in exporter.get_finished_spans())
+    assert len(exporter.get_finished_spans()) == 16
+    found = set(re.findall("canary-[a-z]+", spans))
+    said = {"canary-input", "canary-argument", "canary-result", "canary-told"}
+    assert found == ({*said, "canary-instructions"} if captures else set())
+    assert "canary" not in caplog.text
+    assert "canary" not in f"{caught.value!r} {caught.value} {getattr(caught.value, '__notes__', '')}"
+    state = caught.value.state
+    assert isinstance(state, RunState)
+    # A state is the conversation: it has to hold what was said, and nothing that was not.
+    assert set(re.findall("canary-[a-z]+", state.to_string())) == said
+    assert "canary" not in repr(state)
 
 
 @pytest.mark.parametrize(

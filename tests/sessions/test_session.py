@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.ports.session import Session
+from agentsdk.ports.session import ReplacingSession, Session
 from agentsdk.sessions.memory import MemorySession
 from agentsdk.sessions.sqlite import SQLiteSession
 from agentsdk.types.errors import UserError
@@ -34,7 +34,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @contextlib.asynccontextmanager
-async def opened(kind: str, folder: Path, session_id: str = "s") -> AsyncIterator[Session]:
+async def opened(kind: str, folder: Path, session_id: str = "s") -> AsyncIterator[ReplacingSession]:
     if kind == "memory":
         yield MemorySession(session_id)
         return
@@ -119,6 +119,60 @@ async def test_batches_of_two_runs_at_once_stay_whole(kind: str, tmp_path: Path)
         assert len(texts) == 80
 
 
+@pytest.mark.anyio
+async def test_the_latest_items_are_replaced_if_they_are_the_expected_ones(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        assert isinstance(session, ReplacingSession)
+        await session.add_items(CONVERSATION)
+        assert await session.replace_latest(CONVERSATION[-2:], [{"role": "assistant", "content": "five"}])
+        assert await session.get_items() == [*CONVERSATION[:-2], Message("assistant", "five")]
+        assert await session.replace_latest((), CONVERSATION[:1]), "nothing is always what stands last"
+        assert await session.get_items(2) == [Message("assistant", "five"), CONVERSATION[0]]
+        assert await session.replace_latest(await session.get_items(), [])
+        assert await session.get_items() == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "expected",
+    [CONVERSATION[-2:-1], CONVERSATION[:1], [*CONVERSATION[-2:], CONVERSATION[0]], [CONVERSATION[0], *CONVERSATION]],
+    ids=["not last", "first", "one more at the end", "one more at the start"],
+)
+async def test_other_items_than_the_expected_ones_stay(kind: str, expected: list[Item], tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        await session.add_items(CONVERSATION)
+        assert not await session.replace_latest(expected, [Message("user", "never")])
+        assert await session.get_items() == CONVERSATION
+
+
+@pytest.mark.anyio
+async def test_a_replacement_that_is_no_item_changes_nothing(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session:
+        await session.add_items(CONVERSATION)
+        with pytest.raises(UserError, match=r"input\[1\]"):
+            await session.replace_latest(CONVERSATION[-1:], [Message("user", "never"), {"role": "nobody"}])
+        assert await session.get_items() == CONVERSATION
+
+
+@pytest.mark.anyio
+async def test_of_replacements_of_the_same_items_one_wins(kind: str, tmp_path: Path) -> None:
+    async with opened(kind, tmp_path) as session, opened(kind, tmp_path) as other:
+        await session.add_items(CONVERSATION)
+        sessions = [session, other if "file" in kind else session] * 10
+        replaced = await asyncio.gather(
+            *[one.replace_latest(CONVERSATION[-2:], [Message("user", str(at))]) for at, one in enumerate(sessions)]
+        )
+        assert replaced.count(True) == 1
+        assert await session.get_items() == [*CONVERSATION[:-2], Message("user", str(replaced.index(True)))]
+
+
+def test_a_session_of_four_methods_cannot_replace() -> None:
+    class Plain(Session):
+        pass
+
+    assert not isinstance(Plain(), ReplacingSession)
+
+
 @given(st.text(st.characters(), max_size=20), st.text(st.characters(), max_size=20))
 def test_any_text_comes_back_with_lone_surrogates_replaced(text: str, name: str) -> None:
     async def main() -> None:
@@ -128,6 +182,7 @@ def test_any_text_comes_back_with_lone_surrogates_replaced(text: str, name: str)
                 Message("user", clean_text(text) + "\0\ufffd"),
                 FunctionCall("c", clean_text(name), clean_text(text)),
             ]
+            assert await session.replace_latest([FunctionCall("c", name, text)], []), "they are compared as they are kept"
             if isinstance(session, SQLiteSession):
                 session.close()
 

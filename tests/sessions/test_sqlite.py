@@ -220,6 +220,112 @@ async def test_a_cancelled_write_that_fails_leaves_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.anyio
+async def test_a_replacement_that_fails_halfway_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    session = SQLiteSession("s", path)
+    await session.add_items(said("one", "two"))
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "CREATE TRIGGER halfway BEFORE INSERT ON agentsdk_session_items WHEN NEW.item LIKE '%four%' "
+        "BEGIN SELECT RAISE(ABORT, 'no'); END"
+    )
+    connection.close()
+    with pytest.raises(SessionError):
+        await session.replace_latest(said("two"), said("three", "four"))
+    assert await session.get_items() == said("one", "two")
+    await session.aclose()
+
+
+REPLACER = """
+import asyncio, sys
+from agentsdk.sessions.sqlite import SQLiteSession
+from agentsdk.types.items import Message
+
+async def main(path, name):
+    session = SQLiteSession("s", path)
+    won = 0
+    while won < 25:
+        *_, first, second = await session.get_items()
+        after = [Message("user", f"{name} {won} {part}") for part in range(2)]
+        won += await session.replace_latest([first, second], [Message("user", "seen"), *after])
+    await session.aclose()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.anyio
+async def test_processes_that_replace_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.db")
+    session = SQLiteSession("s", path)
+    await session.add_items(said("first", "second"))
+    replacers = [await asyncio.create_subprocess_exec(sys.executable, "-c", REPLACER, path, str(name)) for name in range(4)]
+    assert [await replacer.wait() for replacer in replacers] == [0] * 4
+    texts = [item.text for item in await session.get_items() if isinstance(item, Message)]
+    await session.aclose()
+    assert texts[:-2] == ["seen"] * 100, "each that won took away two and left one more than it found"
+    assert texts[-2].split()[:2] == texts[-1].split()[:2]
+
+
+KILLED_REPLACING = """
+import asyncio, sys
+from agentsdk.sessions.sqlite import SQLiteSession
+from agentsdk.types.items import Message
+
+async def main(path):
+    session = SQLiteSession("s", path)
+    items = []
+    for number in range(100_000):
+        after = [Message("user", f"{number} {part}") for part in range(50)]
+        assert await session.replace_latest(items, after)
+        items = after
+        print(number, flush=True)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.anyio
+async def test_a_process_killed_while_it_replaces_leaves_the_one_or_the_other(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.db")
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-c", KILLED_REPLACING, path], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            confirmed = next(int(line) for line in process.stdout if int(line) == 5)
+            process.kill()
+            process.stdout.read()
+        session = SQLiteSession("s", path)
+        texts = [item.text for item in await session.get_items() if isinstance(item, Message)]
+        await session.clear_session()
+        await session.aclose()
+        number = int(texts[0].split()[0])
+        assert number >= confirmed
+        assert texts == [f"{number} {part}" for part in range(50)]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_replacement_has_ended_when_the_cancel_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    session = SQLiteSession("s", path)
+    await session.add_items(said("one", "two"))
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    write = asyncio.create_task(session.replace_latest(said("two"), said("three", "four")))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    write.cancel()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not write.done(), "the write waits for the lock, so its outcome is still open"
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    with pytest.raises(asyncio.CancelledError):
+        await write
+    assert await session.get_items() == said("one", "three", "four")
+    await session.aclose()
+
+
+@pytest.mark.anyio
 async def test_a_lock_held_too_long_is_a_busy_session(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     session = SQLiteSession("s", path, busy_timeout=0.01)
@@ -356,7 +462,7 @@ async def test_a_row_that_is_no_item_is_a_typed_error_without_its_value(row: byt
     with connection:
         connection.execute("INSERT INTO agentsdk_session_items (session_id, item) VALUES ('s', CAST(? AS TEXT))", (row,))
     connection.close()
-    for call in (session.get_items, session.pop_item):
+    for call in (session.get_items, session.pop_item, lambda: session.replace_latest(said("one"), [])):
         with pytest.raises(SessionError, match=r"row 2 of .* is not an item") as caught:
             await call()
         assert "secret" not in str(caught.value)

@@ -178,6 +178,14 @@ def test_content_on_request(exporter: InMemorySpanExporter) -> None:
     assert tool.status.description == CANARY
 
 
+def test_a_result_of_parts_is_recorded_as_json(exporter: InMemorySpanExporter) -> None:
+    span = OpenTelemetryTracer(provider_of(exporter), capture_content=True).start("tool", "look")
+    span.set({"result": (InputText("seen"),)})
+    span.end()
+    (recorded,) = exporter.get_finished_spans()
+    assert json.loads(str((recorded.attributes or {})["gen_ai.tool.call.result"])) == [{"type": "input_text", "text": "seen"}]
+
+
 def test_an_error_is_recorded_by_its_type(tracer: OpenTelemetryTracer, exporter: InMemorySpanExporter) -> None:
     tracer.start("run", "a").end(KeyError(CANARY))
     span = finished(exporter)["invoke_agent a"]
