@@ -66,13 +66,13 @@ MUTANTS = [
     Mutant(
         "turn count off by one: a turn too many",
         "agentsdk/core/limits.py",
-        "all_turns >= limits.turns",
+        "all_turns + reserved >= limits.turns",
         "all_turns > limits.turns",
     ),
     Mutant(
         "turn count off by one: a turn too few",
         "agentsdk/core/limits.py",
-        "all_turns >= limits.turns",
+        "all_turns + reserved >= limits.turns",
         "all_turns + 1 >= limits.turns",
     ),
     Mutant(
