@@ -66,7 +66,7 @@ async def _ask(run: Run, prepared: Prepared) -> None:
     An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound.
     """
     config = run.ports.config
-    model = run.ports.find_model(config.model or prepared.agent.model, config.model_provider)
+    model = run.ports.model_of(prepared.agent)
     given = prepared.agent.instructions
     system_prompt = given if isinstance(given, str) else await instructions(run)
     is_watched = hooks.watched(run)

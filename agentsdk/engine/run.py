@@ -58,7 +58,7 @@ Drive = Callable[["Run"], Awaitable[NextStep]]
 class Ports:
     """What runs of one tree share: everything that is not state."""
 
-    __slots__ = ("config", "drive", "find_model", "full_results", "hooks", "now", "tracer")
+    __slots__ = ("_find_model", "_models", "config", "drive", "full_results", "hooks", "now", "tracer")
 
     def __init__(
         self,
@@ -71,12 +71,23 @@ class Ports:
     ) -> None:
         self.config = config
         self.drive = drive
-        self.find_model = find_model
+        self._find_model = find_model
+        self._models: dict[str | None, Model] = {}
         self.now = now
         self.hooks = hooks
         self.tracer = tracer
         self.full_results: dict[str, str] = {}
         """Results that were too long for the model, whole, by the id their marker names."""
+
+    def model_of(self, agent: Agent[Any, Any]) -> Model:
+        """The agent's model; a name is looked up once a run. Raises `UserError` where there is none."""
+        given = self.config.model or agent.model
+        if given is not None and not isinstance(given, str):
+            return given
+        model = self._models.get(given)
+        if model is None:
+            model = self._models[given] = self._find_model(given, self.config.model_provider)
+        return model
 
 
 class Run:
