@@ -135,19 +135,29 @@ from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
+    from agentsdk.models.anthropic import AnthropicModel
+    from agentsdk.models.fallback import FallbackModel
+    from agentsdk.models.google import GoogleModel
     from agentsdk.models.http import ModelTimeouts, aclose
+    from agentsdk.models.limited import ConcurrencyLimitedModel
     from agentsdk.models.local import LocalModel
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+    from agentsdk.models.openai_responses import OpenAIResponsesModel
     from agentsdk.sessions.memory import MemorySession
     from agentsdk.sessions.sqlite import SQLiteSession
     from agentsdk.tracing.otel import OpenTelemetryTracer
     from agentsdk.tracing.workflow import trace
 
 _LAZY = {
+    "AnthropicModel": "agentsdk.models.anthropic",
+    "FallbackModel": "agentsdk.models.fallback",
+    "GoogleModel": "agentsdk.models.google",
     "ModelTimeouts": "agentsdk.models.http",
     "aclose": "agentsdk.models.http",
+    "ConcurrencyLimitedModel": "agentsdk.models.limited",
     "LocalModel": "agentsdk.models.local",
     "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",
+    "OpenAIResponsesModel": "agentsdk.models.openai_responses",
     "MemorySession": "agentsdk.sessions.memory",
     "SQLiteSession": "agentsdk.sessions.sqlite",
     "OpenTelemetryTracer": "agentsdk.tracing.otel",
@@ -161,18 +171,22 @@ __all__ = [
     "AgentTool",
     "AgentUpdatedStreamEvent",
     "AgentsException",
+    "AnthropicModel",
     "AttemptDiscarded",
     "AuthenticationError",
     "BadRequestError",
     "CallbackError",
     "Clock",
+    "ConcurrencyLimitedModel",
     "ContentFilterError",
     "EmptyResponseError",
+    "FallbackModel",
     "FinalOutput",
     "FunctionCall",
     "FunctionCallArgumentsDelta",
     "FunctionCallOutput",
     "FunctionTool",
+    "GoogleModel",
     "GuardrailError",
     "GuardrailFailedError",
     "GuardrailFunctionOutput",
@@ -219,6 +233,7 @@ __all__ = [
     "NextStep",
     "NotFoundError",
     "OpenAIChatCompletionsModel",
+    "OpenAIResponsesModel",
     "OpenTelemetryTracer",
     "OutputGuardrail",
     "OutputGuardrailTripwireTriggered",

@@ -262,7 +262,7 @@ def _joined(partial: str, response: ModelResponse) -> ModelResponse:
     for position, item in enumerate(output):
         if isinstance(item, Message):
             content = partial + item.content if isinstance(item.content, str) else (OutputText(partial), *item.content)
-            output[position] = Message(item.role, content, item.id)
+            output[position] = Message(item.role, content, item.id, item.phase)
             break
     else:
         output.insert(0, Message("assistant", partial))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -18,6 +19,7 @@ from agentsdk.types.errors import (
 from agentsdk.types.text import clean_text
 
 _MAX_MESSAGE = 500
+_SECONDS = re.compile(r"\d{1,9}(\.\d{1,9})?")
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached")
 _CLASSES: dict[int, type[ProviderError]] = {
     401: AuthenticationError,
@@ -36,9 +38,26 @@ _STATUS_OF_KIND = {
     "invalid_request_error": 400,
     "badrequesterror": 400,
     "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "invalid_image": 400,
+    "invalid_image_format": 400,
+    "invalid_image_mode": 400,
+    "invalid_image_url": 400,
+    "invalid_base64_image": 400,
+    "image_too_large": 400,
+    "image_too_small": 400,
+    "image_file_too_large": 400,
+    "image_parse_error": 400,
+    "image_content_policy_violation": 400,
+    "unsupported_image_media_type": 400,
+    "empty_image_file": 400,
+    "image_file_not_found": 400,
     "authentication_error": 401,
     "invalid_api_key": 401,
     "permission_error": 403,
+    "billing_error": 402,
+    "request_too_large": 413,
+    "timeout_error": 504,
     "not_found_error": 404,
     "timeout": 408,
     "overloaded_error": 503,
@@ -65,15 +84,29 @@ def error_from_response(
         who,
         data,
         status=status,
-        request_id=headers.get("x-request-id", "")[:200],
+        request_id=(headers.get("x-request-id") or headers.get("request-id") or "")[:200],
         retry_after=retry_after,
         retry={"true": True, "false": False}.get(wanted),
         secret=secret,
     )
 
 
+class ErrorInReply(Exception):  # noqa: N818 - turned into a typed error by the caller
+    """The provider tells an error inside an answer with status 200: `data` is its `error`, or the JSON text that holds it."""
+
+    def __init__(self, data: object) -> None:
+        super().__init__("the provider told an error")
+        self.data = data
+
+
 def error_from_object(who: str, data: object, *, secret: str = "") -> ProviderError:
-    """The error for an `error` object that came inside an answer with status 200."""
+    """The error for what an `ErrorInReply` carries."""
+    if isinstance(data, str | bytes):
+        try:
+            decoded: object = msgspec.json.decode(data)
+            data = as_object(decoded).get("error") or decoded
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            data = data if isinstance(data, str) else ""
     return _error(who, data, status=_status_inside(data), secret=secret)
 
 
@@ -91,6 +124,8 @@ def _error(
     if secret:
         code, message = code.replace(secret, "***"), message.replace(secret, "***")
     kind = _class(status)
+    if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
+        kind = AuthenticationError  # Google answers a wrong key with status 400
     retryable = kind in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
     said = f": {message}" if message else ""
     about = ", ".join(part for part in ("" if status is None else f"status {status}", code) if part)
@@ -100,7 +135,7 @@ def _error(
         code=code,
         request_id=request_id,
         retryable=retryable if retry is None else retry,
-        retry_after=retry_after,
+        retry_after=_retry_delay(data) if retry_after is None else retry_after,
     )
 
 
@@ -134,7 +169,22 @@ def _status_inside(data: object) -> int | None:
 def _code(data: object) -> str:
     fields = as_object(data)
     value = fields.get("code") or fields.get("type") or ""
+    if isinstance(value, int) and as_text(fields.get("status")).isidentifier():
+        value = as_text(fields.get("status"))  # Google's `code` repeats the HTTP status; its `status` says more
     return clean_text(str(value))[:100] if isinstance(value, str | int) else ""
+
+
+def _details(data: object) -> list[object]:
+    return as_list(as_object(data).get("details"))
+
+
+def _retry_delay(data: object) -> float | None:
+    """The seconds that Google's RetryInfo asks for: `"retryDelay": "34.5s"`."""
+    for detail in _details(data):
+        delay = as_text(as_object(detail).get("retryDelay")).removesuffix("s")
+        if _SECONDS.fullmatch(delay):
+            return float(delay)
+    return None
 
 
 def _message(data: object) -> str:

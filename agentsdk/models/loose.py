@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
+import msgspec
+from msgspec import Raw
+
 from agentsdk.types.base import JsonObject
+
+_OBJECT = msgspec.json.Decoder(dict[str, Raw])
 
 
 def as_object(value: object) -> JsonObject:
@@ -20,3 +25,12 @@ def as_list(value: object) -> list[object]:
 def as_text(value: object) -> str:
     """`value` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def is_object(text: str) -> bool:
+    """Whether `text` is one whole JSON object."""
+    try:
+        _OBJECT.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+    return True

@@ -6,13 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
+    from agentsdk.testing.google_dialect import FakeGoogleServer
     from agentsdk.testing.no_requests import no_real_requests
+    from agentsdk.testing.responses_dialect import FakeResponsesServer
     from agentsdk.testing.scripted import ScriptedModel, call
     from agentsdk.testing.server import CapturedRequest, FakeOpenAIServer, FakeServer, ServerReply
 
 _HOMES = {
     "CapturedRequest": "server",
+    "FakeAnthropicServer": "anthropic_dialect",
+    "FakeGoogleServer": "google_dialect",
     "FakeOpenAIServer": "server",
+    "FakeResponsesServer": "responses_dialect",
     "FakeServer": "server",
     "ScriptedModel": "scripted",
     "ServerReply": "server",
@@ -22,7 +28,10 @@ _HOMES = {
 
 __all__ = [
     "CapturedRequest",
+    "FakeAnthropicServer",
+    "FakeGoogleServer",
     "FakeOpenAIServer",
+    "FakeResponsesServer",
     "FakeServer",
     "ScriptedModel",
     "ServerReply",

@@ -191,11 +191,18 @@ class FakeServer:
         if reply.then == "refuse":
             _reset(writer)
             return False
-        return await _Answer(reply, self._dialect, len(self.requests), request).send(reader, writer)
+        return await _Answer(reply, self._dialect, len(self.requests), self._asked(request)).send(reader, writer)
+
+    def _serves(self, path: str) -> bool:
+        return path == self._dialect.path
+
+    def _asked(self, request: CapturedRequest) -> JsonObject:
+        """What the dialect is told of a request."""
+        return request.json if request.body else {}
 
     def _next_reply(self, request: CapturedRequest) -> ServerReply:
         number = len(self.requests)
-        if request.path != self._dialect.path:
+        if not self._serves(request.path):
             return _refusal(404, f"no such path: {request.path}")
         if number > len(self._script):
             return _refusal(400, f"this is request number {number}, but the script of the fake server has {len(self._script)}")
@@ -219,9 +226,8 @@ class FakeOpenAIServer(FakeServer):
 class _Answer:
     """One reply on its way."""
 
-    def __init__(self, reply: ServerReply, dialect: Dialect, number: int, request: CapturedRequest) -> None:
+    def __init__(self, reply: ServerReply, dialect: Dialect, number: int, asked: JsonObject) -> None:
         self._reply = reply
-        asked = request.json if request.body else {}
         self._pieces, self._type = _render(reply, dialect, number, asked)
         self._stream = self._type == "text/event-stream"
         # What is not sent whole, or not whole at once, is framed in chunks: each piece then reaches the client on its own.
@@ -278,7 +284,9 @@ def _frame(event: bytes | str | JsonObject, reply: ServerReply) -> bytes:
     end = reply.line_end
     data = event if isinstance(event, str) else msgspec.json.encode(event).decode()
     comment = f": keep-alive{end}{end}" if reply.comments else ""
-    return f"{comment}data: {data}{end}{end}".encode()
+    kind = "" if isinstance(event, str) else event.get("type")
+    name = f"event: {kind}{end}" if kind else ""
+    return f"{comment}{name}data: {data}{end}{end}".encode()
 
 
 def _cut(data: bytes, pieces: Sequence[bytes] | None, how: Literal["whole", "bytes"] | int) -> Iterator[bytes]:

@@ -73,11 +73,15 @@ Part = InputText | InputImage | InputAudio | InputFile | OutputText | Refusal
 
 
 class Message(Value, tag="message"):
-    """A message; `content` is text, or parts where it is more than text."""
+    """A message; `content` is text, or parts where it is more than text.
+
+    `phase` is the provider's word for what the message is to the turn (`"commentary"`, `"final_answer"`), and goes back to it.
+    """
 
     role: Role
     content: str | tuple[Part, ...]
     id: str = ""
+    phase: str = ""
     type: ClassVar[str] = "message"
 
     @property

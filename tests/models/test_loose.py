@@ -1,9 +1,14 @@
 from __future__ import annotations
 
-from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.loose import as_list, as_object, as_text, is_object
 
 
 def test_what_fits_is_the_same_and_what_does_not_is_empty() -> None:
     assert (as_object({"a": 1}), as_list([1]), as_text("a")) == ({"a": 1}, [1], "a")
     for other in (None, 1, True):
         assert (as_object(other), as_list(other), as_text(other)) == ({}, [], "")
+
+
+def test_what_is_one_whole_object() -> None:
+    assert all(map(is_object, ("{}", '{"a": [1, {"b": null}]}', ' {"é": 1} ')))
+    assert not any(map(is_object, ("", "[]", "null", '{"a":', "{} {}", "not json", '"{}"', "\ud83d")))

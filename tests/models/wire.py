@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
-from agentsdk.ports.model import ModelRequest
+from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.testing import FakeServer
 from agentsdk.types.deltas import ModelStreamEvent, OutputTextDelta, ReasoningTextDelta, ResponseCompleted
 from agentsdk.types.items import FunctionCall, Message, Reasoning
@@ -41,7 +41,7 @@ def request(stream: bool = False, **fields: Any) -> ModelRequest:
     return ModelRequest(items=items if isinstance(items, Tape) else Tape(items), stream=stream, request_id="req-7", **fields)
 
 
-async def events_of(model: OpenAIChatCompletionsModel, asked: ModelRequest) -> list[ModelStreamEvent]:
+async def events_of(model: Model, asked: ModelRequest) -> list[ModelStreamEvent]:
     """All events of one reply; the stream is closed."""
     events: list[ModelStreamEvent] = []
     stream = model.stream(asked)
@@ -53,7 +53,7 @@ async def events_of(model: OpenAIChatCompletionsModel, asked: ModelRequest) -> l
     return events
 
 
-async def ask(model: OpenAIChatCompletionsModel, asked: ModelRequest) -> ModelResponse:
+async def ask(model: Model, asked: ModelRequest) -> ModelResponse:
     """The response of one request: the last event, and the only one of its kind."""
     events = await events_of(model, asked)
     completed = [event for event in events if isinstance(event, ResponseCompleted)]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentsdk.models.openai_chat.encode import is_object
+from agentsdk.models.loose import is_object
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.text import clean_text
 

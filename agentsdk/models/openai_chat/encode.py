@@ -10,12 +10,12 @@ The encoded messages stand in `Tape.derived` and grow with the tape: a turn enco
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Raw, Struct
 
+from agentsdk.models.loose import is_object
+from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -33,25 +33,10 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
-from agentsdk.types.text import clean_value
 
-_ARGUMENTS = msgspec.json.Decoder(dict[str, Raw])
-_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-_MAX_NAME = 64
 _ATTACHED = "(attached in the next message)"
 
 Media = InputImage | InputAudio | InputFile
-
-
-class _Encoded:
-    """The messages of the first `count` items, comma-separated; `joinable`: another next item could have joined the last."""
-
-    __slots__ = ("count", "data", "joinable")
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.count = 0
-        self.joinable = False
 
 
 class MessageEncoder(Struct, frozen=True):
@@ -61,32 +46,9 @@ class MessageEncoder(Struct, frozen=True):
 
     def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
         """The messages of `items` and `tail`, comma-separated. Raises `UserError` for a part that chat cannot carry."""
-        known = items.derived.get(self)
-        if not isinstance(known, _Encoded):
-            known = items.derived[self] = _Encoded()
-        if known.count > len(items) or (known.joinable and tail and known.count == len(items)):
-            known = _Encoded()  # this tape is shorter than the one that was encoded
-        new = items[known.count :]
-        start = 0
-        while start < len(new):
-            end, messages, joinable = self._next(new, start)
-            if joinable and end == len(new):
-                break
-            known.data += _joined(known.data, messages)
-            known.count += end - start
-            known.joinable = joinable
-            start = end
-        rest = [*new[start:], *tail]
-        if not rest:
-            return bytes(known.data)
-        data = known.data[:]
-        start = 0
-        while start < len(rest):
-            start, messages, _ = self._next(rest, start)
-            data += _joined(data, messages)
-        return bytes(data)
+        return encode_growing(self, items, tail, self._next)
 
-    def _next(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
+    def _next(self, items: Sequence[Item], start: int) -> Group:
         """Where the group that begins at `start` ends, its messages, and whether another next item could have joined it."""
         item = items[start]
         if isinstance(item, FunctionCallOutput):
@@ -95,7 +57,7 @@ class MessageEncoder(Struct, frozen=True):
             return start + 1, [{"role": item.role, "content": _content(item.content)}], False
         return self._reply(items, start)
 
-    def _results(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
+    def _results(self, items: Sequence[Item], start: int) -> Group:
         messages: list[JsonObject] = []
         attached: list[object] = []
         position = start
@@ -110,7 +72,7 @@ class MessageEncoder(Struct, frozen=True):
                 return position, messages, False
         return position, [*messages, {"role": "user", "content": attached}], True
 
-    def _reply(self, items: Sequence[Item], start: int) -> tuple[int, list[JsonObject], bool]:
+    def _reply(self, items: Sequence[Item], start: int) -> Group:
         """The assistant message that begins at `start`: everything up to the next reply's reasoning or text.
 
         The API takes no message between calls and their results, so text after a call joins the text before it.
@@ -150,38 +112,9 @@ class MessageEncoder(Struct, frozen=True):
         return position, [message], True
 
 
-def _joined(data: bytearray, messages: list[JsonObject]) -> bytes:
-    encoded = b",".join(map(to_json, messages))
-    return b"," + encoded if data and encoded else encoded
-
-
-def to_json(value: object) -> bytes:
-    """`value` as JSON; lone surrogates, which UTF-8 cannot carry, are replaced."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(clean_value(value))
-
-
 def _call(item: FunctionCall) -> JsonObject:
-    function = {"name": _name(item.name), "arguments": item.arguments if is_object(item.arguments) else "{}"}
+    function = {"name": usable_name(item.name), "arguments": item.arguments if is_object(item.arguments) else "{}"}
     return {"id": item.call_id, "type": "function", "function": function}
-
-
-def is_object(text: str) -> bool:
-    """Whether `text` is one whole JSON object."""
-    try:
-        _ARGUMENTS.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
-    return True
-
-
-def _name(name: str) -> str:
-    """A name the API takes: a garbled one that the model invented would have every later request refused."""
-    if name.isidentifier() and name.isascii() and len(name) <= _MAX_NAME:
-        return name
-    return _NOT_IN_A_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
 
 
 def _add_reasoning(message: JsonObject, reasoning: list[Reasoning], text: str) -> None:

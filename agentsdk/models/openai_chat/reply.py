@@ -11,9 +11,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct, field
 
+from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.loose import as_list, as_object, as_text
 from agentsdk.models.openai_chat.calls import CallAssembler, WireCall, WireFunction
 from agentsdk.models.openai_chat.usage import read_usage
+from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
     FunctionCallArgumentsDelta,
@@ -84,6 +86,16 @@ def parse_chunk(data: str | bytes) -> Chunk:
         raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
 
 
+def _checked(data: str | bytes) -> Chunk:
+    """The chunk in `data`. Raises `ErrorInReply` if it tells an error."""
+    chunk = parse_chunk(data)
+    if chunk.error:
+        raise ErrorInReply(chunk.error)
+    if chunk.kind == "error":
+        raise ErrorInReply(data)
+    return chunk
+
+
 _FINISHES: dict[str, Finish] = {
     "stop": "stop",
     "eos": "stop",
@@ -101,10 +113,15 @@ _FINISHES: dict[str, Finish] = {
 
 
 class ReplyAssembler:
-    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+    """Puts a reply together.
 
-    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+    `fallback_id` names calls whose id the server left out, if it left out the reply's id too. `unfinished_text_ok` lets text,
+    never calls, through although the server did not say why it stopped.
+    """
+
+    def __init__(self, provider: str, *, fallback_id: str = "", unfinished_text_ok: bool = False) -> None:
         self._provider = provider
+        self._unfinished_text_ok = unfinished_text_ok
         self._fallback_id = fallback_id
         self._id = ""
         self._model = ""
@@ -136,8 +153,14 @@ class ReplyAssembler:
         """Whether the server said why it stopped."""
         return bool(self._finish)
 
-    def add(self, chunk: Chunk) -> Sequence[ModelStreamEvent]:
-        """Take a chunk of a stream; the deltas it makes."""
+    def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
+        """Take an event of a stream; the deltas it makes, None at its end mark. Raises `ErrorInReply`."""
+        data = event.data
+        if data == "[DONE]":
+            return None
+        if event.event == "error":
+            raise ErrorInReply(data)
+        chunk = _checked(data)
         choices = chunk.choices
         if choices and self._message_at >= 0 and chunk.usage is None:  # the way nearly every chunk of a text goes
             choice = choices[0]
@@ -159,9 +182,9 @@ class ReplyAssembler:
                     return (OutputTextDelta(clean_text(text), self._message_at),)
         return self._add(chunk, whole=False)
 
-    def add_whole(self, chunk: Chunk) -> None:
-        """Take a reply that came in one piece."""
-        self._add(chunk, whole=True)
+    def add_whole(self, body: bytes) -> None:
+        """Take a reply that came in one piece. Raises `ErrorInReply`."""
+        self._add(_checked(body), whole=True)
 
     def _add(self, chunk: Chunk, *, whole: bool) -> list[ModelStreamEvent]:
         events: list[ModelStreamEvent] = []
@@ -267,11 +290,11 @@ class ReplyAssembler:
             events.append(OutputItemAdded(Reasoning(provider=self._provider), self._reasoning_at))
         return self._reasoning_at
 
-    def response(self, *, unfinished_text_ok: bool = False) -> ModelResponse:
+    def response(self) -> ModelResponse:
         """The reply, if it is proven whole.
 
         Raises `MalformedResponseError` when no choice came, `ContentFilterError`, and `IncompleteResponseError` when the server
-        did not say why it stopped (`unfinished_text_ok` lets text through, never calls) or stopped where a call may be cut.
+        did not say why it stopped or stopped where a call may be cut.
         """
         if not self._choices_seen:
             raise MalformedResponseError("the reply has no choices; expected a chat completion")
@@ -281,7 +304,7 @@ class ReplyAssembler:
             raise ContentFilterError("the provider's content filter stopped the reply; change the input")
         if finish == "error":
             raise self._incomplete("the provider broke off its reply because of an error")
-        if not self._finish and not (unfinished_text_ok and self._text and not calls):
+        if not self._finish and not (self._unfinished_text_ok and self._text and not calls):
             raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
         if finish == "length" and (calls or not (self._text or self._refusal)):
             what = "in a tool call" if calls else "before any text"

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools, is_object, to_json
+from agentsdk.models.loose import is_object
+from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
+from agentsdk.models.prefix import to_json
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
     FunctionCall,
@@ -173,7 +175,7 @@ def test_lone_surrogates_are_replaced() -> None:
 
 
 def test_a_settled_item_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    import agentsdk.models.openai_chat.encode as module
+    import agentsdk.models.prefix as module
 
     seen: list[object] = []
 

@@ -865,7 +865,7 @@ async def test_a_slow_reader_is_not_an_idle_stream() -> None:
 
 @pytest.mark.parametrize("cut", [None, -1, -2], ids=["after-done", "after-usage", "after-finish"])
 async def test_a_socket_that_stays_open_is_not_waited_for(cut: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsdk.models.openai_chat.model._USAGE_GRACE", 0.3)
+    monkeypatch.setattr("agentsdk.models.http_model._END_GRACE", 0.3)
     said = ServerReply("one", stops_after=cut, then="open")
     async with FakeOpenAIServer([said, "two"]) as server:
         model = model_at(server, timeouts=ModelTimeouts(idle=None, read=None, total=None))

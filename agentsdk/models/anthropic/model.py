@@ -1,0 +1,222 @@
+"""`AnthropicModel`: one reply from the Messages API, proven whole or refused with a typed error."""
+
+from __future__ import annotations
+
+import random as _random
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Raw, structs
+
+from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
+from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
+from agentsdk.models.http import ModelTimeouts, Transport
+from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
+from agentsdk.models.loose import as_list, as_object
+from agentsdk.models.prefix import to_json
+from agentsdk.ports.clock import Clock
+from agentsdk.ports.model import ModelRequest
+from agentsdk.types.base import JsonObject
+from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted, ResponseCreated
+from agentsdk.types.errors import UserError
+from agentsdk.types.response import OutputItem
+from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.usage import Usage
+
+if TYPE_CHECKING:
+    import httpx
+
+DEFAULT_MAX_TOKENS = 8192
+"""The cap on output tokens, which the API demands, where the settings name none."""
+MAX_PAUSES = 10
+"""How often a turn that the provider paused is taken up again before it is an error."""
+_API = "the Anthropic Messages API"
+_VERSION = "2023-06-01"
+
+
+class AnthropicModel(HttpModel):
+    """A model behind `POST {base_url}/v1/messages`, at Anthropic or any server that speaks the same.
+
+    `base_url` and `api_key` default to ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY; the key of the environment goes only to the
+    `base_url` of the environment (or Anthropic's), so another `base_url` needs its own `api_key`, or none. `provider` names
+    where reasoning and provider items come from and may be sent back to; by default the host. `max_tokens` is sent where the
+    settings name none. `cache` has the provider cache each request's prefix for that long. `native_output=False` puts the
+    output's schema into the instructions, for models that take none. `strict_tools` has the provider enforce the schemas of
+    strict tools, which it allows for 20 tools at most and not for every model. `http_client` is an `httpx.AsyncClient` or a
+    `Transport` and is never closed here; without one, all models of an event loop share a client. `clock` and `random` are for
+    tests.
+
+    Raises `UserError` for a `base_url`, key or header that cannot be used.
+    """
+
+    _default_base_url = "https://api.anthropic.com"
+    _base_url_variable = "ANTHROPIC_BASE_URL"
+    _key_variables = ("ANTHROPIC_API_KEY",)
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        http_client: httpx.AsyncClient | Transport | None = None,
+        timeouts: ModelTimeouts | None = None,
+        retry: ModelRetrySettings | None = None,
+        headers: Mapping[str, str] | None = None,
+        provider: str | None = None,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        cache: Literal["5m", "1h"] | None = None,
+        native_output: bool = True,
+        strict_tools: bool = False,
+        clock: Clock | None = None,
+        random: Callable[[], float] = _random.random,
+    ) -> None:
+        super().__init__(
+            model,
+            base_url=base_url,
+            api_key=api_key,
+            http_client=http_client,
+            timeouts=timeouts,
+            retry=retry,
+            headers=headers,
+            provider=provider,
+            clock=clock,
+            random=random,
+        )
+        self._url = f"{self.base_url.removesuffix('/v1')}/v1/messages"
+        self._max_tokens = max_tokens
+        self._cache = cache
+        self._native_output = native_output
+        self._strict_tools = strict_tools
+        self._encoder = MessageEncoder(self.provider)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask for one reply: any deltas, then one `ResponseCompleted`. A turn that the provider pauses is taken up again.
+
+        Raises `UserError` for a missing key or a request that the API cannot carry; the generator, only `ModelError`s.
+        """
+        return self._resumed(request, super().stream(request))
+
+    async def _resumed(
+        self, request: ModelRequest, events: AsyncGenerator[ModelStreamEvent, None]
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """The events of a turn, its pauses left out: what came before a pause goes back to the provider, which goes on."""
+        earlier: tuple[OutputItem, ...] = ()
+        usage = Usage()
+        pauses = width = 0
+        while True:
+            try:
+                async for event in events:
+                    if not pauses:
+                        yield event
+                    elif isinstance(event, ResponseCompleted):
+                        reply = event.response
+                        yield ResponseCompleted(
+                            structs.replace(reply, output=earlier + reply.output, usage=usage + reply.usage)
+                        )
+                    elif not isinstance(event, ResponseCreated | AttemptDiscarded):  # they would speak of the whole turn
+                        yield _shifted(event, width)
+                return
+            except TurnPaused as paused:
+                pauses += 1
+                if pauses > MAX_PAUSES:
+                    raise
+                if request.stream:
+                    for event in paused.events:
+                        yield _shifted(event, width)
+                earlier += paused.response.output
+                usage += paused.response.usage
+                width += paused.width
+            finally:
+                await events.aclose()
+            again = structs.replace(
+                request, tail=(*request.tail, *earlier), request_id=request.request_id and f"{request.request_id}-{pauses}"
+            )
+            events = super().stream(again)
+
+    def body(self, request: ModelRequest) -> bytes:
+        """The request's body: settings, instructions and tools before the encoded messages."""
+        settings = request.settings
+        refuse_settings(settings, _API, "frequency_penalty", "presence_penalty", "seed")
+        fields: JsonObject = {
+            "model": self.name,
+            "max_tokens": self._max_tokens if settings.max_tokens is None else settings.max_tokens,
+            **given_settings(settings, "temperature", "top_p"),
+        }
+        if settings.stop is not None:
+            fields["stop_sequences"] = settings.stop
+        if settings.metadata:
+            fields["metadata"] = _metadata(settings.metadata)
+        if self._cache is not None:
+            fields["cache_control"] = {"type": "ephemeral", "ttl": self._cache}
+        fields["stream"] = request.stream
+        output = request.output
+        prompted = output is not None and not (self._native_output and output.strict)
+        config: JsonObject = {}
+        if output is not None and not prompted:
+            config["format"] = {"type": "json_schema", "schema": output.schema}
+        if settings.reasoning_effort is not None:
+            config["effort"] = settings.reasoning_effort
+        system = [request.instructions, *self._encoder.system(chain(request.items, request.tail))]
+        if output is not None and prompted:
+            system.append(_prompt(output))
+        if any(system):
+            fields["system"] = "\n\n".join(filter(None, system))
+        extra = settings.extra_body or {}
+        merge_extra_body(fields, settings, "messages", "system")
+        if config:
+            fields["output_config"] = {**config, **as_object(extra.get("output_config"))}
+        if tools := self._all_tools(request.tools, as_list(extra.get("tools"))):
+            fields["tools"] = tools
+            if "tool_choice" not in extra and (choice := _tool_choice(settings)):
+                fields["tool_choice"] = choice
+        return b'%b,"messages":[%b]}' % (to_json(fields)[:-1], self._encoder.encode(request.items, request.tail))
+
+    def _all_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: list[object]) -> Raw | list[object]:
+        """The run's tools, then those of the provider's own that stand in `extra_body`."""
+        if not tools or not hosted:
+            return self._encoded_tools(tools) if tools else hosted
+        return Raw(b"%b,%b" % (bytes(self._encoded_tools(tools))[:-1], to_json(hosted)[1:]))
+
+    def _url_for(self, request: ModelRequest) -> str:
+        return self._url
+
+    def _auth_headers(self, key: str) -> dict[str, str]:
+        headers = {"anthropic-version": _VERSION}
+        return {**headers, "x-api-key": key} if key else headers
+
+    def _assembler(self, request: ModelRequest) -> ReplyAssembler:
+        return ReplyAssembler(self.provider, fallback_id=request.request_id)
+
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
+        return encode_tools(tools, strict=self._strict_tools)
+
+
+def _shifted(event: ModelStreamEvent, by: int) -> ModelStreamEvent:
+    if isinstance(event, ResponseCreated | AttemptDiscarded | ResponseCompleted):
+        return event
+    return structs.replace(event, output_index=event.output_index + by)
+
+
+def _metadata(metadata: dict[str, str]) -> dict[str, str]:
+    if set(metadata) != {"user_id"}:
+        raise UserError(f"ModelSettings(metadata=...) has other keys than 'user_id', all that {_API} takes; remove them")
+    return metadata
+
+
+def _tool_choice(settings: ModelSettings) -> JsonObject:
+    kinds = {None: "auto", "auto": "auto", "required": "any", "none": "none"}
+    name = settings.tool_choice
+    choice: JsonObject = {"type": kinds[name]} if name in kinds else {"type": "tool", "name": name}
+    if settings.parallel_tool_calls is False and name != "none":
+        choice["disable_parallel_tool_use"] = True
+    elif name is None:
+        return {}
+    return choice
+
+
+def _prompt(output: OutputSpec) -> str:
+    schema = to_json(output.schema).decode()
+    return f"Answer with one JSON object that fits this JSON Schema, and nothing else:\n{schema}"

@@ -1,0 +1,461 @@
+"""From the wire to a `ModelResponse`: one assembler for the events of a stream and for a reply that comes whole.
+
+```
+message_start (content_block_start content_block_delta* content_block_stop)* message_delta message_stop, and pings between
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentsdk.models.anthropic.encode import CALL_DETAILS
+from agentsdk.models.anthropic.usage import read_usage
+from agentsdk.models.errors import ErrorInReply
+from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.sse import ServerSentEvent
+from agentsdk.types.base import JsonObject
+from agentsdk.types.deltas import (
+    FunctionCallArgumentsDelta,
+    ModelStreamEvent,
+    OutputItemAdded,
+    OutputItemDone,
+    OutputTextDelta,
+    ReasoningTextDelta,
+    RefusalDelta,
+    ResponseCreated,
+)
+from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError
+from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
+from agentsdk.types.response import Finish, ModelResponse, OutputItem
+from agentsdk.types.text import clean_text, clean_value
+
+T = TypeVar("T")
+
+
+class WireDelta(Struct):
+    """What a `content_block_delta` or a `message_delta` adds."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    citation: object = None
+    stop_reason: str | None = None
+    stop_details: object = None
+
+
+class WireEvent(Struct):
+    """An event of the stream."""
+
+    type: str | None = None
+    index: int | None = None
+    message: object = None
+    content_block: object = None
+    delta: WireDelta | None = None
+    usage: object = None
+
+
+class WireReply(Struct):
+    """A whole reply. Blocks stay as they came: the arguments of a call are the model's own text."""
+
+    type: str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: list[Raw] | None = None
+    stop_reason: str | None = None
+    stop_details: object = None
+    usage: object = None
+
+
+class WireInput(Struct):
+    """The input of a block."""
+
+    input: Raw = Raw(b"{}")
+
+
+_EVENT = msgspec.json.Decoder(WireEvent)
+_REPLY = msgspec.json.Decoder(WireReply)
+_INPUT = msgspec.json.Decoder(WireInput)
+_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+
+_FINISHES: dict[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+_PAUSES = ("pause_turn", "compaction")
+_BLOCK_OF_DELTA = {
+    "text_delta": "text",
+    "citations_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+}
+_OF_A_CALL = ("type", "id", "name", "input")
+
+
+class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happened
+    """The provider paused in the middle of its turn: `response` goes back to it, and it goes on.
+
+    `events` end what was streamed so far, under output indexes below `width`.
+    """
+
+    def __init__(self, response: ModelResponse, events: list[ModelStreamEvent], width: int) -> None:
+        super().__init__("the provider paused its turn too often without an end; ask again", partial=response.text)
+        self.response = response
+        self.events = events
+        self.width = width
+
+
+class _Block:
+    """A content block that is being put together."""
+
+    __slots__ = ("citations", "fields", "index", "kind", "output_index", "pieces", "signature", "stopped")
+
+    def __init__(self, index: int, fields: JsonObject) -> None:
+        self.index = index
+        self.kind = as_text(fields.get("type"))
+        self.fields = fields
+        self.output_index = 0
+        self.pieces: list[str] = []
+        self.signature = as_text(fields.get("signature"))
+        self.citations = [note for note in map(as_object, as_list(fields.get("citations"))) if note]
+        self.stopped = False
+
+    @property
+    def text(self) -> str:
+        """The text, thinking or JSON so far."""
+        return "".join(self.pieces)
+
+
+class ReplyAssembler:
+    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+
+    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+        self._provider = provider
+        self._fallback_id = fallback_id
+        self._id = ""
+        self._model = ""
+        self._started = False
+        self._stop = ""
+        self._stop_details: JsonObject = {}
+        self._usage: JsonObject = {}
+        self._blocks: list[_Block] = []
+        self._outputs = 0
+        self._items: list[tuple[OutputItem, int]] = []
+        self.complete = False
+        """Whether nothing more is needed."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether any content has come."""
+        return bool(self._blocks)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the server said why it stopped."""
+        return bool(self._stop)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return clean_text("".join(block.text for block in self._blocks if block.kind == "text"))
+
+    def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
+        """Take an event; the deltas it makes, or None when it is `message_stop`."""
+        if event.event == "error":
+            raise ErrorInReply(event.data)
+        wire = _parse_event(event.data)
+        events: list[ModelStreamEvent] = []
+        match wire.type:
+            case "content_block_delta":
+                self._add_delta(wire, event.data, events)
+            case "content_block_start":
+                self._start(wire.index, as_object(wire.content_block), events)
+            case "content_block_stop":
+                if (block := self._find(wire.index)) is not None:
+                    block.stopped = True
+            case "message_start":
+                message = as_object(wire.message)
+                self._begin(as_text(message.get("id")), as_text(message.get("model")), events)
+                self._add_usage(message.get("usage"))
+            case "message_delta":
+                self._add_usage(wire.usage)
+                if wire.delta is not None and wire.delta.stop_reason:
+                    self._finish(wire.delta.stop_reason, wire.delta.stop_details, events)
+            case "message_stop":
+                self.complete = True
+                return None
+            case "error":
+                raise ErrorInReply(event.data)
+            case None if _object(event.data).get("error"):
+                raise ErrorInReply(event.data)
+            case _:  # pings, and whatever is added to the protocol
+                pass
+        return events
+
+    def add_whole(self, body: bytes) -> None:
+        """Take a reply that came in one piece."""
+        wire = _parse_reply(body)
+        if wire.content is None:
+            if wire.type == "error" or _object(body).get("error"):
+                raise ErrorInReply(body.decode())
+            raise MalformedResponseError("the reply has no content; expected an Anthropic message")
+        unseen: list[ModelStreamEvent] = []
+        self._begin(wire.id or "", wire.model or "", unseen)
+        self._add_usage(wire.usage)
+        for index, raw in enumerate(wire.content):
+            fields = _object(raw)
+            if not fields:
+                raise MalformedResponseError("the reply is not an Anthropic message: a content block is not an object")
+            block = self._start(index, fields, unseen)
+            block.stopped = True
+            if block.kind == "tool_use":
+                block.pieces = [bytes(_INPUT.decode(raw).input).decode()]
+        if wire.stop_reason:
+            self._finish(wire.stop_reason, wire.stop_details, unseen)
+        self.complete = True
+
+    def _begin(self, reply_id: str, model: str, events: list[ModelStreamEvent]) -> None:
+        if not self._started:
+            self._started = True
+            self._id, self._model = clean_text(reply_id), clean_text(model)
+            events.append(ResponseCreated(self._id))
+
+    def _add_usage(self, usage: object) -> None:
+        """The counts of a later event are totals and replace those of an earlier one."""
+        self._usage.update({name: value for name, value in as_object(usage).items() if value is not None})
+
+    def _finish(self, reason: str, details: object, events: list[ModelStreamEvent]) -> None:
+        self._stop = reason
+        self._stop_details = as_object(details)
+        if reason == "refusal":
+            events.append(RefusalDelta(self._refusal(), max(0, self._outputs - 1)))
+
+    def _start(self, index: int | None, fields: JsonObject, events: list[ModelStreamEvent]) -> _Block:
+        last = self._blocks[-1] if self._blocks else None
+        block = _Block(index if index is not None else len(self._blocks), fields)
+        self._blocks.append(block)
+        if block.kind == "text" and last is not None and last.kind == "text":
+            block.output_index = last.output_index  # one message, in several blocks
+        else:
+            if block.kind == "tool_use" and _details(fields):
+                self._outputs += 1
+            block.output_index = self._outputs
+            self._outputs += 1
+            events.append(OutputItemAdded(self._opening(block), block.output_index))
+        if block.kind == "text":
+            self._add_piece(block, as_text(fields.get("text")), events)
+        elif block.kind == "thinking":
+            self._add_piece(block, as_text(fields.get("thinking")), events)
+        return block
+
+    def _opening(self, block: _Block) -> OutputItem:
+        match block.kind:
+            case "text":
+                return Message("assistant", "")
+            case "thinking" | "redacted_thinking":
+                return Reasoning(provider=self._provider)
+            case "tool_use":
+                return self._call(block, "")
+            case _:
+                return ProviderItem(self._provider, clean_value(block.fields))
+
+    def _find(self, index: int | None) -> _Block | None:
+        for block in reversed(self._blocks):
+            if index is None or block.index == index:
+                return block
+        return None
+
+    def _add_delta(self, wire: WireEvent, data: str, events: list[ModelStreamEvent]) -> None:
+        delta = wire.delta
+        if delta is None:
+            return
+        kind = delta.type or ""
+        block = self._find(wire.index)
+        if block is None:
+            if kind not in _BLOCK_OF_DELTA:
+                raise MalformedResponseError(f"the reply is not an Anthropic message: {kind[:40]!r} without its content block")
+            block = self._start(wire.index, {"type": _BLOCK_OF_DELTA[kind]}, events)
+        if kind == "text_delta":
+            self._add_piece(block, delta.text or "", events)
+        elif kind == "thinking_delta":
+            self._add_piece(block, delta.thinking or "", events)
+        elif kind == "signature_delta":
+            block.signature += delta.signature or ""
+        elif kind == "input_json_delta":
+            self._add_piece(block, delta.partial_json or "", events)
+        elif kind == "citations_delta":
+            block.citations.append(as_object(delta.citation))
+        else:
+            _merge(block.fields, as_object(_object(data).get("delta")))
+
+    def _add_piece(self, block: _Block, piece: str, events: list[ModelStreamEvent]) -> None:
+        if not piece:
+            return
+        block.pieces.append(piece)
+        if block.kind == "text":
+            events.append(OutputTextDelta(clean_text(piece), block.output_index))
+        elif block.kind == "thinking":
+            events.append(ReasoningTextDelta(clean_text(piece), block.output_index))
+        elif block.kind == "tool_use":
+            events.append(FunctionCallArgumentsDelta(clean_text(piece), block.output_index))
+
+    def _refusal(self) -> str:
+        explanation = as_text(self._stop_details.get("explanation"))
+        return clean_text(explanation) or "The model declined to answer."
+
+    def response(self) -> ModelResponse:
+        """The reply, if it is proven whole.
+
+        Raises `MalformedResponseError` when no message came, `IncompleteResponseError` when the server did not say why it
+        stopped or stopped where a call may be cut, and `TurnPaused`.
+        """
+        if not (self._started or self._blocks):
+            raise MalformedResponseError("the reply holds no message; expected an Anthropic message")
+        if not self._stop:
+            raise self._incomplete("the reply ended without a stop reason, so nothing proves it whole")
+        finish = _FINISHES.get(self._stop, "unknown")
+        calls = [block for block in self._blocks if block.kind == "tool_use"]
+        if finish == "content_filter":
+            calls = []
+        if finish == "length" and (calls or not self.text):
+            what = "in a tool call" if calls else "before any text"
+            window = self._stop == "model_context_window_exceeded"
+            remedy = "it filled the model's context window: shorten the input" if window else "raise max_tokens"
+            raise self._incomplete(f"the reply reached its token limit {what}; {remedy}")
+        if calls and (finish == "unknown" or self._stop == "stop_sequence" or not all(call.stopped for call in calls)):
+            raise self._incomplete("the reply holds tool calls, but nothing proves them whole: it did not stop after them")
+        self._items = self._output()
+        output = tuple(item for item, _ in self._items)
+        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model)
+        if self._stop in _PAUSES:
+            raise TurnPaused(response, self.done_events(response), self._outputs)
+        return response
+
+    def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
+        """The items of `response`, each whole, under the position they were streamed at."""
+        return [OutputItemDone(item, position) for item, position in self._items]
+
+    def _incomplete(self, message: str) -> IncompleteResponseError:
+        return IncompleteResponseError(message, partial=self.text)
+
+    def _output(self) -> list[tuple[OutputItem, int]]:
+        """The items and where they were streamed: blocks of text that follow each other are one message."""
+        found: list[tuple[OutputItem | list[Part], int]] = []
+        refused = self._stop == "refusal"
+        for block in sorted(self._blocks, key=lambda block: block.index):
+            position = block.output_index
+            text = clean_text(block.text)
+            match block.kind:
+                case "text":
+                    _speak(found, OutputText(text, tuple(clean_value(block.citations))) if text else None, position)
+                case "thinking":
+                    signature = clean_text(block.signature)
+                    if text or signature:
+                        found.append((Reasoning(text, signature=signature, provider=self._provider), position))
+                case "redacted_thinking":
+                    data = clean_text(as_text(block.fields.get("data")))
+                    found.append((Reasoning(encrypted=data, provider=self._provider), position))
+                case "tool_use" if refused:
+                    pass
+                case "tool_use":
+                    if details := _details(block.fields):
+                        kept = ProviderItem(self._provider, {"type": CALL_DETAILS, **clean_value(details)})
+                        found.append((kept, position - 1))
+                    found.append((self._call(block, text or _encoded_input(block.fields)), position))
+                case _:
+                    if (item := self._provider_item(block)) is not None:
+                        found.append((item, position))
+        if refused:
+            _speak(found, Refusal(self._refusal()), max(0, self._outputs - 1))
+        return [(_message(item) if isinstance(item, list) else item, position) for item, position in found]
+
+    def _call(self, block: _Block, arguments: str) -> FunctionCall:
+        fields = block.fields
+        number = sum(1 for other in self._blocks[: self._blocks.index(block)] if other.kind == "tool_use")
+        call_id = clean_text(as_text(fields.get("id"))) or f"call_{self._id or self._fallback_id}_{number}"
+        return FunctionCall(call_id, clean_text(as_text(fields.get("name"))), arguments)
+
+    def _provider_item(self, block: _Block) -> ProviderItem | None:
+        """A block of the provider's own; None where the end of the reply cut its input."""
+        fields = block.fields
+        if block.pieces:
+            try:
+                fields = {**fields, "input": json.loads(block.text)}
+            except (ValueError, RecursionError):
+                return None
+        return ProviderItem(self._provider, clean_value(fields))
+
+
+def _speak(found: list[tuple[OutputItem | list[Part], int]], part: Part | None, position: int) -> None:
+    if part is None:
+        return
+    last = found[-1][0] if found else None
+    if isinstance(last, list):
+        last.append(part)
+    else:
+        found.append(([part], position))
+
+
+def _message(parts: list[Part]) -> Message:
+    if len(parts) == 1 and isinstance(part := parts[0], OutputText) and not part.annotations:
+        return Message("assistant", part.text)
+    return Message("assistant", tuple(parts))
+
+
+def _details(fields: JsonObject) -> JsonObject:
+    """What a tool_use block holds beside the call, unless it says nothing."""
+    details = {name: value for name, value in fields.items() if name not in _OF_A_CALL and value is not None}
+    if as_object(details.get("caller")).get("type") == "direct":
+        del details["caller"]
+    return details
+
+
+def _encoded_input(fields: JsonObject) -> str:
+    return json.dumps(clean_value(as_object(fields.get("input"))), ensure_ascii=False)
+
+
+def _merge(fields: JsonObject, delta: JsonObject) -> None:
+    """Add a delta of a kind that is not known: texts grow, everything else is replaced."""
+    for name, value in delta.items():
+        known = fields.get(name)
+        if name != "type":
+            fields[name] = known + value if isinstance(known, str) and isinstance(value, str) else value
+
+
+def _parse(data: str | bytes | Raw, decoder: msgspec.json.Decoder[T], again: Callable[[object], T]) -> T:
+    """`data` decoded; `again` converts what only the standard library reads. Raises `MalformedResponseError`, without data."""
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise MalformedResponseError(f"the reply is not an Anthropic message: {error}") from None
+    except UnicodeDecodeError as error:
+        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error)
+    try:  # a lone surrogate is valid JSON to the standard library only
+        return again(json.loads(bytes(data) if isinstance(data, Raw) else data))
+    except (ValueError, msgspec.MsgspecError, RecursionError):
+        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
+
+
+def _parse_event(data: str) -> WireEvent:
+    return _parse(data, _EVENT, lambda value: msgspec.convert(value, WireEvent))
+
+
+def _parse_reply(body: bytes) -> WireReply:
+    return _parse(body, _REPLY, lambda value: _REPLY.decode(msgspec.json.encode(clean_value(value))))
+
+
+def _object(data: str | bytes | Raw) -> JsonObject:
+    return as_object(_parse(data, _ANY, lambda value: value))

@@ -1,0 +1,175 @@
+"""`GoogleModel`: the adapter for Google's `generateContent`."""
+
+from __future__ import annotations
+
+import random as _random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from agentsdk.models.google.encode import ContentEncoder, encode_tools
+from agentsdk.models.google.reply import ReplyAssembler
+from agentsdk.models.google.schema import to_google
+from agentsdk.models.http import ModelTimeouts, Transport
+from agentsdk.models.http_model import HttpModel, given_settings, refuse_settings
+from agentsdk.models.loose import as_list, as_object
+from agentsdk.models.prefix import to_json
+from agentsdk.ports.clock import Clock
+from agentsdk.ports.model import ModelRequest
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import UserError
+from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+
+if TYPE_CHECKING:
+    import httpx
+
+DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
+_BEFORE_3 = re.compile(r"(models/)?gemini-[12]\b")
+_API = "Google's generateContent"
+
+
+class GoogleModel(HttpModel):
+    """A Gemini model behind `POST {base_url}/v1beta/models/{model}:generateContent`.
+
+    `base_url` defaults to GOOGLE_BASE_URL or Google's own, `api_key` to GEMINI_API_KEY or GOOGLE_API_KEY; the key of the
+    environment goes only to the `base_url` of the environment (or Google's), so another `base_url` needs its own `api_key`.
+    `include_thoughts` asks for summaries of the model's thoughts. `provider` names where reasoning comes from and may be sent
+    back to. `http_client` is an `httpx.AsyncClient` or a `Transport` and is never closed here; without one, all models of an
+    event loop share a client. `clock` and `random` are for tests.
+
+    Raises `UserError` for a `base_url`, key or header that cannot be used.
+    """
+
+    _default_base_url = DEFAULT_BASE_URL
+    _base_url_variable = "GOOGLE_BASE_URL"
+    _key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        http_client: httpx.AsyncClient | Transport | None = None,
+        timeouts: ModelTimeouts | None = None,
+        retry: ModelRetrySettings | None = None,
+        headers: Mapping[str, str] | None = None,
+        provider: str = "google",
+        include_thoughts: bool = False,
+        clock: Clock | None = None,
+        random: Callable[[], float] = _random.random,
+    ) -> None:
+        super().__init__(
+            model,
+            base_url=base_url,
+            api_key=api_key,
+            http_client=http_client,
+            timeouts=timeouts,
+            retry=retry,
+            headers=headers,
+            provider=provider,
+            clock=clock,
+            random=random,
+        )
+        self._include_thoughts = include_thoughts
+        # Gemini 1 and 2 check no signatures, count thinking in tokens, and take no output schema beside tools.
+        self._before_3 = bool(_BEFORE_3.match(model))
+        self._encoder = ContentEncoder(self.provider, signs=not self._before_3)
+
+    def body(self, request: ModelRequest) -> bytes:
+        """The request's body: instructions, settings and tools before the encoded contents."""
+        settings = request.settings
+        refuse_settings(settings, _API, "metadata")
+        if settings.parallel_tool_calls is False:
+            raise UserError(f"ModelSettings(parallel_tool_calls=False) is not available with {_API}; leave it out")
+        fields: JsonObject = {}
+        instructions = request.instructions
+        config = self._sampling(settings)
+        if request.output is not None and request.tools and self._before_3:
+            instructions = "\n\n".join(filter(None, [instructions, _prompt_for(request.output)]))
+        elif request.output is not None:
+            config["responseMimeType"] = "application/json"
+            config["responseJsonSchema"] = to_google(request.output.schema)
+        if instructions:
+            fields["systemInstruction"] = {"parts": [{"text": instructions}]}
+        if request.tools:
+            fields["tools"] = [{"functionDeclarations": self._encoded_tools(request.tools)}]
+            if settings.tool_choice is not None:
+                fields["toolConfig"] = {"functionCallingConfig": _tool_choice(settings.tool_choice)}
+        if config:
+            fields["generationConfig"] = config
+        _merge(fields, settings.extra_body or {})
+        contents = self._encoder.encode(request.items, request.tail)
+        if not contents.startswith(_FROM_USER):  # a conversation begins with its user, and is never empty
+            contents = b"%b,%b" % (_NOTHING_SAID, contents) if contents else _NOTHING_SAID
+        head = to_json(fields)[:-1]
+        return b'%b%b"contents":[%b]}' % (head, b"," if fields else b"", contents)
+
+    def _sampling(self, settings: ModelSettings) -> JsonObject:
+        config: JsonObject = {_NAMES[name]: value for name, value in given_settings(settings, *_NAMES).items()}
+        thinking: JsonObject = {"includeThoughts": True} if self._include_thoughts else {}
+        if (effort := settings.reasoning_effort) is not None:
+            if effort not in _BUDGETS:
+                raise UserError(f"reasoning_effort={effort!r} is not known to {_API}; expected one of {', '.join(_BUDGETS)}")
+            if self._before_3 or effort == "none":
+                thinking["thinkingBudget"] = _BUDGETS[effort]
+            else:
+                thinking["thinkingLevel"] = effort
+        if thinking:
+            config["thinkingConfig"] = thinking
+        return config
+
+    def _url_for(self, request: ModelRequest) -> str:
+        path = quote(self.name if "/" in self.name else f"models/{self.name}", safe="/-_.~@")
+        method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
+        return f"{self.base_url}/v1beta/{path}:{method}"
+
+    def _auth_headers(self, key: str) -> dict[str, str]:
+        return {"x-goog-api-key": key} if key else {}
+
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
+        return encode_tools(tools)
+
+    def _assembler(self, request: ModelRequest) -> ReplyAssembler:
+        return ReplyAssembler(self.provider, fallback_id=request.request_id)
+
+
+_FROM_USER = b'{"role":"user"'
+_NOTHING_SAID = b'{"role":"user","parts":[{"text":""}]}'
+_NAMES = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "frequency_penalty": "frequencyPenalty",
+    "presence_penalty": "presencePenalty",
+    "max_tokens": "maxOutputTokens",
+    "stop": "stopSequences",
+    "seed": "seed",
+}
+# The token budgets that Google's own compatible endpoint gives to these words.
+_BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576}
+_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+
+
+def _tool_choice(choice: str) -> JsonObject:
+    return {"mode": _MODES[choice]} if choice in _MODES else {"mode": "ANY", "allowedFunctionNames": [choice]}
+
+
+def _prompt_for(output: OutputSpec) -> str:
+    schema = to_json(output.schema).decode()
+    return f"Give your final answer as JSON and nothing else, without a code fence. It must fit this schema:\n{schema}"
+
+
+def _merge(fields: JsonObject, extra: JsonObject) -> None:
+    """Add `extra` to `fields`: to an object or a list that both have, else in its place."""
+    if "contents" in extra:
+        raise UserError("extra_body holds 'contents', which are the run's own; pass them as input or instructions")
+    for name, value in extra.items():
+        known = fields.get(name)
+        if as_object(known) and as_object(value):
+            fields[name] = {**as_object(known), **as_object(value)}
+        elif as_list(known) and as_list(value):
+            fields[name] = [*as_list(known), *as_list(value)]
+        else:
+            fields[name] = value

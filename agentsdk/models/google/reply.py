@@ -1,0 +1,446 @@
+"""From Google's wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole.
+
+A thought signature belongs to the part it came with. One on a thought is that `Reasoning`'s; one on another part becomes a
+`Reasoning` of its own, whose `id` says which part that is:
+```
+Reasoning(id="call", signature)  FunctionCall       the call behind it
+Message  Reasoning(id="part:N", signature)          part N of the message before it, or an empty one after its last
+```
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentsdk.models.errors import ErrorInReply
+from agentsdk.models.google.usage import read_usage
+from agentsdk.models.loose import as_object, as_text
+from agentsdk.models.sse import ServerSentEvent
+from agentsdk.types.base import JsonObject
+from agentsdk.types.deltas import (
+    FunctionCallArgumentsDelta,
+    ModelStreamEvent,
+    OutputItemAdded,
+    OutputItemDone,
+    OutputTextDelta,
+    ReasoningTextDelta,
+    ResponseCreated,
+)
+from agentsdk.types.errors import ContentFilterError, IncompleteResponseError, MalformedResponseError
+from agentsdk.types.items import (
+    FunctionCall,
+    InputAudio,
+    InputFile,
+    InputImage,
+    Message,
+    OutputText,
+    Part,
+    ProviderItem,
+    Reasoning,
+)
+from agentsdk.types.response import Finish, ModelResponse, OutputItem
+from agentsdk.types.text import clean_text, clean_value
+
+T = TypeVar("T")
+_NULL = Raw(b"null")
+
+
+class WireCall(Struct, rename="camel"):
+    """A function call; the last two fields tell of one that is sent in pieces."""
+
+    id: str | None = None
+    name: str | None = None
+    args: Raw = Raw(b"{}")
+    partial_args: object = None
+    will_continue: bool | None = None
+
+
+class WireBlob(Struct, rename="camel"):
+    """Media the model made."""
+
+    mime_type: str = ""
+    data: str = ""
+
+
+class WirePart(Struct, rename="camel"):
+    """A part of the reply. One that has none of these fields is the provider's own."""
+
+    text: str | None = None
+    thought: bool | None = None
+    thought_signature: str | None = None
+    function_call: WireCall | None = None
+    inline_data: WireBlob | None = None
+
+
+class WireContent(Struct):
+    """The parts."""
+
+    parts: list[Raw] | None = None
+
+
+class WireCandidate(Struct, rename="camel"):
+    """One answer; only the first of several is read."""
+
+    index: int | None = None
+    content: WireContent | None = None
+    finish_reason: str | None = None
+    citation_metadata: object = None
+    grounding_metadata: object = None
+    url_context_metadata: object = None
+
+
+class Chunk(Struct, rename="camel"):
+    """A stream chunk, or a whole reply."""
+
+    candidates: list[WireCandidate] | None = None
+    prompt_feedback: object = None
+    usage_metadata: Raw = _NULL
+    model_version: object = None
+    response_id: object = None
+    error: object = None
+
+
+_CHUNK = msgspec.json.Decoder(Chunk)
+_PART = msgspec.json.Decoder(WirePart)
+_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+_OBJECT: msgspec.json.Decoder[JsonObject] = msgspec.json.Decoder(JsonObject)
+
+_FILTERED = (
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
+    "IMAGE_RECITATION",
+    "MODEL_ARMOR",
+)
+_FAILED = (
+    "MALFORMED_FUNCTION_CALL",
+    "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS",
+    "MISSING_THOUGHT_SIGNATURE",
+    "MALFORMED_RESPONSE",
+    "NO_IMAGE",
+    "IMAGE_OTHER",
+    "CONTINUATION",  # there is more, which only another request would bring
+)
+_FINISHES: dict[str, Finish] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    **dict.fromkeys(_FILTERED, "content_filter"),
+    **dict.fromkeys(_FAILED, "error"),
+}
+_NOTES = {
+    "citation_metadata": "citationMetadata",
+    "grounding_metadata": "groundingMetadata",
+    "url_context_metadata": "urlContextMetadata",
+}
+
+
+def parse_chunk(data: str) -> Chunk:
+    """The chunk in `data`. Raises `MalformedResponseError`, without the data, and `ErrorInReply` if it tells an error."""
+    chunk = _decode(_CHUNK, data)
+    if chunk.error:
+        raise ErrorInReply(chunk.error)
+    return chunk
+
+
+def _decode(decoder: msgspec.json.Decoder[T], data: str | Raw) -> T:
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise MalformedResponseError(f"the reply is not generateContent's: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error)
+    try:  # a lone surrogate is valid JSON to the standard library only
+        loaded: object = json.loads(data if isinstance(data, str) else bytes(data))
+        return decoder.decode(msgspec.json.encode(clean_value(loaded)))
+    except (ValueError, RecursionError):
+        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
+
+
+class _OpenMessage:
+    """A message that is being put together. `signed` are the signatures of its parts, each with its output_index."""
+
+    __slots__ = ("index", "parts", "signed")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.parts: list[list[str] | Part] = []
+        self.signed: dict[int, tuple[str, int]] = {}
+
+    def add(self, text: str, *, apart: bool = False) -> None:
+        """More text: in a part of its own if `apart`, or if the last one is signed or no text."""
+        last = self.parts[-1] if self.parts and not apart else None
+        if not isinstance(last, list) or len(self.parts) - 1 in self.signed:
+            fresh: list[str] = []
+            self.parts.append(fresh)
+            last = fresh
+        if text:
+            last.append(text)
+
+    def sign(self, signature: str, index: int) -> None:
+        """Sign the last part."""
+        self.signed[len(self.parts) - 1] = (signature, index)
+
+    def items(self, provider: str) -> list[tuple[int, OutputItem]]:
+        """The message, and what signs its parts. An empty part at its end is left out: its signature's number tells of it."""
+        parts = [OutputText(clean_text("".join(part))) if isinstance(part, list) else part for part in self.parts]
+        while isinstance(last := parts[-1], OutputText) and not last.text:
+            parts.pop()
+        only = parts[0]
+        content = only.text if len(parts) == 1 and isinstance(only, OutputText) else tuple(parts)
+        signed = [
+            (index, Reasoning(id=f"part:{number}", signature=signature, provider=provider))
+            for number, (signature, index) in self.signed.items()
+        ]
+        return [(self.index, Message("assistant", content)), *signed]
+
+
+class ReplyAssembler:
+    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+
+    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+        self._provider = provider
+        self._fallback_id = fallback_id
+        self._id = ""
+        self._model = ""
+        self._created = False
+        self._candidates_seen = False
+        self._finish = ""
+        self._blocked = ""
+        self._usage = _NULL  # every chunk brings one, and only the last is read
+        self._said: list[str] = []
+        self._notes: list[JsonObject] = []
+        self._items: list[tuple[int, OutputItem]] = []  # those that are whole, each with its output_index
+        self._message: _OpenMessage | None = None  # the one that is being written
+        self._thought: list[str] | None = None
+        self._thought_at = 0
+        self._calls = 0
+        self._begun_items = 0
+        self.begun = False
+        """Whether any text, reasoning, call or other item has come."""
+        self.complete = False
+        """Whether the finish reason has come, and the usage with it: nothing more is needed."""
+
+    @property
+    def text(self) -> str:
+        """The answer's text so far."""
+        return clean_text("".join(self._said))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the server said why it stopped."""
+        return bool(self._finish or self._blocked)
+
+    def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
+        """Take an event of a stream; the deltas it makes. Raises `ErrorInReply`."""
+        if event.event == "error":
+            raise ErrorInReply(event.data)
+        return self._add(parse_chunk(event.data))
+
+    def add_whole(self, body: bytes) -> None:
+        """Take a reply that came in one piece. Raises `ErrorInReply`."""
+        try:
+            text = body.decode()
+        except UnicodeDecodeError as error:
+            raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
+        self._add(parse_chunk(text))
+
+    def _add(self, chunk: Chunk) -> list[ModelStreamEvent]:
+        events: list[ModelStreamEvent] = []
+        if not self._id and isinstance(chunk.response_id, str):
+            self._id = clean_text(chunk.response_id)
+        if not self._created:
+            self._created = True
+            events.append(ResponseCreated(self._id))
+        if not self._model and isinstance(chunk.model_version, str):
+            self._model = clean_text(chunk.model_version)
+        told = chunk.usage_metadata != _NULL
+        if told:
+            self._usage = chunk.usage_metadata
+        if chunk.prompt_feedback is not None:
+            self._blocked = self._blocked or clean_text(as_text(as_object(chunk.prompt_feedback).get("blockReason")))
+        for candidate in chunk.candidates or ():
+            if candidate.index:
+                continue
+            self._candidates_seen = True
+            for raw in (candidate.content.parts if candidate.content else None) or ():
+                self._add_part(raw, events)
+            if candidate.citation_metadata or candidate.grounding_metadata or candidate.url_context_metadata:
+                self._add_notes(candidate)
+            self._finish = candidate.finish_reason or self._finish
+        if told and self.finished:
+            self.complete = True
+        return events
+
+    def _add_notes(self, candidate: WireCandidate) -> None:
+        for name, kind in _NOTES.items():
+            if note := as_object(getattr(candidate, name)):
+                noted: JsonObject = clean_value({"type": kind, **note})
+                if noted not in self._notes:
+                    self._notes.append(noted)
+
+    def _add_part(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
+        part = _decode(_PART, raw)
+        signature = clean_text(part.thought_signature or "")
+        if part.function_call is not None:
+            self._add_call(part.function_call, signature, events)
+        elif part.inline_data is not None and not part.thought:  # media that was only thought is left as it is
+            message = self._in_message(events)
+            message.parts.append(_media(part.inline_data))
+            if signature:
+                self._sign(message, signature, events)
+        elif part.text is not None and part.inline_data is None:
+            if part.thought:
+                self._add_thought(part.text, signature, events)
+            elif part.text or signature:
+                self._add_text(part.text, signature, events)
+        else:
+            self._add_own(raw, events)
+
+    def _add_text(self, text: str, signature: str, events: list[ModelStreamEvent]) -> None:
+        if not text and self._message is None:
+            self._close()
+            self._add_item(Reasoning(id="part:0", signature=signature, provider=self._provider), events)
+            return
+        message = self._in_message(events)
+        message.add(text, apart=bool(signature))
+        if text:
+            self._said.append(text)
+            events.append(OutputTextDelta(clean_text(text), message.index))
+        if signature:
+            self._sign(message, signature, events)
+
+    def _sign(self, message: _OpenMessage, signature: str, events: list[ModelStreamEvent]) -> None:
+        index = self._begin()
+        message.sign(signature, index)
+        events.append(OutputItemAdded(Reasoning(provider=self._provider), index))
+
+    def _add_own(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
+        """Keep a part of Google's own tools, or of a kind not known here, as it is; one that holds nothing is left out."""
+        data = _decode(_OBJECT, raw)
+        if any(value is not None and name != "thought" for name, value in data.items()):
+            self._close()
+            self._add_item(ProviderItem(self._provider, data), events)
+
+    def _add_thought(self, text: str, signature: str, events: list[ModelStreamEvent]) -> None:
+        if not text and not signature:
+            return
+        if self._thought is None:
+            self._close()
+            self._thought = []
+            self._thought_at = self._begin()
+            events.append(OutputItemAdded(Reasoning(provider=self._provider), self._thought_at))
+        if text:
+            self._thought.append(text)
+            events.append(ReasoningTextDelta(clean_text(text), self._thought_at))
+        if signature:
+            self._close(signature)
+
+    def _add_call(self, wire: WireCall, signature: str, events: list[ModelStreamEvent]) -> None:
+        if wire.partial_args is not None or wire.will_continue:
+            raise MalformedResponseError("the reply holds a call in pieces; do not ask for streamFunctionCallArguments")
+        self._close()
+        if signature:
+            self._add_item(Reasoning(id="call", signature=signature, provider=self._provider), events)
+        arguments = bytes(wire.args).decode()
+        call_id = clean_text(wire.id or "") or f"call_{self._id or self._fallback_id}_{self._calls}"
+        self._calls += 1
+        call = FunctionCall(call_id, clean_text(wire.name or ""), "{}" if arguments == "null" else arguments)
+        self._add_item(call, events)
+        if call.arguments:
+            events.append(FunctionCallArgumentsDelta(call.arguments, self._items[-1][0]))
+
+    def _add_item(self, item: OutputItem, events: list[ModelStreamEvent]) -> None:
+        """Take an item that came whole."""
+        index = self._begin()
+        begins = FunctionCall(item.call_id, item.name, "") if isinstance(item, FunctionCall) else item
+        events.append(OutputItemAdded(begins, index))
+        self._items.append((index, item))
+
+    def _begin(self) -> int:
+        self.begun = True
+        self._begun_items += 1
+        return self._begun_items - 1
+
+    def _in_message(self, events: list[ModelStreamEvent]) -> _OpenMessage:
+        if self._message is None:
+            self._close()
+            self._message = _OpenMessage(self._begin())
+            events.append(OutputItemAdded(Message("assistant", ""), self._message.index))
+        return self._message
+
+    def _close(self, signature: str = "") -> None:
+        """End what is being written, a thought with its `signature`."""
+        if self._thought is not None:
+            text = clean_text("".join(self._thought))
+            self._items.append((self._thought_at, Reasoning(text, signature=signature, provider=self._provider)))
+            self._thought = None
+        if self._message is not None:
+            self._items.extend(self._message.items(self._provider))
+            self._message = None
+
+    def response(self) -> ModelResponse:
+        """The reply, if it is proven whole.
+
+        Raises `MalformedResponseError` when no candidate came, `ContentFilterError`, and `IncompleteResponseError` when the
+        server did not say why it stopped, or stopped where a call may be cut.
+        """
+        if self._blocked:
+            raise ContentFilterError(f"the provider refused the prompt ({self._blocked}); change the input")
+        if not self._candidates_seen:
+            raise MalformedResponseError("the reply has no candidates; expected one of generateContent")
+        finish = _FINISHES.get(self._finish, "unknown")
+        if finish == "content_filter":
+            raise ContentFilterError(f"the provider's content filter stopped the reply ({self._finish}); change the input")
+        if finish == "error":
+            raise self._incomplete(f"the model broke off its reply ({self._finish}); ask again, or simplify the tools")
+        if not self._finish:
+            raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+        if finish == "length" and (self._calls or not self._said):
+            what = "in a tool call" if self._calls else "before any text"
+            raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
+        if self._calls and finish == "unknown":
+            raise self._incomplete("the reply holds tool calls but an unknown finish reason, so nothing proves them whole")
+        self._close()
+        self._annotate()
+        output = tuple(item for _, item in self._items)
+        usage = read_usage(_decode(_ANY, self._usage))
+        return ModelResponse(output, usage, "tool_calls" if self._calls else finish, self._id, self._model)
+
+    def _annotate(self) -> None:
+        """Give what was cited to the last text."""
+        for position in range(len(self._items) - 1 if self._notes else -1, -1, -1):
+            index, item = self._items[position]
+            if not isinstance(item, Message):
+                continue
+            parts = (OutputText(item.content),) if isinstance(item.content, str) else item.content
+            for number in range(len(parts) - 1, -1, -1):
+                if isinstance(part := parts[number], OutputText):
+                    noted = OutputText(part.text, tuple(self._notes))
+                    self._items[position] = (index, Message("assistant", (*parts[:number], noted, *parts[number + 1 :])))
+                    return
+
+    def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
+        """The items of `response`, each whole, under the position they were streamed at."""
+        return [OutputItemDone(item, index) for index, item in self._items]
+
+    def _incomplete(self, message: str) -> IncompleteResponseError:
+        return IncompleteResponseError(message, partial=self.text)
+
+
+def _media(blob: WireBlob) -> Part:
+    kind, _, form = blob.mime_type.partition("/")
+    if kind == "audio":
+        return InputAudio(blob.data, form)
+    url = f"data:{blob.mime_type};base64,{blob.data}"
+    return InputImage(url) if kind == "image" else InputFile(file_data=url)

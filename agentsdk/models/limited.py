@@ -1,0 +1,40 @@
+"""`ConcurrencyLimitedModel`: so many requests at once, and the others wait their turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from weakref import WeakKeyDictionary
+
+from agentsdk.ports.model import Model, ModelRequest
+from agentsdk.types.deltas import ModelStreamEvent
+from agentsdk.types.errors import UserError
+
+
+class ConcurrencyLimitedModel:
+    """A model that is asked at most `limit` things at once in an event loop; first come, first served.
+
+    Raises `UserError` for a limit below 1.
+    """
+
+    def __init__(self, model: Model, limit: int) -> None:
+        if limit < 1:
+            raise UserError(f"ConcurrencyLimitedModel(limit={limit!r}), expected at least 1; let one request through")
+        self._model = model
+        self._limit = limit
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self.name = model.name
+
+    def __repr__(self) -> str:
+        return f"ConcurrencyLimitedModel({self._model!r}, limit={self._limit})"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask for one reply once it is this request's turn."""
+        loop = asyncio.get_running_loop()
+        gate = self._gates.get(loop)
+        if gate is None:
+            gate = self._gates[loop] = asyncio.Semaphore(self._limit)
+        async with gate, aclosing(self._model.stream(request)) as events:
+            async for event in events:
+                yield event

@@ -1,0 +1,217 @@
+"""From items to the `input` of the Responses API, as bytes, each item encoded once.
+
+```
+Message(user, system, developer)     {"role": ..., "content": ...}
+Message(assistant)                   the same, or an output message with its id
+FunctionCall, FunctionCallOutput     function_call, function_call_output
+Reasoning, ProviderItem              as they came, if they came from here; else left out
+```
+The API refuses reasoning that is not followed by the very item it led to, and that item by its id without its reasoning. So ids
+go back with reasoning and never alone, and reasoning whose next item is gone or was rewritten stays behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from msgspec import Struct
+
+from agentsdk.models.loose import is_object
+from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import UserError
+from agentsdk.types.items import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputAudio,
+    InputFile,
+    InputImage,
+    Item,
+    Message,
+    OutputText,
+    Part,
+    ProviderItem,
+    Reasoning,
+    Refusal,
+)
+from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.tape import Tape
+
+_MAX_CALL_ID = 64
+_ANNOTATIONS = ("file_citation", "url_citation", "container_file_citation", "file_path")
+
+
+class InputEncoder(Struct, frozen=True):
+    """Encodes for one `provider`: its own reasoning and items go back to it only. Equal encoders share what is encoded.
+
+    `stored`: the server keeps replies, so reasoning is known there by its id alone.
+    """
+
+    provider: str
+    stored: bool = False
+
+    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
+        """The entries of `items` and `tail`, comma-separated. Raises `UserError` for a part that the API cannot carry."""
+        return encode_growing(self, items, tail, self._next)
+
+    def _next(self, items: Sequence[Item], start: int) -> Group:
+        item = items[start]
+        if not isinstance(item, Reasoning):
+            return start + 1, self._entries(item, with_id=False), False
+        end = start + 1
+        while end < len(items) and _is_of_a_reply(items[end]):
+            end += 1
+        return end, self._reply(items[start:end]), True
+
+    def _reply(self, items: Sequence[Item]) -> list[JsonObject]:
+        """What one reply said, from its first reasoning on."""
+        kept = [False] * len(items)
+        followed = False
+        for position in range(len(items) - 1, -1, -1):
+            item = items[position]
+            if isinstance(item, Reasoning):
+                kept[position] = followed and self._can_return(item)
+                followed = kept[position]
+            elif isinstance(item, ProviderItem):
+                followed = item.provider == self.provider
+            else:
+                followed = isinstance(item, Message | FunctionCall) and bool(item.id)
+        entries: list[JsonObject] = []
+        reasoned = False
+        for item, keep in zip(items, kept, strict=True):
+            if isinstance(item, Reasoning):
+                reasoned = reasoned or keep
+                if keep:
+                    entries.append(_reasoning(item))
+            else:
+                entries.extend(self._entries(item, with_id=reasoned))
+        return entries
+
+    def _can_return(self, item: Reasoning) -> bool:
+        return item.provider == self.provider and bool(item.encrypted or _own_text(item) or (self.stored and item.id))
+
+    def _entries(self, item: Item, *, with_id: bool) -> list[JsonObject]:
+        match item:
+            case Message("assistant"):
+                return [_answer(item, item.id if with_id else "")]
+            case Message():
+                return [{"role": item.role, "content": _content(item.content)}]
+            case FunctionCall():
+                return [_call(item, item.id if with_id else "")]
+            case FunctionCallOutput():
+                output = {"call_id": _call_id(item.call_id), "output": _content(item.output)}
+                return [{"type": "function_call_output", **output}]
+            case ProviderItem():
+                return [item.data] if item.provider == self.provider else []
+            case Reasoning():
+                return []
+
+
+def _is_of_a_reply(item: Item) -> bool:
+    return not isinstance(item, FunctionCallOutput) and (not isinstance(item, Message) or item.role == "assistant")
+
+
+def _own_text(item: Reasoning) -> str:
+    """The reasoning's text, where it is not just its summary."""
+    return "" if item.text == joined_summary(item.summary) else item.text
+
+
+def joined_summary(summary: Sequence[str]) -> str:
+    """The text that a summary shows."""
+    return "\n\n".join(summary)
+
+
+def _reasoning(item: Reasoning) -> JsonObject:
+    entry: JsonObject = {"type": "reasoning", "id": item.id, "summary": [_text("summary_text", one) for one in item.summary]}
+    if text := _own_text(item):
+        entry["content"] = [_text("reasoning_text", text)]
+    if item.encrypted:
+        entry["encrypted_content"] = item.encrypted
+    return entry
+
+
+def _answer(item: Message, item_id: str) -> JsonObject:
+    entry: JsonObject = {"type": "message", "role": "assistant"}
+    if item.phase:
+        entry["phase"] = item.phase
+    if item_id:
+        entry |= {"id": item_id, "status": "completed"}
+    elif not item.phase and isinstance(item.content, str):
+        return {"role": "assistant", "content": item.content}
+    parts = (OutputText(item.content),) if isinstance(item.content, str) else item.content
+    return {**entry, "content": [_answer_part(part) for part in parts]}
+
+
+def _answer_part(part: Part) -> JsonObject:
+    if isinstance(part, Refusal):
+        return {"type": "refusal", "refusal": part.refusal}
+    if isinstance(part, InputImage | InputAudio | InputFile):
+        raise UserError(f"an assistant message holds {part.type!r}, which the API takes from users only; give text instead")
+    notes = part.annotations if isinstance(part, OutputText) else ()
+    own = [note for note in notes if note.get("type") in _ANNOTATIONS]  # another provider's would be refused
+    return {**_text("output_text", part.text), "annotations": own}
+
+
+def _call(item: FunctionCall, item_id: str) -> JsonObject:
+    arguments = item.arguments if is_object(item.arguments) else "{}"
+    entry: JsonObject = {"type": "function_call", "call_id": _call_id(item.call_id), "name": usable_name(item.name)}
+    return {**entry, "arguments": arguments, "id": item_id} if item_id else {**entry, "arguments": arguments}
+
+
+def _call_id(call_id: str) -> str:
+    """A call's id as the API takes it: another provider's may be too long."""
+    return call_id if len(call_id) <= _MAX_CALL_ID else f"call_{sha256(call_id.encode()).hexdigest()[:40]}"
+
+
+def _content(content: str | tuple[Part, ...]) -> object:
+    return content if isinstance(content, str) else [_part(part) for part in content]
+
+
+def _part(part: Part) -> JsonObject:
+    match part:
+        case InputImage():
+            known = {"image_url": part.image_url, "file_id": part.file_id}
+            return {"type": "input_image", "detail": part.detail, **_given(known)}
+        case InputFile():
+            known = {"file_id": part.file_id, "file_url": part.file_url, "file_data": part.file_data}
+            if part.file_data:
+                known["filename"] = part.filename or "file"
+            return {"type": "input_file", **_given(known)}
+        case InputAudio():
+            raise UserError(
+                "audio cannot go over the Responses API; use OpenAIChatCompletionsModel with an audio model instead"
+            )
+        case Refusal():
+            return _text("input_text", part.refusal)
+        case _:
+            return _text("input_text", part.text)
+
+
+def _given(fields: dict[str, str]) -> JsonObject:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _text(kind: str, text: str) -> JsonObject:
+    return {"type": kind, "text": text}
+
+
+def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
+    """The `tools` field. `strict` is told either way, as the API's default is true."""
+    return to_json(
+        [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": tool.strict,
+            }
+            for tool in tools
+        ]
+    )
+
+
+def output_format(output: OutputSpec) -> JsonObject:
+    """The `text.format` field."""
+    return {"type": "json_schema", "name": output.name, "schema": output.schema, "strict": output.strict}

@@ -1,0 +1,310 @@
+"""From the wire to a `ModelResponse`: one assembler for the events of a stream and for a reply that comes whole.
+
+The last event of a stream carries the whole reply, so the others are for showing only; where a server leaves the items out of
+it, those count that were told to be done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeGuard, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from agentsdk.models.errors import ErrorInReply
+from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.openai_responses.encode import joined_summary
+from agentsdk.models.sse import ServerSentEvent
+from agentsdk.types.base import JsonObject
+from agentsdk.types.deltas import (
+    FunctionCallArgumentsDelta,
+    ModelStreamEvent,
+    OutputItemAdded,
+    OutputItemDone,
+    OutputTextDelta,
+    ReasoningTextDelta,
+    RefusalDelta,
+    ResponseCreated,
+)
+from agentsdk.types.errors import ContentFilterError, IncompleteResponseError, MalformedResponseError
+from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
+from agentsdk.types.response import Finish, ModelResponse, OutputItem
+from agentsdk.types.text import clean_value
+from agentsdk.types.usage import Usage
+
+T = TypeVar("T")
+
+
+class WireEvent(Struct):
+    """An event of a stream. What is large is parsed only where it counts."""
+
+    type: str = ""
+    delta: object = None
+    output_index: int | None = None
+    summary_index: int | None = None
+    item: JsonObject | None = None
+    response: Raw = Raw(b"null")
+    error: object = None
+
+
+class WireResponse(Struct):
+    """A whole reply, finished or not."""
+
+    id: object = None
+    kind: object = field(default=None, name="object")
+    model: object = None
+    status: object = None
+    error: object = None
+    incomplete_details: object = None
+    output: list[JsonObject] | None = None
+    usage: object = None
+
+
+_EVENT = msgspec.json.Decoder(WireEvent)
+_RESPONSE = msgspec.json.Decoder(WireResponse)
+_Delta = type[OutputTextDelta | RefusalDelta | ReasoningTextDelta | FunctionCallArgumentsDelta]
+_DELTAS: dict[str, _Delta] = {
+    "response.output_text.delta": OutputTextDelta,
+    "response.refusal.delta": RefusalDelta,
+    "response.reasoning_text.delta": ReasoningTextDelta,
+    "response.reasoning_summary_text.delta": ReasoningTextDelta,
+    "response.function_call_arguments.delta": FunctionCallArgumentsDelta,
+}
+_LAST = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
+
+
+def parse(data: str | bytes | Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    """What `decoder` reads in `data`. Raises `MalformedResponseError`, without the data."""
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise MalformedResponseError(f"the reply is not of the Responses API: {error}") from None
+    except UnicodeDecodeError as error:
+        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error)
+    try:  # a lone surrogate is valid JSON to the standard library only
+        cleaned = msgspec.json.encode(clean_value(json.loads(bytes(data) if isinstance(data, Raw) else data)))
+    except (ValueError, RecursionError):
+        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
+    try:
+        return decoder.decode(cleaned)
+    except msgspec.DecodeError as error:
+        raise MalformedResponseError(f"the reply is not of the Responses API: {error}") from None
+
+
+class ResponseAssembler:
+    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+
+    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+        self._provider = provider
+        self._fallback_id = fallback_id
+        self._created = False
+        self._text: list[str] = []
+        self._done: dict[int, OutputItem] = {}
+        self._open: set[int] = set()  # positions of items that have begun and not ended
+        self._call_cut = False
+        self._last: WireResponse | None = None
+        self._status = ""
+        self._output: list[tuple[int, OutputItem]] = []
+        self.begun = False
+        """Whether any item has begun."""
+        self.complete = False
+        """Whether the event has come that ends a reply, with the whole of it."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the server said why it stopped."""
+        return self.complete
+
+    @property
+    def text(self) -> str:
+        """The answer's text so far."""
+        return "".join(self._text)
+
+    def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
+        """Take an event of a stream; the deltas it makes, None at its end mark. Raises `ErrorInReply`."""
+        data = event.data
+        if data == "[DONE]":
+            return None
+        if event.event == "error":
+            raise ErrorInReply(data)
+        wire = parse(data, _EVENT)
+        kind = wire.type or event.event
+        delta = _DELTAS.get(kind)
+        if delta is not None:
+            text = as_text(wire.delta)
+            if not text:
+                return ()
+            self.begun = True
+            if delta is OutputTextDelta:
+                self._text.append(text)
+            return (delta(text, wire.output_index or 0),)
+        if kind in _LAST:
+            self._end(parse(wire.response, _RESPONSE), _LAST[kind])
+            return ()
+        if wire.error or kind == "error":
+            raise ErrorInReply(wire.error or data)
+        return self._other(kind, wire)
+
+    def _other(self, kind: str, wire: WireEvent) -> Sequence[ModelStreamEvent]:
+        position = wire.output_index or 0
+        match kind:
+            case "response.created" if not self._created:
+                self._created = True
+                return (ResponseCreated(as_text(parse(wire.response, _RESPONSE).id)),)
+            case "response.output_item.added" if (item := self._item(wire.item, position, begun_only=True)) is not None:
+                self.begun = True
+                self._open.add(position)
+                return (OutputItemAdded(item, position),)
+            case "response.output_item.done":
+                self._open.discard(position)
+                if (item := self._item(wire.item, position)) is None:
+                    return ()
+                self.begun = True
+                self._done[position] = item
+                return (OutputItemDone(item, position),)
+            case "response.reasoning_summary_part.added" if wire.summary_index:
+                return (ReasoningTextDelta(joined_summary(("", "")), position),)
+            case _:
+                return ()
+
+    def add_whole(self, body: bytes) -> None:
+        """Take a reply that came in one piece. Raises `ErrorInReply`."""
+        whole = parse(body, _RESPONSE)
+        if whole.output is None and (whole.error or whole.kind == "error"):
+            raise ErrorInReply(whole.error or body)
+        if whole.output is None and whole.status is None:
+            raise MalformedResponseError("the reply has no output; expected one of the Responses API")
+        self._end(whole, as_text(whole.status))
+
+    def _end(self, last: WireResponse, status: str) -> None:
+        if status == "failed":
+            raise ErrorInReply(last.error)
+        self._last = last
+        self._status = status
+        self.complete = True
+        if last.output:
+            items = [(position, self._item(data, position)) for position, data in enumerate(last.output)]
+            self._output = [(position, item) for position, item in items if item is not None]
+        else:
+            self._output = sorted(self._done.items())
+        if not self._text:
+            self._text = [item.text for _, item in self._output if isinstance(item, Message)]
+
+    def response(self) -> ModelResponse:
+        """The reply, if it is proven whole.
+
+        Raises `ContentFilterError`, and `IncompleteResponseError` when the reply's end did not come, or it stopped where a call
+        may be cut.
+        """
+        last = self._last
+        if last is None:
+            if not (self.begun or self._created):
+                raise MalformedResponseError("the stream holds no reply; expected events of the Responses API")
+            raise self._incomplete("the reply ended before it was completed, so nothing proves it whole")
+        output = tuple(item for _, item in self._output)
+        finish = self._finish(as_text(as_object(last.incomplete_details).get("reason")), output)
+        if self._call_cut or (not last.output and (self._open or (self._text and not output))):
+            raise self._incomplete("the reply was completed without an item that it had begun")
+        usage = read_usage(last.usage)
+        return ModelResponse(output, usage, finish, as_text(last.id), as_text(last.model))
+
+    def _finish(self, reason: str, output: tuple[OutputItem, ...]) -> Finish:
+        has_calls = any(isinstance(item, FunctionCall) for item in output)
+        if self._status == "completed":
+            return "tool_calls" if has_calls else "stop"
+        if self._status == "incomplete" and reason == "content_filter":
+            raise ContentFilterError("the provider's content filter stopped the reply; change the input")
+        says = any(isinstance(item, Message) and (item.text or item.refusal) for item in output)
+        if self._status == "incomplete" and reason == "max_output_tokens":
+            if has_calls or not says:
+                what = "in a tool call" if has_calls else "before any text"
+                raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
+            return "length"
+        if self._status != "incomplete" or has_calls or not says:
+            stopped = ", ".join(word[:100] for word in (self._status, reason) if word)
+            raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it whole")
+        return "unknown"
+
+    def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
+        """The items that no event has shown whole, under the position they were streamed at."""
+        return [OutputItemDone(item, position) for position, item in self._output if position not in self._done]
+
+    def _incomplete(self, message: str) -> IncompleteResponseError:
+        return IncompleteResponseError(message, partial=self.text)
+
+    def _item(self, data: JsonObject | None, position: int, *, begun_only: bool = False) -> OutputItem | None:
+        """The item in `data`, None for a message without content; `begun_only` leaves its content, yet to come, out."""
+        if not data:
+            return None
+        item_id = as_text(data.get("id"))
+        match data.get("type"):
+            case "message":
+                phase = as_text(data.get("phase"))
+                return Message("assistant", "", item_id, phase) if begun_only else _message(data, item_id, phase)
+            case "function_call":
+                call_id = as_text(data.get("call_id")) or item_id or f"call_{self._fallback_id}_{position}"
+                self._call_cut = self._call_cut or (not begun_only and data.get("status") == "incomplete")
+                arguments = "" if begun_only else _arguments(data.get("arguments"))
+                return FunctionCall(call_id, as_text(data.get("name")), arguments, item_id)
+            case "reasoning":
+                return Reasoning(id=item_id, provider=self._provider) if begun_only else self._reasoning(data, item_id)
+            case _:
+                return ProviderItem(self._provider, data)
+
+    def _reasoning(self, data: JsonObject, item_id: str) -> Reasoning:
+        summary = tuple(_texts(data.get("summary")))
+        text = "".join(_texts(data.get("content"))) or joined_summary(summary)
+        sealed = as_text(data.get("encrypted_content"))
+        return Reasoning(text, summary, item_id, encrypted=sealed, provider=self._provider)
+
+
+def _message(data: JsonObject, item_id: str, phase: str) -> Message | None:
+    parts: list[Part] = []
+    content = data.get("content")
+    for part in map(as_object, [{"type": "output_text", "text": content}] if isinstance(content, str) else as_list(content)):
+        if part.get("type") == "refusal":
+            parts.append(Refusal(as_text(part.get("refusal"))))
+        elif text := as_text(part.get("text")):
+            parts.append(OutputText(text, tuple(filter(None, map(as_object, as_list(part.get("annotations")))))))
+    if not parts:
+        return None
+    if len(parts) == 1 and isinstance(only := parts[0], OutputText) and not only.annotations:
+        return Message("assistant", only.text, item_id, phase)
+    return Message("assistant", tuple(parts), item_id, phase)
+
+
+def _texts(parts: object) -> list[str]:
+    return [as_text(as_object(part).get("text")) for part in as_list(parts)]
+
+
+def _arguments(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return arguments or "{}"
+    return "{}" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+
+
+def read_usage(data: object) -> Usage:
+    """The usage of one reply; not `known` unless both input and output tokens are told."""
+    usage = as_object(data)
+    given, made = as_object(usage.get("input_tokens_details")), as_object(usage.get("output_tokens_details"))
+    return Usage(
+        requests=1,
+        input_tokens=_count(usage.get("input_tokens")),
+        output_tokens=_count(usage.get("output_tokens")),
+        cached_tokens=_count(given.get("cached_tokens")),
+        cache_write_tokens=_count(given.get("cache_write_tokens")),
+        reasoning_tokens=_count(made.get("reasoning_tokens")),
+        known=_is_count(usage.get("input_tokens")) and _is_count(usage.get("output_tokens")),
+    )
+
+
+def _is_count(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _count(value: object) -> int:
+    return int(value) if _is_count(value) else 0

@@ -1,0 +1,71 @@
+"""Profiles: OpenAI-compatible servers as settings of the chat adapter, not as copies of it.
+
+The addresses and key variables are the ones each vendor documents.
+"""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+from agentsdk.types.errors import UserError
+
+
+class Profile(Struct, frozen=True):
+    """How a compatible server differs from OpenAI's.
+
+    `base_url` is where it is unless the environment variable `base_url_variable` says otherwise; `""` when only that can say.
+    `key_variable` holds its key, `""` for a server without one; `key_header` is the header that carries the key where it is not
+    a bearer token. `incomplete_text_ok`: it never sends a finish reason.
+    """
+
+    base_url: str
+    base_url_variable: str = ""
+    key_variable: str = ""
+    key_header: str = ""
+    incomplete_text_ok: bool = False
+
+
+PROFILES: dict[str, Profile] = {
+    "azure": Profile("", "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", key_header="api-key"),
+    "deepseek": Profile("https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL", "DEEPSEEK_API_KEY"),
+    "fireworks": Profile("https://api.fireworks.ai/inference/v1", "FIREWORKS_BASE_URL", "FIREWORKS_API_KEY"),
+    "gemini-compatible": Profile("https://generativelanguage.googleapis.com/v1beta/openai", "", "GEMINI_API_KEY"),
+    "groq": Profile("https://api.groq.com/openai/v1", "GROQ_BASE_URL", "GROQ_API_KEY"),
+    "llamacpp": Profile("http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL"),
+    "mistral": Profile("https://api.mistral.ai/v1", "MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
+    "ollama": Profile("http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL"),
+    "openrouter": Profile("https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", "OPENROUTER_API_KEY"),
+    "snowflake": Profile("", "SNOWFLAKE_BASE_URL", "SNOWFLAKE_API_KEY", incomplete_text_ok=True),
+    "together": Profile("https://api.together.xyz/v1", "TOGETHER_BASE_URL", "TOGETHER_API_KEY"),
+    "vllm": Profile("http://127.0.0.1:8000/v1", "VLLM_BASE_URL"),
+    "xai": Profile("https://api.x.ai/v1", "XAI_BASE_URL", "XAI_API_KEY"),
+}
+
+
+def profiled_model(profile: str, model: str) -> OpenAIChatCompletionsModel:
+    """The chat adapter for `model` at the server that `PROFILES[profile]` describes.
+
+    Raises `UserError` naming the environment variable that is missing.
+    """
+    chosen = PROFILES[profile]
+    base_url = os.environ.get(chosen.base_url_variable, "") if chosen.base_url_variable else ""
+    base_url = base_url or chosen.base_url
+    if not base_url:
+        raise UserError(
+            f"model '{profile}:{model}' has no address, expected it in {chosen.base_url_variable}; set that variable"
+        )
+    key = os.environ.get(chosen.key_variable, "") if chosen.key_variable else ""
+    if chosen.key_variable and not key:
+        raise UserError(
+            f"model '{profile}:{model}' has no key, expected it in {chosen.key_variable}; set that variable"
+        )
+    return OpenAIChatCompletionsModel(
+        model,
+        base_url=base_url,
+        api_key="" if chosen.key_header else key,
+        headers={chosen.key_header: key} if chosen.key_header else None,
+        incomplete_text_ok=chosen.incomplete_text_ok,
+    )

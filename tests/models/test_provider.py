@@ -1,0 +1,89 @@
+"""Which model a name means, with the keys and addresses of the environment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from agentsdk import Model, UserError
+from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+from agentsdk.models.profiles import PROFILES
+from agentsdk.models.provider import DefaultModelProvider, find_model
+from agentsdk.testing import ScriptedModel
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.endswith(("_BASE_URL", "_API_KEY")) or name == "AGENTSDK_MODEL":
+            monkeypatch.delenv(name)
+
+
+def kind(name: str) -> str:
+    return type(DefaultModelProvider().get_model(name)).__name__
+
+
+def test_a_model_means_itself_and_a_name_the_providers() -> None:
+    scripted = ScriptedModel(["hello"])
+
+    class Provider:
+        def get_model(self, name: str | None) -> Model:
+            assert name == "mine"
+            return scripted
+
+    assert find_model(scripted) is scripted
+    assert find_model("mine", Provider()) is scripted
+
+
+def test_the_kind_before_the_colon_chooses_the_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(variable, "k")
+    assert kind("local:smollm2") == "LocalModel"
+    assert kind("openai:gpt-5") == "OpenAIResponsesModel"
+    assert kind("openai-chat:gpt-5") == "OpenAIChatCompletionsModel"
+    assert kind("anthropic:claude") == "AnthropicModel"
+    assert kind("google:gemini") == "GoogleModel"
+
+
+def test_the_default_is_the_local_model_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(find_model(None)).__name__ == "LocalModel"
+    monkeypatch.setenv("AGENTSDK_MODEL", "tiny")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    model = find_model(None)
+    assert isinstance(model, OpenAIChatCompletionsModel)
+    assert (model.name, model.base_url) == ("tiny", "http://127.0.0.1:9/v1")
+
+
+def test_a_name_with_a_colon_of_its_own_is_a_model_of_the_environments_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert find_model("llama3:8b").name == "llama3:8b"
+
+
+def test_a_name_gives_the_same_model_until_the_environment_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = DefaultModelProvider()
+    first = provider.get_model("ollama:tiny")
+    assert provider.get_model("ollama:tiny") is first
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:9/v1")
+    second = provider.get_model("ollama:tiny")
+    assert isinstance(second, OpenAIChatCompletionsModel) and second.base_url == "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_compatible_server_is_a_profile(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = PROFILES[name]
+    if profile.key_variable:
+        monkeypatch.setenv(profile.key_variable, "secret-canary")
+    if not profile.base_url:
+        monkeypatch.setenv(profile.base_url_variable, "https://server.example/v1")
+    model = find_model(f"{name}:tiny")
+    assert isinstance(model, OpenAIChatCompletionsModel)
+    assert model.name == "tiny" and model.base_url == (profile.base_url or "https://server.example/v1")
+    assert "secret-canary" not in repr(model)
+
+
+def test_what_a_profile_misses_is_named() -> None:
+    with pytest.raises(UserError, match="GROQ_API_KEY"):
+        find_model("groq:tiny")
+    with pytest.raises(UserError, match="AZURE_OPENAI_BASE_URL"):
+        find_model("azure:tiny")
