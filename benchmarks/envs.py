@@ -67,6 +67,9 @@ def ensure(name: str) -> Env:
             raise
         stamp.write_text(wanted)
         print(f"{time.monotonic() - started:.0f} s")
+    if name == "agentsdk":
+        # pip compiles what it installs, but not what an editable install points to.
+        _call(str(python), "-m", "compileall", "-q", str(REPO / "agentsdk"))
     return Env(name, python, _distributions(root))
 
 
