@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 export PIP_NO_INPUT := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint types cover-core second bench mutants api clean
+.PHONY: help demo test lint types cover-core second bench mutants clients api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
@@ -17,6 +17,7 @@ help:
 	@echo 'make types     pyright and mypy, both strict'
 	@echo 'make bench     agentsdk beside a bare loop and its peers'
 	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
+	@echo 'make clients   the official client libraries against the fake servers of the test kit'
 	@echo 'make api       write the public-API snapshot anew'
 	@echo 'make clean     remove environments and caches'
 
@@ -56,11 +57,15 @@ bench: $(VENV)/.dev
 mutants: $(VENV)/.dev
 	$(RUN) scripts/mutants.py
 
+# The doubles that the tests stand on, checked by clients that we did not write. Needs PyPI.
+clients: $(VENV)/.pip
+	$(RUN) scripts/official_clients.py
+
 api: $(VENV)/.dev
 	$(RUN) scripts/public_api.py > tests/public_api.txt
 
 clean:
-	rm -rf .venv .venv-3.* .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-3.* .venv-clients .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Each stamp is the last thing its step writes, so an interrupted step is done again and a finished one costs nothing.
 $(VENV)/.pip:

@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from agentsdk.models.local import LocalModel
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
     from agentsdk.models.openai_responses import OpenAIResponsesModel
+    from agentsdk.models.rate_limited import RateLimitedModel
     from agentsdk.sessions.memory import MemorySession
     from agentsdk.sessions.sqlite import SQLiteSession
     from agentsdk.tracing.otel import OpenTelemetryTracer
@@ -158,6 +159,7 @@ _LAZY = {
     "LocalModel": "agentsdk.models.local",
     "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",
     "OpenAIResponsesModel": "agentsdk.models.openai_responses",
+    "RateLimitedModel": "agentsdk.models.rate_limited",
     "MemorySession": "agentsdk.sessions.memory",
     "SQLiteSession": "agentsdk.sessions.sqlite",
     "OpenTelemetryTracer": "agentsdk.tracing.otel",
@@ -246,6 +248,7 @@ __all__ = [
     "ProviderItem",
     "ProviderUnavailableError",
     "RateLimitError",
+    "RateLimitedModel",
     "RawResponsesStreamEvent",
     "Reasoning",
     "ReasoningItem",

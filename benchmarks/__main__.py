@@ -24,7 +24,7 @@ from benchmarks import report
 from benchmarks.envs import PEERS, Env, EnvError, ensure
 from benchmarks.processes import RESULTS, Server, Worker, WorkerError, log_of, measure_import
 from benchmarks.report import BARE, OURS, Results
-from benchmarks.scenarios import IN_PROCESS, OVER_HTTP
+from benchmarks.scenarios import IN_PROCESS, OVER_HTTP, protocol_of
 
 SCENARIOS = ("S7", *(name for name in IN_PROCESS if name != "long"), *OVER_HTTP)
 SLOW_S = 5.0
@@ -67,7 +67,9 @@ def parse() -> Plan:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="agentsdk beside a bare asyncio loop and its peers"
     )
-    parser.add_argument("--only", default="", help=f"scenarios, comma separated: {', '.join(SCENARIOS)}; S4 also means HTTP S4")
+    parser.add_argument(
+        "--only", default="", help=f"scenarios, comma separated: {', '.join(SCENARIOS)}; S4, HTTP or google means all of them"
+    )
     parser.add_argument("--peers", default=",".join(PEERS), help=f"peers, comma separated: {', '.join(PEERS)}")
     parser.add_argument("--rounds", type=int, default=0, help="interleaved rounds, 5 unless told")
     parser.add_argument(
@@ -75,12 +77,18 @@ def parse() -> Plan:
     )
     flags = parser.parse_args()
     only, peers = split(flags.only), split(flags.peers)
-    scenarios = tuple(name for name in SCENARIOS if not only or name in only or name.removeprefix("HTTP ") in only)
-    if unknown := (set(only) - set(SCENARIOS)) | (set(peers) - set(PEERS)):
+    scenarios = tuple(name for name in SCENARIOS if not only or any(selects(word, name) for word in only))
+    chosen = {word for word in only if any(selects(word, name) for name in SCENARIOS)}
+    if unknown := (set(only) - chosen) | (set(peers) - set(PEERS)):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     if flags.quick:
         return Plan(scenarios, peers, flags.rounds or 1, 50, 100)
     return Plan(scenarios, peers, flags.rounds or 5, 400, 1000)
+
+
+def selects(words: str, scenario: str) -> bool:
+    """Whether `words` name the scenario, or a part of its name: `HTTP`, `S4` and `HTTP S4` all mean `HTTP S4 google` too."""
+    return f" {words} " in f" {scenario} "
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -119,6 +127,8 @@ async def measure(plan: Plan, environments: dict[str, Env], results: Results) ->
                 print(f" {scenario}", end="", flush=True)
                 for name, env in environments.items():
                     if scenario in results.failed.get(name, {}) or (name, scenario) in slow:
+                        continue
+                    if protocol_of(scenario) != "chat" and name not in (BARE, OURS):
                         continue
                     before = time.monotonic()
                     if scenario == "S7":

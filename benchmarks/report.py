@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.envs import REQUIREMENTS
+from benchmarks.scenarios import PROTOCOLS
 
 OURS = "agentsdk"
 BARE = "bare"
@@ -57,6 +58,16 @@ METRICS = (
     Metric("HTTP S4", "turn10_ms", "HTTP S4, turn 10"),
     Metric("HTTP S4", "turn200_ms", "HTTP S4, turn 200"),
     Metric("HTTP S6", "kdeltas_per_s", "HTTP S6 thousand deltas/s", "high"),
+    *(
+        Metric(f"{scenario} {protocol}", figure, f"{scenario} {protocol}, {label}", better, compared=False)
+        for protocol in PROTOCOLS
+        for scenario, figure, label, better in (
+            ("HTTP S2", "cpu_ms", "CPU ms", "low"),
+            ("HTTP S4", "turn10_ms", "turn 10", "low"),
+            ("HTTP S4", "turn200_ms", "turn 200", "low"),
+            ("HTTP S6", "kdeltas_per_s", "thousand deltas/s", "high"),
+        )
+    ),
 )
 
 Values = list[float | None]
@@ -175,6 +186,10 @@ def bounds(results: Results) -> list[Verdict]:
         ),
         ("HTTP S2 CPU, times bare", ratio_to(BARE, "HTTP S2.cpu_ms"), "<=", 1.3),
         ("HTTP S4 turn 200, times bare", ratio_to(BARE, "HTTP S4.turn200_ms"), "<=", 1.0),
+        *(
+            (f"HTTP S4 {protocol} turn 200, times bare", ratio_to(BARE, f"HTTP S4 {protocol}.turn200_ms"), "<=", 1.2)
+            for protocol in PROTOCOLS
+        ),
         ("HTTP S6 deltas/s, times bare", ratio_to(BARE, "HTTP S6.kdeltas_per_s"), ">=", 0.7),
         ("S10 state bytes, times the conversation's JSON", ratio_to(BARE, "S10.kb"), "<=", 1.3),
         ("S10 dump, times json.dumps", ratio_to(BARE, "S10.dump_ms"), "<=", 2),

@@ -45,6 +45,14 @@ class Setting:
     """CPU time to spend on repetitions."""
     at_once: int
     """How many runs S5 starts."""
+    protocol: str = "chat"
+    """The protocol over HTTP; of others than chat completions only bare and agentsdk make an agent."""
+
+    def agent(self, contestant: Contestant, script: Script) -> Any:
+        """The contestant's agent for a script."""
+        if self.protocol == "chat":
+            return contestant.make_agent(self.url, script.name)
+        return contestant.make_agent(self.url, script.name, protocol=self.protocol)
 
 
 def cpu_ms() -> float:
@@ -80,7 +88,7 @@ async def parallel(contestant: Contestant, setting: Setting) -> Figures:
 
 async def growth(contestant: Contestant, setting: Setting) -> Figures:
     """S4: two hundred tool turns; the time from one tool call to the next around turn 10 and at the end."""
-    agent = contestant.make_agent(setting.url, fake.LONG.name)
+    agent = setting.agent(contestant, fake.LONG)
     if setting.url is None:
         await _checked(contestant, agent, setting, fake.ONE_ANSWER)
     early: list[float] = []
@@ -121,7 +129,7 @@ async def at_once(contestant: Contestant, setting: Setting) -> Figures:
 async def deltas(contestant: Contestant, setting: Setting) -> Figures:
     """S6: one answer streamed in two thousand text deltas."""
     script = fake.DELTAS
-    agent = contestant.make_agent(setting.url, script.name)
+    agent = setting.agent(contestant, script)
     expected = len(script.replies[-1].deltas)
 
     async def once() -> None:
@@ -230,11 +238,24 @@ IN_PROCESS: dict[str, Scenario] = {
 }
 """S5 comes first: its memory figure wants a young process."""
 
-OVER_HTTP: dict[str, Scenario] = {"HTTP S2": ten_turns, "HTTP S4": growth, "HTTP S6": deltas}
+_HTTP: dict[str, Scenario] = {"HTTP S2": ten_turns, "HTTP S4": growth, "HTTP S6": deltas}
+
+PROTOCOLS = ("responses", "anthropic", "google")
+"""What our adapters speak beside chat completions: `HTTP S4 anthropic` and so on, measured for bare and agentsdk."""
+
+OVER_HTTP: dict[str, Scenario] = _HTTP | {
+    f"{name} {protocol}": scenario for protocol in PROTOCOLS for name, scenario in _HTTP.items()
+}
+
+
+def protocol_of(scenario: str) -> str:
+    """The protocol that a scenario speaks."""
+    last = scenario.rpartition(" ")[2]
+    return last if last in PROTOCOLS else "chat"
 
 
 async def _run_ms(contestant: Contestant, setting: Setting, script: Script) -> float:
-    agent = contestant.make_agent(setting.url, script.name)
+    agent = setting.agent(contestant, script)
 
     async def once() -> None:
         _same(script.name, await contestant.run(agent), script.text)

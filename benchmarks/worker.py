@@ -15,7 +15,7 @@ import traceback
 from typing import Any
 
 from benchmarks.contestants import Contestant, load
-from benchmarks.scenarios import IN_PROCESS, OVER_HTTP, NotSupported, Setting
+from benchmarks.scenarios import IN_PROCESS, OVER_HTTP, NotSupported, Setting, protocol_of
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 def answer(runner: asyncio.Runner, contestant: Contestant, request: dict[str, Any]) -> dict[str, Any]:
     """Run one scenario."""
     scenario = {**IN_PROCESS, **OVER_HTTP}[request["scenario"]]
-    setting = Setting(request["url"], request["budget_ms"], request["at_once"])
+    setting = Setting(request["url"], request["budget_ms"], request["at_once"], protocol_of(request["scenario"]))
     try:
         return {"figures": runner.run(scenario(contestant, setting))}
     except NotSupported as reason:

@@ -59,6 +59,7 @@ _STATUS_OF_KIND = {
     "request_too_large": 413,
     "timeout_error": 504,
     "not_found_error": 404,
+    "previous_response_not_found": 404,
     "timeout": 408,
     "overloaded_error": 503,
     "server_error": 500,

@@ -87,6 +87,10 @@ class Transport(Protocol):
         """Send the request; return when the headers of the answer are there. Keeps `timeouts.connect` and `.read`."""
         ...
 
+    async def get(self, url: str, headers: Mapping[str, str], timeouts: ModelTimeouts) -> Reply:
+        """The same for a GET request: the rest of a background reply."""
+        ...
+
     def failure(self, error: Exception) -> ModelError | UserError:
         """The typed error for what `post` or `chunks` raised."""
         ...
@@ -113,13 +117,26 @@ class Exchange:
 
     @classmethod
     async def start(
-        cls, transport: Transport, url: str, headers: Mapping[str, str], body: bytes, timeouts: ModelTimeouts, *, stream: bool
+        cls,
+        transport: Transport,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeouts: ModelTimeouts,
+        *,
+        stream: bool,
     ) -> Exchange:
-        """Send the request; return when the headers of the answer are there. `stream` puts the idle deadline on."""
+        """Send the request; return when the headers of the answer are there.
+
+        `body` None makes it a GET request. `stream` puts the idle deadline on.
+        """
         refuse_real_request(url)
         watchdog = Watchdog(idle=timeouts.idle if stream else None, total=timeouts.total)
         try:
-            reply = await watchdog.wait(transport.post(url, headers, body, timeouts))
+            if body is None:
+                reply = await watchdog.wait(transport.get(url, headers, timeouts))
+            else:
+                reply = await watchdog.wait(transport.post(url, headers, body, timeouts))
         except BaseException as error:
             watchdog.close()
             if isinstance(error, DeadlinePassed):
@@ -239,18 +256,30 @@ class HttpxTransport:
         parsed = self._urls.get(url)
         if parsed is None:
             parsed = self._urls[url] = httpx.URL(url)
+        return await self._send("POST", parsed, headers, body, timeouts)
+
+    async def get(self, url: str, headers: Mapping[str, str], timeouts: ModelTimeouts) -> Reply:
+        import httpx
+
+        return await self._send("GET", httpx.URL(url), headers, None, timeouts)
+
+    async def _send(
+        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes | None, timeouts: ModelTimeouts
+    ) -> Reply:
+        import httpx
+
         timeout = httpx.Timeout(timeouts.read, connect=timeouts.connect, pool=None)
         headers = {**headers, "accept-encoding": "gzip, deflate"}
         if self._client is None:  # ours has no defaults to merge in, which would cost more than the rest of the request
             client = await shared_client()
-            request = httpx.Request("POST", parsed, content=body, headers=headers, extensions={"timeout": timeout.as_dict()})
+            request = httpx.Request(method, url, content=body, headers=headers, extensions={"timeout": timeout.as_dict()})
         else:
             client = self._client
-            request = client.build_request("POST", parsed, content=body, headers=headers, timeout=timeout)
+            request = client.build_request(method, url, content=body, headers=headers, timeout=timeout)
         try:
             response = await client.send(request, stream=True, follow_redirects=False)
         except asyncio.CancelledError:
-            await _undisturbed(_reclaim(client))
+            await undisturbed(_reclaim(client))
             raise
         return HttpxReply(client, response)
 
@@ -303,7 +332,7 @@ def _network_stream(connection: object) -> object:
     return getattr(getattr(connection, "_connection", None), "_network_stream", None)
 
 
-async def _undisturbed(closing: Coroutine[object, object, None]) -> None:
+async def undisturbed(closing: Coroutine[object, object, None]) -> None:
     """Let `closing` finish although the task is cancelled meanwhile; that cancellation goes on afterwards."""
     task = asyncio.ensure_future(closing)
     cancelled: asyncio.CancelledError | None = None
@@ -354,7 +383,7 @@ class HttpxReply:
 
     async def aclose(self) -> None:
         if not self._ended:
-            await _undisturbed(self._close())
+            await undisturbed(self._close())
 
     async def _close(self) -> None:
         with suppress(Exception):

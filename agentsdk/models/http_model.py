@@ -15,11 +15,14 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 from urllib.parse import urlsplit
 
-from msgspec import Raw
+import msgspec
+from msgspec import Raw, structs
 
 from agentsdk.models.errors import ErrorInReply, error_from_object, error_from_response
 from agentsdk.models.http import EventStream, Exchange, ModelTimeouts, Transport, as_transport
+from agentsdk.models.loose import as_object
 from agentsdk.models.network import check_header, check_url
+from agentsdk.models.rate_headers import nothing_left_for
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.ports.clock import Clock
@@ -134,6 +137,7 @@ class HttpModel(ABC):
         self._retry = retry or ModelRetrySettings()
         self._clock = clock or SystemClock()
         self._random = random
+        self._closed_until = 0.0  # Unix time until which nothing remains of a rate limit
         self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
 
     def __repr__(self) -> str:
@@ -190,15 +194,18 @@ class HttpModel(ABC):
             headers.update(_checked_headers(request.settings.extra_headers))
         return headers
 
-    async def _attempt(
+    def _attempt(
         self, request: ModelRequest, headers: Mapping[str, str], body: bytes
     ) -> AsyncGenerator[ModelStreamEvent, None]:
-        assembler = self._assembler(request)
+        """The events of one attempt."""
+        return self._receive(request, self._assembler(request), self._url_for(request), headers, body)
+
+    async def _receive(
+        self, request: ModelRequest, assembler: Assembler, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Send the request (`body` None: GET), and put its answer together to the end."""
         streamed = request.stream
-        url = self._url_for(request)
-        async with await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=streamed) as exchange:
-            if not 200 <= exchange.status < 300:
-                raise await self._refusal(exchange)
+        async with await self._send(request, url, headers, body) as exchange:
             try:
                 if streamed and _may_be_events(exchange.headers):
                     stream = EventStream(exchange)
@@ -232,6 +239,40 @@ class HttpModel(ABC):
             for delta in assembler.done_events(response):
                 yield delta
         yield ResponseCompleted(response)
+
+    async def _send(self, request: ModelRequest, url: str, headers: Mapping[str, str], body: bytes | None) -> Exchange:
+        """Send one attempt, and return its answer if it is none of an error."""
+        settings = request.settings.retry or self._retry
+        if settings.heed_limits and (wait := self._closed_until - self._clock.time()) > 0:
+            await self._clock.sleep(min(wait, settings.max_retry_after))
+        exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=request.stream)
+        if settings.heed_limits:
+            now = self._clock.time()
+            self._closed_until = max(self._closed_until, now + nothing_left_for(exchange.headers, now))
+        if not 200 <= exchange.status < 300:
+            async with exchange:
+                raise await self._refusal(exchange)
+        return exchange
+
+    async def _count(self, request: ModelRequest, url: str, body: bytes, field: str) -> int:
+        """The number that the provider's counting endpoint at `url` answers in `field`. Raises like `stream`."""
+        request = structs.replace(request, stream=False, request_id="")
+        headers = self._headers_for(request)
+
+        async def attempt() -> AsyncGenerator[bytes, None]:
+            async with await self._send(request, url, headers, body) as exchange:
+                yield await exchange.read_all()
+
+        answer = b""
+        async for got in with_retries(attempt, request.settings.retry or self._retry, self._clock, self._random):
+            answer = got if isinstance(got, bytes) else b""
+        try:
+            count = as_object(msgspec.json.decode(answer)).get(field)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            count = None
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise MalformedResponseError(f"{self._who} answered without a count in {field!r}; check base_url")
+        return count
 
     async def _refusal(self, exchange: Exchange) -> ProviderError:
         try:

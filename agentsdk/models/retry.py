@@ -7,11 +7,14 @@ import random as _random
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from math import isfinite
+from typing import TypeVar
 
 from agentsdk.ports.clock import Clock
-from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCreated
+from agentsdk.types.deltas import AttemptDiscarded, ResponseCreated
 from agentsdk.types.errors import ProviderError
 from agentsdk.types.settings import ModelRetrySettings
+
+Event = TypeVar("Event")
 
 
 class SystemClock:
@@ -27,11 +30,11 @@ class SystemClock:
 
 
 async def with_retries(
-    attempt: Callable[[], AsyncGenerator[ModelStreamEvent, None]],
+    attempt: Callable[[], AsyncGenerator[Event, None]],
     settings: ModelRetrySettings,
     clock: Clock,
     random: Callable[[], float] = _random.random,
-) -> AsyncGenerator[ModelStreamEvent, None]:
+) -> AsyncGenerator[Event | AttemptDiscarded, None]:
     """The events of the first attempt that succeeds.
 
     An attempt is repeated after a retryable `ProviderError`, as long as nothing of the reply was shown; otherwise, and when the

@@ -1,4 +1,4 @@
-"""A test kit for agents: scripted models, a fake provider on a real socket, and a lock on real requests."""
+"""A test kit for agents: scripted models, cassettes, a fake provider on a real socket, and a lock on real requests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
+    from agentsdk.testing.cassette import (
+        CassetteCorruptError,
+        CassetteError,
+        CassetteExhaustedError,
+        CassetteMismatchError,
+        CassetteVersionError,
+        RecordingModel,
+        ReplayModel,
+    )
     from agentsdk.testing.google_dialect import FakeGoogleServer
     from agentsdk.testing.no_requests import no_real_requests
     from agentsdk.testing.responses_dialect import FakeResponsesServer
@@ -15,11 +24,18 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CapturedRequest": "server",
+    "CassetteCorruptError": "cassette",
+    "CassetteError": "cassette",
+    "CassetteExhaustedError": "cassette",
+    "CassetteMismatchError": "cassette",
+    "CassetteVersionError": "cassette",
     "FakeAnthropicServer": "anthropic_dialect",
     "FakeGoogleServer": "google_dialect",
     "FakeOpenAIServer": "server",
     "FakeResponsesServer": "responses_dialect",
     "FakeServer": "server",
+    "RecordingModel": "cassette",
+    "ReplayModel": "cassette",
     "ScriptedModel": "scripted",
     "ServerReply": "server",
     "call": "scripted",
@@ -28,11 +44,18 @@ _HOMES = {
 
 __all__ = [
     "CapturedRequest",
+    "CassetteCorruptError",
+    "CassetteError",
+    "CassetteExhaustedError",
+    "CassetteMismatchError",
+    "CassetteVersionError",
     "FakeAnthropicServer",
     "FakeGoogleServer",
     "FakeOpenAIServer",
     "FakeResponsesServer",
     "FakeServer",
+    "RecordingModel",
+    "ReplayModel",
     "ScriptedModel",
     "ServerReply",
     "call",

@@ -73,6 +73,9 @@ class FakeAnthropicServer(FakeServer):
     def __init__(self, script: ServerScript) -> None:
         super().__init__(script, AnthropicDialect())
 
+    def _serves(self, path: str) -> bool:
+        return path == self._dialect.path or path.startswith(f"{self._dialect.path}/")
+
     @property
     def base_url(self) -> str:
         """What to give a model as `base_url`."""

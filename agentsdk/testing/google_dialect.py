@@ -14,7 +14,9 @@ from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
 from agentsdk.types.usage import Usage
 
-_PATH = re.compile(r"/v1(alpha|beta)?/models/(?P<model>[^/:]+):(?P<method>generateContent|streamGenerateContent\?alt=sse)")
+_PATH = re.compile(
+    r"/v1(alpha|beta)?/models/(?P<model>[^/:]+):(?P<method>generateContent|countTokens|streamGenerateContent\?alt=sse)"
+)
 _FINISHES: dict[Finish, str] = {"length": "MAX_TOKENS", "content_filter": "SAFETY", "error": "MALFORMED_FUNCTION_CALL"}
 
 

@@ -24,6 +24,9 @@ class FakeResponsesServer(FakeServer):
     def __init__(self, script: ServerScript) -> None:
         super().__init__(script, ResponsesDialect())
 
+    def _serves(self, path: str) -> bool:
+        return path == self._dialect.path or path.startswith(f"{self._dialect.path}/")
+
 
 class ResponsesDialect:
     """`POST /v1/responses`."""

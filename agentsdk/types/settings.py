@@ -17,6 +17,9 @@ class ModelRetrySettings(Struct, frozen=True, kw_only=True):
 
     Wait number n lasts `min(max_delay, initial_delay * multiplier**n)` seconds, less up to `jitter` of it. A provider's
     Retry-After is kept (in [ra, 1.1 ra]) when it is at most `max_retry_after` seconds; a longer one is raised at once.
+
+    With `heed_limits` a request waits before it is sent, for `max_retry_after` seconds at most, while the model's last answers
+    said that nothing remains of a rate limit.
     """
 
     max_retries: int = 2
@@ -25,6 +28,7 @@ class ModelRetrySettings(Struct, frozen=True, kw_only=True):
     max_delay: float = 8.0
     jitter: float = 0.25
     max_retry_after: float = 60.0
+    heed_limits: bool = False
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True):

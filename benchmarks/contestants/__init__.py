@@ -20,8 +20,11 @@ class Contestant(Protocol):
     NO_PAUSE: str
     """Why the package cannot do S10; empty when it can."""
 
-    def make_agent(self, url: str | None, script: str, *, gated: bool = False) -> Any:
-        """An agent; with `gated` it also has the tool `fake.publish`, which needs an approval."""
+    def make_agent(self, url: str | None, script: str, *, gated: bool = False, protocol: str = "chat") -> Any:
+        """An agent; with `gated` it also has the tool `fake.publish`, which needs an approval.
+
+        Only bare and agentsdk take a `protocol`, one of `scenarios.PROTOCOLS`.
+        """
         ...
 
     async def run(self, agent: Any) -> str:

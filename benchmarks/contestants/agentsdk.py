@@ -1,4 +1,4 @@
-"""agentsdk: `Runner.run` over its `Model` port; over HTTP `OpenAIChatCompletionsModel`."""
+"""agentsdk: `Runner.run` over its `Model` port; over HTTP `OpenAIChatCompletionsModel`, or the adapter of another protocol."""
 
 from __future__ import annotations
 
@@ -31,12 +31,28 @@ NO_PAUSE = ""
 NO_LIMIT = RunConfig(limits=RunLimits(turns=None))
 
 
-def make_agent(url: str | None, script: str, *, gated: bool = False) -> Agent[Any, Any]:
-    model: Model = FakeModel() if url is None else OpenAIChatCompletionsModel(script, base_url=url, api_key="none")
+def make_agent(url: str | None, script: str, *, gated: bool = False, protocol: str = "chat") -> Agent[Any, Any]:
+    model = FakeModel() if url is None else http_model(url, script, protocol)
     tools = [function_tool(fake.add)]
     if gated:
         tools.append(function_tool(fake.publish, needs_approval=True))
     return Agent("accountant", instructions=fake.INSTRUCTIONS, tools=tools, model=model)
+
+
+def http_model(url: str, script: str, protocol: str) -> Model:
+    if protocol == "responses":
+        from agentsdk.models.openai_responses import OpenAIResponsesModel
+
+        return OpenAIResponsesModel(script, base_url=url, api_key="none")
+    if protocol == "anthropic":
+        from agentsdk.models.anthropic import AnthropicModel
+
+        return AnthropicModel(script, base_url=url, api_key="none")
+    if protocol == "google":
+        from agentsdk.models.google import GoogleModel
+
+        return GoogleModel(script, base_url=url.removesuffix("/v1"), api_key="none")
+    return OpenAIChatCompletionsModel(script, base_url=url, api_key="none")
 
 
 async def run(agent: Agent[Any, Any]) -> str:

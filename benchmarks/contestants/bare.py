@@ -40,7 +40,11 @@ class Agent:
         self.schemas = [SCHEMAS[name] for name in self.tools]
 
 
-def make_agent(url: str | None, script: str, *, gated: bool = False) -> Agent:
+def make_agent(url: str | None, script: str, *, gated: bool = False, protocol: str = "chat") -> Any:
+    if url is not None and protocol != "chat":
+        from benchmarks.contestants.bare_protocols import Loop
+
+        return Loop(url, script, protocol)
     if url is None:
         ask, ask_streamed = fake_model, fake_model_streamed
     else:
@@ -52,11 +56,15 @@ def make_agent(url: str | None, script: str, *, gated: bool = False) -> Agent:
     return Agent(ask, ask_streamed, tools, frozenset({"publish"}))
 
 
-async def run(agent: Agent) -> str:
+async def run(agent: Any) -> str:
+    if not isinstance(agent, Agent):
+        return await agent.run()
     return (await proceed(agent, start()))[-1]["content"]
 
 
-async def stream(agent: Agent) -> tuple[int, str]:
+async def stream(agent: Any) -> tuple[int, str]:
+    if not isinstance(agent, Agent):
+        return await agent.stream()
     pieces: list[str] = []
     async for delta in agent.ask_streamed(start(), agent.schemas):
         pieces.append(delta)

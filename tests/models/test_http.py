@@ -164,6 +164,9 @@ class OtherTransport:
             raise self.fails
         return self.reply
 
+    async def get(self, url: str, headers: Mapping[str, str], timeouts: ModelTimeouts) -> OtherReply:
+        return await self.post(url, headers, b"", timeouts)
+
     def failure(self, error: Exception) -> ModelError:
         return ModelConnectionError(f"other: {error}")
 

@@ -34,6 +34,6 @@ async def test_finish_and_usage_are_changed_or_left_out() -> None:
     assert "usageMetadata" not in without
 
 
-@pytest.mark.parametrize("path", ["/v1beta/models/gemini-x:countTokens", "/v1beta/models/a/b:generateContent", "/v1/x"])
+@pytest.mark.parametrize("path", ["/v1beta/models/gemini-x:embedContent", "/v1beta/models/a/b:generateContent", "/v1/x"])
 async def test_another_path_is_refused(path: str) -> None:
     assert "no such path" in (await body_of("a", path))["error"]["message"]

@@ -34,6 +34,11 @@ MAX_PAUSES = 10
 """How often a turn that the provider paused is taken up again before it is an error."""
 _API = "the Anthropic Messages API"
 _VERSION = "2023-06-01"
+# What the counting endpoint takes; it refuses every other field.
+_COUNTED = frozenset(
+    {"model", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control"}
+    | {"mcp_servers", "context_management"}
+)
 
 
 class AnthropicModel(HttpModel):
@@ -136,8 +141,20 @@ class AnthropicModel(HttpModel):
             )
             events = super().stream(again)
 
+    async def count_tokens(self, request: ModelRequest) -> int:
+        """How many input tokens `request` would use, as the provider counts. Raises like `stream`."""
+        fields = {name: value for name, value in self._fields(request).items() if name in _COUNTED}
+        return await self._count(request, f"{self._url}/count_tokens", self._with_messages(fields, request), "input_tokens")
+
     def body(self, request: ModelRequest) -> bytes:
         """The request's body: settings, instructions and tools before the encoded messages."""
+        return self._with_messages(self._fields(request), request)
+
+    def _with_messages(self, fields: JsonObject, request: ModelRequest) -> bytes:
+        return b'%b,"messages":[%b]}' % (to_json(fields)[:-1], self._encoder.encode(request.items, request.tail))
+
+    def _fields(self, request: ModelRequest) -> JsonObject:
+        """The body without its messages."""
         settings = request.settings
         refuse_settings(settings, _API, "frequency_penalty", "presence_penalty", "seed")
         fields: JsonObject = {
@@ -172,7 +189,7 @@ class AnthropicModel(HttpModel):
             fields["tools"] = tools
             if "tool_choice" not in extra and (choice := _tool_choice(settings)):
                 fields["tool_choice"] = choice
-        return b'%b,"messages":[%b]}' % (to_json(fields)[:-1], self._encoder.encode(request.items, request.tail))
+        return fields
 
     def _all_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: list[object]) -> Raw | list[object]:
         """The run's tools, then those of the provider's own that stand in `extra_body`."""

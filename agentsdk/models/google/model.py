@@ -73,6 +73,7 @@ class GoogleModel(HttpModel):
             clock=clock,
             random=random,
         )
+        self._path = model if "/" in model else f"models/{model}"
         self._include_thoughts = include_thoughts
         # Gemini 1 and 2 check no signatures, count thinking in tokens, and take no output schema beside tools.
         self._before_3 = bool(_BEFORE_3.match(model))
@@ -121,10 +122,16 @@ class GoogleModel(HttpModel):
             config["thinkingConfig"] = thinking
         return config
 
+    async def count_tokens(self, request: ModelRequest) -> int:
+        """How many input tokens `request` would use, as the provider counts. Raises like `stream`."""
+        body = b'{"generateContentRequest":{"model":%b,%b}' % (to_json(self._path), self.body(request)[1:])
+        return await self._count(request, self._url("countTokens"), body, "totalTokens")
+
     def _url_for(self, request: ModelRequest) -> str:
-        path = quote(self.name if "/" in self.name else f"models/{self.name}", safe="/-_.~@")
-        method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-        return f"{self.base_url}/v1beta/{path}:{method}"
+        return self._url("streamGenerateContent?alt=sse" if request.stream else "generateContent")
+
+    def _url(self, method: str) -> str:
+        return f"{self.base_url}/v1beta/{quote(self._path, safe='/-_.~@')}:{method}"
 
     def _auth_headers(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key} if key else {}

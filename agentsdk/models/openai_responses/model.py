@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import random as _random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
-from agentsdk.models.http import ModelTimeouts, Transport
+from agentsdk.models.http import Exchange, ModelTimeouts, Transport, undisturbed
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
+from agentsdk.models.openai_responses.background import BackgroundAssembler, address
 from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools, output_format
+from agentsdk.models.openai_responses.held import HeldReplies, is_lost
 from agentsdk.models.openai_responses.reply import ResponseAssembler
 from agentsdk.models.prefix import to_json
+from agentsdk.models.retry import wait_before_retry
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import UserError
+from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
+from agentsdk.types.errors import ModelError, ProviderError, UserError
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.tape import Tape
 
 if TYPE_CHECKING:
     import httpx
 
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat")
 _UNSUPPORTED = ("stop", "seed", "frequency_penalty", "presence_penalty")
+_TO_CANCEL = ModelTimeouts(connect=2.0, read=5.0, idle=None, total=5.0)
 _MERGED = ("text", "reasoning", "include", "tools")
+# What the counting endpoint takes.
+_COUNTED = frozenset(
+    {"model", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"}
+    | {"previous_response_id", "conversation", "truncation"}
+)
 
 
 class OpenAIResponsesModel(HttpModel):
@@ -34,7 +46,10 @@ class OpenAIResponsesModel(HttpModel):
     `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; the key of the environment goes only to the
     `base_url` of the environment (or OpenAI's), so another `base_url` needs its own `api_key`, or none.
 
-    Requests are stateless: each carries the whole history, and the server is told not to keep the reply. `store=True` lets it.
+    Requests are stateless: each carries the whole history, and the server is told not to keep the reply. `store=True` lets it,
+    and with `server_history=True` too a request sends only what follows the last reply that this model gave in the same run.
+    `background=True`, which needs `store=True` too, has the server make the reply whether or not the connection holds: a stream
+    that breaks is taken up where it broke, and a run that is cancelled cancels it.
     `encrypted_reasoning` asks for reasoning in the sealed form that can be sent back although nothing is stored; by default
     where OpenAI's model reasons (its other models refuse to be asked), and elsewhere not. `provider` names where reasoning and
     the provider's own items come from and may be sent back to; by default the host, with `/responses`. The provider's own tools
@@ -62,6 +77,8 @@ class OpenAIResponsesModel(HttpModel):
         headers: Mapping[str, str] | None = None,
         provider: str | None = None,
         store: bool = False,
+        server_history: bool = False,
+        background: bool = False,
         encrypted_reasoning: bool | None = None,
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
@@ -80,14 +97,119 @@ class OpenAIResponsesModel(HttpModel):
         )
         if provider is None:  # reasoning of the same host's chat completions has another form
             self.provider = f"{self.provider}/responses"
+        for name, given in (("server_history", server_history), ("background", background)):
+            if given and not store:
+                raise UserError(f"{name}=True needs replies that the server keeps; pass store=True with it")
         self._store = store
+        self._held = HeldReplies() if server_history else None
+        self._background = background
         if encrypted_reasoning is None:
             encrypted_reasoning = self._at_home and not model.startswith(_WITHOUT_REASONING)
         self._encrypted_reasoning = encrypted_reasoning
         self._encoder = InputEncoder(self.provider, stored=store)
 
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask for one reply: any deltas, then one `ResponseCompleted`.
+
+        Raises `UserError` for a missing key or a request that the API cannot carry; the generator, only `ModelError`s.
+        """
+        events = self._events(request)
+        return events if self._held is None else self._holding(self._held, request, events)
+
+    def _events(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """The events of a reply. One that is made in the background always comes as a stream."""
+        if not self._background or request.stream:
+            return super().stream(request)
+        return _only_the_last(super().stream(structs.replace(request, stream=True)))
+
+    async def _holding(
+        self, held: HeldReplies, request: ModelRequest, events: AsyncGenerator[ModelStreamEvent, None]
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """The events of a reply, which is remembered. If the server lost the one before it, all of the history is sent."""
+        while True:
+            begun = False
+            try:
+                async for event in events:
+                    if isinstance(event, ResponseCompleted):
+                        held.remember(request, event.response)
+                    begun = True
+                    yield event
+                return
+            except ProviderError as error:
+                if not (is_lost(error) and held.forget(request)):
+                    raise
+                reason = type(error).__name__
+            finally:
+                await events.aclose()
+            if begun:
+                yield AttemptDiscarded(reason)
+            request = structs.replace(request, request_id=request.request_id and f"{request.request_id}-whole")
+            events = self._events(request)
+
+    def _attempt(
+        self, request: ModelRequest, headers: Mapping[str, str], body: bytes
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        if self._background:
+            return self._in_background(request, headers, body)
+        return super()._attempt(request, headers, body)
+
+    async def _in_background(
+        self, request: ModelRequest, headers: Mapping[str, str], body: bytes
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """The events of one attempt, over as many connections as it takes.
+
+        `max_retries` bounds how often in a row the stream is taken up again without bringing anything new.
+        """
+        settings = request.settings.retry or self._retry
+        assembler = BackgroundAssembler(self.provider, fallback_id=request.request_id)
+        again = {name: value for name, value in headers.items() if name not in ("idempotency-key", "content-type")}
+        events = self._receive(request, assembler, self._url_for(request), headers, body)
+        failures = 0
+        try:
+            while True:
+                number = assembler.number
+                try:
+                    async for event in events:
+                        yield event
+                    return
+                except ModelError as error:
+                    failures = 0 if assembler.number != number else failures
+                    retry_after = error.retry_after if isinstance(error, ProviderError) else None
+                    late = retry_after is not None and retry_after > settings.max_retry_after
+                    if late or failures >= settings.max_retries or not assembler.can_resume(error):
+                        raise
+                finally:
+                    await events.aclose()
+                await self._clock.sleep(wait_before_retry(failures, retry_after, settings, self._random()))
+                failures += 1
+                events = self._receive(request, assembler, assembler.rest(self.base_url), again, None)
+        finally:
+            if assembler.running:
+                await undisturbed(self._cancel(assembler.response_id, again))
+
+    async def _cancel(self, response_id: str, headers: Mapping[str, str]) -> None:
+        """Tell the server to stop, for a short while; whether it does is its own affair."""
+        url = f"{address(self.base_url, response_id)}/cancel"
+        with suppress(ModelError, UserError):
+            async with await Exchange.start(self._transport, url, headers, b"", _TO_CANCEL, stream=False) as exchange:
+                await exchange.read_all()
+
+    async def count_tokens(self, request: ModelRequest) -> int:
+        """How many input tokens `request` would use, as the provider counts. Raises like `stream`."""
+        fields = {name: value for name, value in self._fields(request).items() if name in _COUNTED}
+        entries = self._encoder.encode(request.items, request.tail)
+        return await self._count(request, f"{self.base_url}/responses/input_tokens", _body(fields, entries), "input_tokens")
+
     def body(self, request: ModelRequest) -> bytes:
         """The request's body: settings and tools around the encoded input."""
+        fields = self._fields(request)
+        if self._held is not None and (found := self._held.find(request)) is not None:
+            fields["previous_response_id"], covered = found
+            return _body(fields, self._encoder.encode(Tape(request.items[covered:]), request.tail))
+        return _body(fields, self._encoder.encode(request.items, request.tail))
+
+    def _fields(self, request: ModelRequest) -> JsonObject:
+        """The body without its input."""
         settings = request.settings
         refuse_settings(settings, "the Responses API", *_UNSUPPORTED)
         fields: JsonObject = {"model": self.name, **given_settings(settings, "temperature", "top_p", "metadata")}
@@ -107,11 +229,12 @@ class OpenAIResponsesModel(HttpModel):
             fields["instructions"] = request.instructions
         fields["stream"] = request.stream
         fields["store"] = self._store
+        if self._background:
+            fields["background"] = True
         if self._encrypted_reasoning:
             fields["include"] = ["reasoning.encrypted_content"]
         _merge(fields, settings)
-        entries = self._encoder.encode(request.items, request.tail)
-        return b'%b,"input":[%b]}' % (to_json(fields)[:-1], entries)
+        return fields
 
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/responses"
@@ -124,6 +247,17 @@ class OpenAIResponsesModel(HttpModel):
 
     def _assembler(self, request: ModelRequest) -> ResponseAssembler:
         return ResponseAssembler(self.provider, fallback_id=request.request_id)
+
+
+async def _only_the_last(events: AsyncGenerator[ModelStreamEvent, None]) -> AsyncGenerator[ModelStreamEvent, None]:
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, ResponseCompleted):
+                yield event
+
+
+def _body(fields: JsonObject, entries: bytes) -> bytes:
+    return b'%b,"input":[%b]}' % (to_json(fields)[:-1], entries)
 
 
 def _merge(fields: JsonObject, settings: ModelSettings) -> None:
@@ -141,8 +275,8 @@ def _merge(fields: JsonObject, settings: ModelSettings) -> None:
             fields[name] = [*mine, *(one for one in given if one not in mine)]
         elif isinstance(mine, Raw) and isinstance(given, list) and given:
             fields[name] = Raw(b"%b,%b" % (bytes(mine)[:-1], to_json(cast("list[object]", given))[1:]))
-    if fields.get("background"):
-        raise UserError("extra_body holds 'background', whose reply does not come with the answer; leave it out")
+    if "background" in (settings.extra_body or ()):
+        raise UserError("extra_body holds 'background', which is the model's own; pass background=True to the model instead")
 
 
 def _tool_choice(choice: str) -> object:

@@ -197,8 +197,8 @@ class ResponseAssembler:
     def response(self) -> ModelResponse:
         """The reply, if it is proven whole.
 
-        Raises `ContentFilterError`, and `IncompleteResponseError` when the reply's end did not come, or it stopped where a call
-        may be cut.
+        Raises `MalformedResponseError`, `ContentFilterError`, and `IncompleteResponseError` when the reply's end did not come,
+        or it stopped where a call may be cut.
         """
         last = self._last
         if last is None:
@@ -206,6 +206,8 @@ class ResponseAssembler:
                 raise MalformedResponseError("the stream holds no reply; expected events of the Responses API")
             raise self._incomplete("the reply ended before it was completed, so nothing proves it whole")
         output = tuple(item for _, item in self._output)
+        if last.output is None and not output and self._status == "completed":
+            raise MalformedResponseError("the completed reply has no output; expected one of the Responses API")
         finish = self._finish(as_text(as_object(last.incomplete_details).get("reason")), output)
         if self._call_cut or (not last.output and (self._open or (self._text and not output))):
             raise self._incomplete("the reply was completed without an item that it had begun")

@@ -5,10 +5,12 @@ from typing import Any
 from agentsdk.models.google import GoogleModel
 from agentsdk.testing import FakeServer
 from agentsdk.testing.google_dialect import FakeGoogleServer
-from tests.models.faults import KEY, WireFaults
+from tests.models.fault_matrix import KEY
+from tests.models.faults import WireFaults
 
 
 class TestFaults(WireFaults):
+    adapter = "GoogleModel"
     before_text = 0
     after_text = 0
 

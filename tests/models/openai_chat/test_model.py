@@ -1,20 +1,19 @@
-"""The adapter against a real socket: what it sends, what it makes of good answers, and what of every bad one."""
+"""The adapter against a real socket: what it sends, and what it makes of each shape of reply.
+
+What goes wrong whatever the protocol is in test_faults.py.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import gzip
 import json
 from typing import Any
 
-import msgspec
 import pytest
 
-from agentsdk.models.http import ModelTimeouts, aclose
+from agentsdk.models.http import ModelTimeouts
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.testing import FakeOpenAIServer, ServerReply, call
-from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted, ResponseCreated
+from agentsdk.types.deltas import AttemptDiscarded, ResponseCompleted, ResponseCreated
 from agentsdk.types.errors import (
     AgentsException,
     AuthenticationError,
@@ -22,10 +21,6 @@ from agentsdk.types.errors import (
     ContentFilterError,
     IncompleteResponseError,
     MalformedResponseError,
-    ModelConnectionError,
-    ModelError,
-    ModelTimeoutError,
-    NotFoundError,
     ProviderError,
     ProviderUnavailableError,
     RateLimitError,
@@ -36,7 +31,7 @@ from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.spec import OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
-from tests.models.wire import FakeClock, ask, calls_of, events_of, model_at, reasoning_of, request, shown_text
+from tests.models.wire import ask, calls_of, events_of, model_at, reasoning_of, request, shown_text
 
 pytestmark = pytest.mark.anyio
 
@@ -402,31 +397,6 @@ async def test_a_stream_with_no_content_type() -> None:
         assert (await ask(model_at(server), request(stream=True))).text == "a"
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"chunks": "bytes"},
-        {"chunks": 1},
-        {"chunks": 2, "line_end": "\r\n"},
-        {"chunks": "bytes", "line_end": "\r"},
-        {"comments": True},
-        {"gzip": True},
-        {"gzip": True, "chunks": 3},
-    ],
-    ids=str,
-)
-async def test_the_wire_form_makes_no_difference(how: dict[str, Any]) -> None:
-    said = [Message("assistant", "a\u2028b\u0085c 😀 é"), call("add", text="\u2028é")]
-    async with FakeOpenAIServer([said, ServerReply(said, **how)]) as server:
-        model = model_at(server)
-        plain, other = await events_of(model, request(stream=True)), await events_of(model, request(stream=True))
-    assert [e for e in other if isinstance(e, OutputTextDelta)] == [e for e in plain if isinstance(e, OutputTextDelta)]
-    response = other[-1]
-    assert isinstance(response, ResponseCompleted)
-    assert response.response.text == "a\u2028b\u0085c 😀 é"
-    assert calls_of(response.response)[0][2] == msgspec.json.encode({"text": "\u2028é"}).decode()
-
-
 @BOTH
 async def test_lone_surrogates_are_replaced(streamed: bool) -> None:
     texts = (
@@ -441,12 +411,6 @@ async def test_lone_surrogates_are_replaced(streamed: bool) -> None:
 
 
 # Usage
-
-
-@BOTH
-async def test_missing_usage_is_marked(streamed: bool) -> None:
-    async with FakeOpenAIServer([ServerReply("a", usage=None)]) as server:
-        assert (await ask(model_at(server), request(stream=streamed))).usage == Usage(requests=1, known=False)
 
 
 async def test_usage_that_comes_with_every_chunk_is_not_added_up() -> None:
@@ -465,15 +429,6 @@ async def test_usage_that_comes_with_every_chunk_is_not_added_up() -> None:
 
 
 # Replies that are not whole
-
-
-@BOTH
-@pytest.mark.parametrize("message", [{"content": "half"}, {"content": "half", "tool_calls": [TOOL_CALL]}, {}])
-async def test_no_finish_reason_proves_nothing(streamed: bool, message: dict[str, Any]) -> None:
-    async with FakeOpenAIServer([reply(message, None, streamed=streamed)]) as server:
-        with pytest.raises(IncompleteResponseError) as caught:
-            await ask(model_at(server), request(stream=streamed))
-    assert caught.value.partial == message.get("content", "")
 
 
 @pytest.mark.parametrize("end", [["[DONE]"], []])
@@ -497,22 +452,6 @@ async def test_servers_that_never_send_a_finish_reason(streamed: bool) -> None:
 
 
 @BOTH
-async def test_length_on_text_is_told(streamed: bool) -> None:
-    async with FakeOpenAIServer([reply({"content": "half"}, "length", streamed=streamed)]) as server:
-        response = await ask(model_at(server), request(stream=streamed))
-    assert (response.text, response.finish) == ("half", "length")
-
-
-@BOTH
-@pytest.mark.parametrize("message", [{"content": "a", "tool_calls": [TOOL_CALL]}, {"content": ""}, {"reasoning_content": "r"}])
-async def test_length_in_a_call_or_before_any_text_is_incomplete(streamed: bool, message: dict[str, Any]) -> None:
-    async with FakeOpenAIServer([reply(message, "length", streamed=streamed)]) as server:
-        with pytest.raises(IncompleteResponseError, match="max_tokens") as caught:
-            await ask(model_at(server), request(stream=streamed))
-    assert caught.value.partial == message.get("content", "")
-
-
-@BOTH
 async def test_an_unknown_finish_reason_lets_text_through_but_no_call(streamed: bool) -> None:
     messages = ({"content": "a"}, {"tool_calls": [TOOL_CALL]})
     async with FakeOpenAIServer([reply(message, "weird", streamed=streamed) for message in messages]) as server:
@@ -530,26 +469,6 @@ async def test_finish_reasons_that_are_errors(streamed: bool, finish: str, error
             await ask(model_at(server), request(stream=streamed))
 
 
-@BOTH
-async def test_an_empty_stop_is_passed_on(streamed: bool) -> None:
-    async with FakeOpenAIServer([reply({"content": ""}, "stop", streamed=streamed)]) as server:
-        assert (await ask(model_at(server), request(stream=streamed))).output == ()
-
-
-@pytest.mark.parametrize("cut", range(6))
-async def test_a_stream_cut_anywhere_never_yields_a_response(cut: int) -> None:
-    said = [Message("assistant", "a b"), call("add", a=1)]
-    async with FakeOpenAIServer([ServerReply(said, stops_after=cut, chunks=cut)]) as server:
-        with pytest.raises((IncompleteResponseError, MalformedResponseError)):
-            await ask(model_at(server), request(stream=True))
-
-
-async def test_an_event_cut_in_two_is_incomplete_not_malformed() -> None:
-    async with FakeOpenAIServer([ServerReply(events=[chunk({"content": "a"}), b'data: {"choi'])]) as server:
-        with pytest.raises(IncompleteResponseError):
-            await ask(model_at(server), request(stream=True))
-
-
 # Replies that are not the protocol
 
 
@@ -557,16 +476,8 @@ MALFORMED_BODIES: list[Any] = [
     {"choices": []},
     {"choices": None},
     {"id": "x"},
-    b"[]",
-    b"null",
-    b'"text"',
-    b"",
-    b"{",
-    b"not json",
     b'{"choices": [{"message": {"content": "\xff"}, "finish_reason": "stop"}]}',
     b'{"choices": [{"message": {"content": 5}, "finish_reason": "stop"}]}',
-    b"[" * 100_000,
-    "<html><body>Bad gateway</body></html>",
 ]
 
 
@@ -574,104 +485,33 @@ MALFORMED_BODIES: list[Any] = [
 @BOTH
 async def test_malformed_bodies(streamed: bool, body: Any) -> None:
     async with FakeOpenAIServer([ServerReply(body=body)]) as server:
-        with pytest.raises(MalformedResponseError) as caught:
+        with pytest.raises(MalformedResponseError):
             await ask(model_at(server), request(stream=streamed))
-    assert "Bad gateway" not in str(caught.value)
 
 
 MALFORMED_STREAMS: list[list[Any]] = [
-    [chunk({"content": "a"}), b"data: {not json}\n\n"],
-    [chunk({"content": "a"}), b"data: \xff\n\n"],
-    [chunk({"content": "a"}), b"data: []\n\n"],
     [b'data: {"choices": 5}\n\n'],
-    [b"data: " + b"[" * 100_000 + b"\n\n"],
     [{"choices": []}, {"choices": None}, "[DONE]"],
-    [b": nothing but comments\n\n"],
     ["[DONE]"],
-    [],
 ]
 
 
 @pytest.mark.parametrize("events", MALFORMED_STREAMS, ids=lambda events: str(events)[:40])
-async def test_malformed_streams_close_the_connection(events: list[Any]) -> None:
-    said = ServerReply(events=events, then="open" if events[1:] and isinstance(events[1], bytes) else "end")
-    async with FakeOpenAIServer([said]) as server:
+async def test_malformed_streams(events: list[Any]) -> None:
+    async with FakeOpenAIServer([ServerReply(events=events)]) as server:
         with pytest.raises(MalformedResponseError):
             await ask(model_at(server), request(stream=True))
-        if said.then == "open":
-            await server.all_closed()
-
-
-@BOTH
-@pytest.mark.parametrize("data", [b"not gzip", gzip.compress(b'{"choices": []}')[:-6]])
-async def test_broken_gzip_is_typed(streamed: bool, data: bytes) -> None:
-    said = ServerReply(body=data, headers={"content-encoding": "gzip"})
-    async with FakeOpenAIServer([said]) as server:
-        with pytest.raises(MalformedResponseError):
-            await ask(model_at(server), request(stream=streamed))
 
 
 # Errors of the provider
 
 
-STATUSES: list[tuple[int, type[ProviderError], bool]] = [
-    (301, ProviderError, False),
-    (400, BadRequestError, False),
-    (401, AuthenticationError, False),
-    (403, AuthenticationError, False),
-    (404, NotFoundError, False),
-    (408, ProviderUnavailableError, True),
-    (409, ProviderUnavailableError, True),
-    (413, BadRequestError, False),
-    (418, BadRequestError, False),
-    (422, BadRequestError, False),
-    (429, RateLimitError, True),
-    (500, ProviderUnavailableError, True),
-    (503, ProviderUnavailableError, True),
-    (529, ProviderUnavailableError, True),
-]
-
-
-@BOTH
-@pytest.mark.parametrize(("status", "error", "retryable"), STATUSES)
-async def test_statuses(streamed: bool, status: int, error: type[ProviderError], retryable: bool) -> None:
-    body = {"error": {"message": "the reason", "code": "the_code", "type": "t"}}
-    said = ServerReply(status=status, body=body, headers={"x-request-id": "r-1", "location": "http://127.0.0.1:9/"})
-    async with FakeOpenAIServer([said] * 3) as server:
-        with pytest.raises(error) as caught:
-            await ask(model_at(server), request(stream=streamed))
-    found = caught.value
-    assert type(found) is error
-    assert (found.status, found.code, found.request_id, found.retryable) == (status, "the_code", "r-1", retryable)
-    assert "the reason" in str(found)
-    assert "'gpt-test'" in str(found)
-    assert len(server.requests) == (3 if retryable else 1)
-
-
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>", b"[]", {"detail": "no"}, {"error": "no"}, {"message": "no"}, [{"error": {"message": "no"}}]]
-)
-async def test_error_bodies_of_any_shape(body: Any) -> None:
-    async with FakeOpenAIServer(
-        [ServerReply(status=400, body=body if isinstance(body, bytes) else msgspec.json.encode(body))]
-    ) as server:
-        with pytest.raises(BadRequestError) as caught:
+async def test_an_error_tells_the_providers_code() -> None:
+    said = ServerReply(status=400, body={"error": {"message": "the reason", "code": "the_code", "type": "t"}})
+    async with FakeOpenAIServer([said]) as server:
+        with pytest.raises(BadRequestError, match="the reason") as caught:
             await ask(model_at(server), request())
-    assert caught.value.status == 400
-    assert (": no" in str(caught.value)) == (not isinstance(body, bytes))
-
-
-async def test_a_huge_error_body_is_not_read_to_its_end() -> None:
-    async with FakeOpenAIServer([ServerReply(status=400, body=b"x" * 1_000_000, then="open")]) as server:
-        with pytest.raises(BadRequestError):
-            await ask(model_at(server), request())
-        await server.all_closed()
-
-
-async def test_a_broken_error_body_still_tells_the_status() -> None:
-    async with FakeOpenAIServer([ServerReply(status=400, body=b"x" * 100, stops_after=10, then="reset")]) as server:
-        with pytest.raises(BadRequestError):
-            await ask(model_at(server), request())
+    assert caught.value.code == "the_code"
 
 
 INSIDE: list[tuple[Any, type[ProviderError], int | None, bool]] = [
@@ -724,74 +564,6 @@ async def test_forms_of_errors_in_a_stream(event: Any) -> None:
     assert caught.value.status == 400
 
 
-async def test_an_error_event_that_is_no_json() -> None:
-    async with FakeOpenAIServer([ServerReply(events=[b"event: error\ndata: upstream gone\n\n"])] * 3) as server:
-        with pytest.raises(ProviderUnavailableError, match="upstream gone"):
-            await ask(model_at(server), request(stream=True))
-
-
-# Retries
-
-
-@BOTH
-@pytest.mark.parametrize(
-    "fault", [ServerReply(status=503, body=b""), ServerReply(status=429, body=b""), ServerReply(then="refuse")]
-)
-async def test_every_attempt_is_the_same_request(streamed: bool, fault: ServerReply) -> None:
-    async with FakeOpenAIServer([fault, fault, "ok"]) as server:
-        assert (await ask(model_at(server), request(stream=streamed))).text == "ok"
-    assert len({(sent.body, sent.headers["idempotency-key"]) for sent in server.requests}) == 1
-    assert len(server.requests) == 3
-
-
-@BOTH
-async def test_the_request_count_is_one_and_the_retries(streamed: bool) -> None:
-    asked = request(stream=streamed, settings=ModelSettings(retry=ModelRetrySettings(max_retries=4)))
-    async with FakeOpenAIServer([ServerReply(status=500, body=b"")] * 9) as server:
-        with pytest.raises(ProviderUnavailableError):
-            await ask(model_at(server), asked)
-    assert len(server.requests) == 5
-
-
-@BOTH
-@pytest.mark.parametrize("header", ["20", "Tue, 14 Nov 2023 22:13:40 GMT"])
-async def test_retry_after_is_kept(streamed: bool, header: str) -> None:
-    clock = FakeClock()
-    async with FakeOpenAIServer([ServerReply(status=429, body=b"", headers={"Retry-After": header}), "ok"]) as server:
-        await ask(model_at(server, clock=clock, random=lambda: 0.5), request(stream=streamed))
-    assert clock.slept == [21.0]
-
-
-@BOTH
-async def test_a_long_retry_after_is_raised_at_once(streamed: bool) -> None:
-    clock = FakeClock()
-    async with FakeOpenAIServer([ServerReply(status=429, body=b"", headers={"Retry-After": "3600"})]) as server:
-        with pytest.raises(RateLimitError) as caught:
-            await ask(model_at(server, clock=clock), request(stream=streamed))
-    assert (caught.value.retry_after, clock.slept, len(server.requests)) == (3600.0, [], 1)
-
-
-async def test_the_provider_may_say_whether_to_retry() -> None:
-    no = ServerReply(status=500, body=b"", headers={"x-should-retry": "false"})
-    yes = ServerReply(status=400, body=b"", headers={"x-should-retry": "true"})
-    async with FakeOpenAIServer([yes, no]) as server:
-        with pytest.raises(ProviderUnavailableError):
-            await ask(model_at(server), request())
-    assert len(server.requests) == 2
-
-
-async def test_a_reset_after_something_was_shown_is_not_repeated() -> None:
-    async with FakeOpenAIServer([ServerReply("one two three", stops_after=3, then="reset"), "other"]) as server:
-        model = model_at(server)
-        shown = ""
-        with pytest.raises(IncompleteResponseError) as caught:
-            async for event in model.stream(request(stream=True)):
-                shown += event.delta if isinstance(event, OutputTextDelta) else ""
-    assert shown == caught.value.partial == "one two"
-    assert isinstance(caught.value.__cause__, ModelConnectionError)
-    assert len(server.requests) == 1
-
-
 async def test_a_reset_before_anything_was_shown_is_repeated() -> None:
     async with FakeOpenAIServer([ServerReply("one", stops_after=1, then="reset"), "two"]) as server:
         events = await events_of(model_at(server), request(stream=True))
@@ -799,68 +571,7 @@ async def test_a_reset_before_anything_was_shown_is_repeated() -> None:
     assert shown_text(events) == "two"
 
 
-@pytest.mark.parametrize("cut", [0, 1, 40])
-async def test_a_reset_of_a_whole_answer_is_repeated(cut: int) -> None:
-    async with FakeOpenAIServer([ServerReply("one", stops_after=cut, then="reset"), "two"]) as server:
-        assert (await ask(model_at(server), request())).text == "two"
-
-
-async def test_no_server() -> None:
-    async with FakeOpenAIServer([]) as server:
-        model = model_at(server, retry=ModelRetrySettings(max_retries=0))
-    with pytest.raises(ModelConnectionError, match="base_url") as caught:
-        await ask(model, request())
-    assert caught.value.retryable
-
-
-# Deadlines and ends
-
-
-QUICK = ModelTimeouts(idle=0.3, read=10, total=10)
-
-
-@pytest.mark.parametrize("then", ["stall", "pings"])
-async def test_a_stalled_stream_is_given_up(then: Any) -> None:
-    """Comments keep the socket busy and mean nothing."""
-    async with FakeOpenAIServer([ServerReply("one two", stops_after=2, then=then)]) as server:
-        with pytest.raises(ModelTimeoutError, match="idle"):
-            await ask(model_at(server, timeouts=QUICK), request(stream=True))
-        await server.all_closed()
-    assert len(server.requests) == 1
-
-
-async def test_a_stream_that_stalls_before_anything_was_shown_is_asked_for_again() -> None:
-    async with FakeOpenAIServer([ServerReply("one", stops_after=0, then="pings"), "two"]) as server:
-        assert (await ask(model_at(server, timeouts=QUICK), request(stream=True))).text == "two"
-
-
-async def test_a_whole_answer_that_stalls() -> None:
-    async with FakeOpenAIServer([ServerReply("one", stops_after=5, then="stall")] * 2) as server:
-        model = model_at(server, timeouts=ModelTimeouts(read=0.3), retry=ModelRetrySettings(max_retries=1))
-        with pytest.raises(ModelTimeoutError, match="read"):
-            await ask(model, request())
-        await server.all_closed()
-    assert len(server.requests) == 2
-
-
-@BOTH
-async def test_the_total_deadline_is_final(streamed: bool) -> None:
-    async with FakeOpenAIServer([ServerReply("one", wait=asyncio.Event())]) as server:
-        with pytest.raises(ModelTimeoutError, match="total"):
-            await ask(model_at(server, timeouts=ModelTimeouts(total=0.3)), request(stream=streamed))
-        await server.all_closed()
-    assert len(server.requests) == 1
-
-
-async def test_a_slow_reader_is_not_an_idle_stream() -> None:
-    async with FakeOpenAIServer(["one two three"]) as server:
-        got = ""
-        async for event in model_at(server, timeouts=QUICK).stream(request(stream=True)):
-            if isinstance(event, OutputTextDelta):
-                got += event.delta
-                if got == "one":
-                    await asyncio.sleep(0.4)
-    assert got == "one two three"
+# Ends
 
 
 @pytest.mark.parametrize("cut", [None, -1, -2], ids=["after-done", "after-usage", "after-finish"])
@@ -878,102 +589,3 @@ async def test_a_socket_that_stays_open_is_not_waited_for(cut: int | None, monke
 async def test_a_reset_after_the_finish_reason_does_no_harm() -> None:
     async with FakeOpenAIServer([ServerReply("one", stops_after=-2, then="reset")]) as server:
         assert (await ask(model_at(server), request(stream=True))).text == "one"
-
-
-async def test_a_connection_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsdk.models.http._END_GRACE", 5.0)
-    async with FakeOpenAIServer(["a", "b", ServerReply(status=400, body=b"x"), "c"]) as server:
-        model = model_at(server)
-        for streamed in (True, False):
-            await ask(model, request(stream=streamed))
-        with pytest.raises(BadRequestError):
-            await ask(model, request())
-        await ask(model, request(stream=True))
-    assert server.connections == 1
-
-
-# Closing
-
-
-async def test_closing_the_stream_closes_the_connection() -> None:
-    async with FakeOpenAIServer([ServerReply("one two three", stops_after=3, then="stall")]) as server:
-        stream = model_at(server).stream(request(stream=True))
-        async for event in stream:
-            if isinstance(event, OutputTextDelta):
-                break
-        assert server.open_connections == 1
-        tasks = asyncio.all_tasks()
-        await stream.aclose()
-        del stream
-        gc.collect()
-        assert asyncio.all_tasks() <= tasks
-        await server.all_closed()
-
-
-@BOTH
-@pytest.mark.parametrize(
-    "said", [ServerReply("one two", wait=asyncio.Event()), ServerReply("one two", stops_after=2, then="stall")]
-)
-async def test_cancelling_closes_the_connection(streamed: bool, said: ServerReply) -> None:
-    if said.wait is not None:
-        said = msgspec.structs.replace(said, wait=asyncio.Event())
-    async with FakeOpenAIServer([said]) as server:
-        task = asyncio.ensure_future(ask(model_at(server), request(stream=streamed)))
-        await server.requested()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await server.all_closed()
-
-
-async def test_many_at_once_share_a_bounded_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsdk.models.http.MAX_CONNECTIONS", 5)
-    await aclose()
-    async with FakeOpenAIServer(["ok"] * 30) as server:
-        models = [model_at(server) for _ in range(3)]
-        answers = await asyncio.gather(*(ask(models[n % 3], request(stream=bool(n % 2))) for n in range(30)))
-    assert {answer.text for answer in answers} == {"ok"}
-    assert server.connections == 5
-    await aclose()
-
-
-@BOTH
-async def test_nothing_but_model_errors_comes_out(streamed: bool) -> None:
-    """Random damage to a good answer: a typed error, or the very same answer."""
-    import random
-
-    chance = random.Random(3)
-    said = [Message("assistant", "one two"), call("add", a=1)]
-    async with FakeOpenAIServer([said]) as server:
-        model = model_at(server)
-        whole_one = await ask(model, request(stream=streamed))
-        raw = msgspec.json.encode
-        from agentsdk.testing.chat_dialect import ChatDialect
-
-        dialect = ChatDialect()
-        good = (
-            b"".join(b"data: %b\n\n" % (e.encode() if isinstance(e, str) else raw(e)) for e in dialect.events(whole_one, {}))
-            if streamed
-            else raw(dialect.whole(whole_one, {}))
-        )
-    damaged = []
-    for _ in range(150):
-        position = chance.randrange(len(good))
-        broken = bytearray(good)
-        match chance.randint(0, 2):
-            case 0:
-                broken[position] = chance.randrange(256)
-            case 1:
-                del broken[position : position + chance.randint(1, 60)]
-            case _:
-                del broken[position:]
-        damaged.append(bytes(broken))
-    said_raw = [ServerReply(events=[one], stops_after=1) if streamed else ServerReply(body=one) for one in damaged]
-    async with FakeOpenAIServer(said_raw) as server:
-        model = model_at(server, retry=ModelRetrySettings(max_retries=0))
-        for _ in damaged:
-            try:
-                response = await ask(model, request(stream=streamed))
-            except ModelError:
-                continue
-            assert len(calls_of(response)) <= 1

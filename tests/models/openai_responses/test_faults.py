@@ -12,6 +12,7 @@ from tests.models.openai_responses.server import model_at
 
 
 class TestFaults(WireFaults):
+    adapter = "OpenAIResponsesModel"
     before_text = 4  # created, in_progress, output_item.added, content_part.added
     after_text = 0
 

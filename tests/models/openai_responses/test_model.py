@@ -10,6 +10,8 @@ import pytest
 from agentsdk import Agent, Runner, function_tool
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
+from agentsdk.models.openai_responses.reply import ResponseAssembler
+from agentsdk.models.sse import ServerSentEvent
 from agentsdk.result import RunResultStreaming
 from agentsdk.testing import ServerReply, call
 from agentsdk.testing.responses_dialect import FakeResponsesServer
@@ -497,3 +499,20 @@ async def test_a_failed_reply_of_which_nothing_was_shown_is_asked_for_again() ->
     created: dict[str, object] = {"type": "response.created", "response": body(status="in_progress")}
     async with FakeResponsesServer([ServerReply(events=[created, last(failed)]), "ok"]) as server:
         assert shown_text(await events_of(model_at(server), request(stream=True))) == "ok"
+
+
+@pytest.mark.parametrize("end", ['"output":null', '"model":"m"'])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_completed_reply_without_output_is_malformed_and_an_empty_one_is_empty(streamed: bool, end: str) -> None:
+    def told(fields: str) -> ResponseAssembler:
+        assembler = ResponseAssembler("p")
+        reply = f'{{"id":"r","status":"completed",{fields}}}'
+        if streamed:
+            assembler.add_event(ServerSentEvent(f'{{"type":"response.completed","response":{reply}}}', "response.completed"))
+        else:
+            assembler.add_whole(reply.encode())
+        return assembler
+
+    with pytest.raises(MalformedResponseError, match="no output"):
+        told(end).response()
+    assert told('"output":[]').response().output == ()

@@ -1,4 +1,4 @@
-"""The adapter against llama.cpp's own Responses endpoint: a server that we did not write.
+"""Three adapters against llama.cpp's own endpoints, the server of `LocalModel`: one that we did not write.
 
 A 135M model chooses badly: protocol and accounting are asserted, never sense.
 """
@@ -10,8 +10,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from agentsdk.models.local.server import ServerOptions, shared_server
+from agentsdk.models.anthropic import AnthropicModel
+from agentsdk.models.http_model import HttpModel
+from agentsdk.models.local.server import Address, ServerOptions, shared_server
 from agentsdk.models.local.weights import find_weights
+from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.errors import UserError
@@ -31,15 +34,15 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[OpenAIResponsesModel]:
+def address() -> Iterator[Address]:
     server = shared_server(ServerOptions(str(find_weights("smollm2")), context=4096, parallel=2, threads=1))
-    address = server.start(120, lambda line: None)
-    yield OpenAIResponsesModel("smollm2", base_url=f"{address.base_url}/v1", api_key=address.key)
+    yield server.start(120, lambda line: None)
     server.stop()
 
 
+@pytest.mark.parametrize("adapter", [OpenAIChatCompletionsModel, OpenAIResponsesModel, AnthropicModel])
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_conversation_with_a_tool(model: OpenAIResponsesModel, streamed: bool) -> None:
+async def test_a_conversation_with_a_tool(address: Address, adapter: type[HttpModel], streamed: bool) -> None:
     schema: dict[str, object] = {"type": "object", "properties": {"a": {"type": "integer"}}}
     items: list[Item] = [
         Message("user", "Add 1 to 2."),
@@ -49,7 +52,7 @@ async def test_a_conversation_with_a_tool(model: OpenAIResponsesModel, streamed:
     ]
     settings = ModelSettings(max_tokens=40, temperature=0.0)
     asked = request(stream=streamed, items=items, tools=(ToolSpec("add", "Adds 1.", schema),), settings=settings)
-    events = await events_of(model, asked)
+    events = await events_of(adapter("smollm2", base_url=f"{address.base_url}/v1", api_key=address.key), asked)
     last = events[-1]
     assert isinstance(last, ResponseCompleted)
     assert last.response.finish in ("stop", "tool_calls", "length")

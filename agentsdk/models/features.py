@@ -1,0 +1,47 @@
+"""What an adapter can do: each declares it in a `features.py` of its own, and `scripts/provider_table.py` prints the table.
+
+It is about the adapter's code. Whether a model behind it understands images, say, is the provider's affair.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Support = bool | str
+"""Whether it is there; text: it is, in this way."""
+
+Way = Literal["data", "address", "id"]
+"""How media go along: encoded in the request, as an address that the provider opens, or by the provider's own file id."""
+
+
+class Features(Struct, frozen=True, kw_only=True):
+    """What an adapter can do. The fields named like those of `ModelSettings` are about these: without support, `UserError`.
+
+    `native_output`: the provider enforces an output type's schema. `hosted_tools`: the provider's own tools beside the agent's.
+    `result_media`: images and files in tool results. `token_counting`: the provider counts a request's tokens beforehand.
+    """
+
+    streaming: Support
+    tools: Support
+    tool_choice: Support
+    parallel_tool_calls: Support
+    hosted_tools: Support
+    native_output: Support
+    images: tuple[Way, ...]
+    audio: tuple[Way, ...]
+    files: tuple[Way, ...]
+    result_media: Support
+    reasoning_replay: Support
+    reasoning_effort: Support
+    prompt_caching: Support
+    token_counting: Support
+    temperature: Support
+    top_p: Support
+    max_tokens: Support
+    stop: Support
+    seed: Support
+    frequency_penalty: Support
+    presence_penalty: Support
+    metadata: Support

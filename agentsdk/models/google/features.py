@@ -1,0 +1,30 @@
+"""What this adapter for `generateContent` can do."""
+
+from __future__ import annotations
+
+from agentsdk.models.features import Features
+
+FEATURES = Features(
+    streaming=True,
+    tools=True,
+    tool_choice=True,
+    parallel_tool_calls=False,
+    hosted_tools="`extra_body`",
+    native_output="beside tools from Gemini 3 on",
+    images=("data", "address", "id"),
+    audio=("data",),
+    files=("data", "address", "id"),
+    result_media="after the results",
+    reasoning_replay=True,
+    reasoning_effort=True,
+    prompt_caching="the server's own",
+    token_counting=True,
+    temperature=True,
+    top_p=True,
+    max_tokens=True,
+    stop=True,
+    seed=True,
+    frequency_penalty=True,
+    presence_penalty=True,
+    metadata=False,
+)

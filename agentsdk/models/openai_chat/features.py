@@ -1,0 +1,30 @@
+"""What this adapter for chat completions can do."""
+
+from __future__ import annotations
+
+from agentsdk.models.features import Features
+
+FEATURES = Features(
+    streaming=True,
+    tools=True,
+    tool_choice=True,
+    parallel_tool_calls=True,
+    hosted_tools=False,
+    native_output=True,
+    images=("data", "address"),
+    audio=("data",),
+    files=("data", "id"),
+    result_media="in the message that follows",
+    reasoning_replay=True,
+    reasoning_effort=True,
+    prompt_caching="the server's own",
+    token_counting=False,
+    temperature=True,
+    top_p=True,
+    max_tokens=True,
+    stop=True,
+    seed=True,
+    frequency_penalty=True,
+    presence_penalty=True,
+    metadata=True,
+)

@@ -1,0 +1,30 @@
+"""What this adapter for the Responses API can do."""
+
+from __future__ import annotations
+
+from agentsdk.models.features import Features
+
+FEATURES = Features(
+    streaming=True,
+    tools=True,
+    tool_choice=True,
+    parallel_tool_calls=True,
+    hosted_tools="`extra_body`",
+    native_output=True,
+    images=("data", "address", "id"),
+    audio=(),
+    files=("data", "address", "id"),
+    result_media=True,
+    reasoning_replay=True,
+    reasoning_effort=True,
+    prompt_caching="the server's own",
+    token_counting=True,
+    temperature=True,
+    top_p=True,
+    max_tokens=True,
+    stop=False,
+    seed=False,
+    frequency_penalty=False,
+    presence_penalty=False,
+    metadata=True,
+)

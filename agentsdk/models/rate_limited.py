@@ -1,0 +1,129 @@
+"""`RateLimitedModel`: so many requests and tokens a minute, and the others wait their turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from weakref import WeakKeyDictionary
+
+from agentsdk.models.retry import SystemClock
+from agentsdk.ports.clock import Clock
+from agentsdk.ports.model import Model, ModelRequest
+from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
+from agentsdk.types.errors import UserError
+
+
+class RateLimitedModel:
+    """A model that is asked for at most so much a minute in an event loop; first come, first served.
+
+    Each limit is a bucket that starts full and is filled evenly, so what a quiet minute left over may be used at once. A
+    reply's tokens are known only afterwards: a request sets aside what the last reply used (the first one nothing), which is
+    put right when its own reply is there. Whoever finds a bucket empty waits until it is filled again. Retries inside `model`
+    are not seen here. `clock` is for tests.
+
+    Raises `UserError` without any limit, and for one that is not positive.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        if requests_per_minute is None and tokens_per_minute is None:
+            raise UserError("RateLimitedModel has no limit; give requests_per_minute=, tokens_per_minute= or both")
+        for name, limit in (("requests_per_minute", requests_per_minute), ("tokens_per_minute", tokens_per_minute)):
+            if limit is not None and not limit > 0:
+                raise UserError(f"RateLimitedModel({name}={limit!r}), expected more than 0, or None for no limit")
+        self._model = model
+        self._requests_per_minute = requests_per_minute
+        self._tokens_per_minute = tokens_per_minute
+        self._clock = clock or SystemClock()
+        self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, _Limits] = WeakKeyDictionary()
+        self.name = model.name
+
+    def __repr__(self) -> str:
+        limits = f"requests_per_minute={self._requests_per_minute}, tokens_per_minute={self._tokens_per_minute}"
+        return f"RateLimitedModel({self._model!r}, {limits})"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask for one reply as soon as the limits allow."""
+        loop = asyncio.get_running_loop()
+        limits = self._limits.get(loop)
+        if limits is None:
+            limits = self._limits[loop] = _Limits(self._requests_per_minute, self._tokens_per_minute, self._clock)
+        reserved = await limits.enter()
+        async with aclosing(self._model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, ResponseCompleted) and event.response.usage.known:
+                    usage = event.response.usage
+                    limits.settle(usage.requests, usage.total_tokens, reserved)
+                yield event
+
+
+class _Limits:
+    """The limits of one event loop."""
+
+    def __init__(self, requests: float | None, tokens: float | None, clock: Clock) -> None:
+        self._clock = clock
+        now = clock.time()
+        self._requests = None if requests is None else _Bucket(requests, now)
+        self._tokens = None if tokens is None else _Bucket(tokens, now)
+        self._usual = 0  # what the last reply used
+        self._turn = asyncio.Lock()
+
+    async def enter(self) -> int:
+        """Wait for a request's turn; the tokens set aside for it. A wait that is cancelled takes nothing."""
+        async with self._turn:  # the lock lets its waiters in in their order
+            while (wait := self._wait()) > 0:
+                await self._clock.sleep(wait)
+            if self._requests is not None:
+                self._requests.take(1)
+            if self._tokens is not None:
+                self._tokens.take(self._usual)
+            return self._usual
+
+    def settle(self, requests: int, tokens: int, reserved: int) -> None:
+        """A reply is there: it took `requests` and `tokens`, for which one and `reserved` were taken before."""
+        if self._requests is not None:
+            self._requests.take(max(0, requests - 1))
+        if self._tokens is not None:
+            self._tokens.take(tokens - reserved)
+        self._usual = tokens
+
+    def _wait(self) -> float:
+        now = self._clock.time()
+        waits = [0.0]
+        if self._requests is not None:
+            waits.append(self._requests.wait_for(1, now))
+        if self._tokens is not None:
+            waits.append(self._tokens.wait_for(max(1, self._usual), now))
+        return max(waits)
+
+
+class _Bucket:
+    """Holds at most `per_minute`, and may owe: what was used is taken even where it is not there."""
+
+    def __init__(self, per_minute: float, now: float) -> None:
+        self._size = per_minute
+        self._level = per_minute
+        self._filled_at = now
+
+    def wait_for(self, amount: float, now: float) -> float:
+        """Seconds until `amount` is there, or a full bucket if that is less."""
+        passed = max(0.0, now - self._filled_at)  # the system's clock may be set back
+        self._filled_at = now
+        self._level = min(self._size, self._level + passed * self._size / 60)
+        missing = min(amount, self._size) - self._level
+        return missing * 60 / self._size if missing > _ROUNDING * self._size else 0.0
+
+    def take(self, amount: float) -> None:
+        """Take `amount`; less than nothing gives it back."""
+        self._level -= amount
+
+
+# What the sums of floats may be off: without it the last wait could be too short to move the clock, for ever.
+_ROUNDING = 1e-6

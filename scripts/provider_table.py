@@ -1,0 +1,123 @@
+"""Write the page of providers: `python scripts/provider_table.py > docs/providers.md`. The tables are read from the code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from agentsdk.models.anthropic.features import FEATURES as ANTHROPIC
+from agentsdk.models.features import Features
+from agentsdk.models.google.features import FEATURES as GOOGLE
+from agentsdk.models.openai_chat.features import FEATURES as OPENAI_CHAT
+from agentsdk.models.openai_responses.features import FEATURES as OPENAI_RESPONSES
+from agentsdk.models.profiles import PROFILES
+
+ADAPTERS = {
+    "chat completions": OPENAI_CHAT,
+    "OpenAI Responses": OPENAI_RESPONSES,
+    "Anthropic": ANTHROPIC,
+    "Google": GOOGLE,
+}
+
+LABELS = {
+    "streaming": "streaming",
+    "tools": "tools",
+    "hosted_tools": "the provider's own tools beside the agent's",
+    "native_output": "output type enforced by the provider",
+    "images": "images in",
+    "audio": "audio in",
+    "files": "files in",
+    "result_media": "images and files in tool results",
+    "reasoning_replay": "reasoning sent back",
+    "prompt_caching": "prompt caching",
+    "token_counting": "token counting beforehand",
+}
+"""What the features are called that are not settings."""
+
+HEAD = """# Providers
+
+What each adapter can do; what the model behind it understands is the provider's affair. [Models](models.md) says how
+each is made and what it sends. This page is printed from the code by `scripts/provider_table.py`.
+"""
+
+NOTES = """A name in code type is a field of `ModelSettings`; where it does not exist, setting it is a `UserError` before any
+request (`parallel_tool_calls`: setting it to False). So is an image, a file or audio that cannot go. Media go as
+*data* in the request, as an *address* that the provider opens, or by the *id* of a file it keeps. `extra_body` and
+`cache=` name where a feature is switched on. An output type that the provider does not enforce is asked for in the
+instructions, and checked here in any case. "The server's own" caching needs no setting: every request begins with
+the bytes of the one before it.
+
+```python
+import asyncio
+
+from agentsdk import Agent, ModelSettings, Runner, UserError
+from agentsdk.models.anthropic import AnthropicModel
+
+model = AnthropicModel("claude-test", api_key="sk-test")
+agent = Agent(name="Guide", model=model, model_settings=ModelSettings(seed=1))
+try:
+    asyncio.run(Runner.run(agent, "The capital of France?"))
+except UserError as error:
+    print(error)
+```
+
+```output
+ModelSettings(seed=...) is not available with the Anthropic Messages API; leave it out, or pass it in extra_body
+```
+
+## Compatible servers
+
+Each is the chat completions adapter under another address: `"groq:NAME"` is model `NAME` at Groq. What it can do beyond the
+protocol is its own affair.
+"""
+
+
+def page() -> str:
+    """The page."""
+    features = [
+        [_label(name), *(_cell(getattr(adapter, name)) for adapter in ADAPTERS.values())] for name in Features.__struct_fields__
+    ]
+    servers = [
+        [
+            f'`"{name}:..."`',
+            _code(profile.base_url) or "-",
+            _code(profile.base_url_variable) or "-",
+            _code(profile.key_variable) or "none",
+        ]
+        for name, profile in PROFILES.items()
+    ]
+    return "\n".join(
+        [
+            HEAD,
+            *_table(["", *ADAPTERS], features),
+            "",
+            NOTES,
+            *_table(["Name", "Address", "or the one in", "Key in"], servers),
+            "",
+        ]
+    )
+
+
+def _label(name: str) -> str:
+    return LABELS.get(name) or f"`{name}`"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "-"
+    return str(value)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |" if row[0] != "---" else "|" + "---|" * len(head)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

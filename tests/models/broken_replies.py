@@ -1,0 +1,244 @@
+"""Replies that are not whole, not the protocol, or only odd: the very reply comes of it, or a typed error."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentsdk.ports.model import ModelRequest
+from agentsdk.testing import ServerReply, call
+from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
+from agentsdk.types.errors import (
+    ContentFilterError,
+    IncompleteResponseError,
+    MalformedResponseError,
+    ModelConnectionError,
+    ModelError,
+)
+from agentsdk.types.items import Message, Reasoning
+from agentsdk.types.response import ModelResponse
+from tests.models.fault_matrix import BOTH, NO_RETRY, WITH_CALL, FaultMatrix
+from tests.models.wire import calls_of, request, shown_text
+
+WIRE_FORMS: list[dict[str, Any]] = [
+    {"chunks": "bytes"},
+    {"chunks": 1},
+    {"chunks": 2, "line_end": "\r\n"},
+    {"chunks": "bytes", "line_end": "\r"},
+    {"comments": True},
+    {"gzip": True},
+    {"gzip": True, "chunks": 3},
+]
+WILD = "a\u2028b\u0085c\0 😀 é"
+
+# Repeated keys, too long, too deep, no object, a null character.
+ODD_ARGUMENTS = ['{"a":1,"a":2}', f'{{"a":"{"x" * 3_000_000}"}}', f'{{"a":{"[" * 5000}{"]" * 5000}}}', "[1]", r'{"a":"\u0000"}']
+
+
+class BrokenReplies(FaultMatrix):
+    """A part of `WireFaults`."""
+
+    # Not whole
+
+    @BOTH
+    @pytest.mark.parametrize("said", ["half", WITH_CALL, ""], ids=["text", "call", "empty"])
+    async def test_no_finish_reason_proves_nothing(self, streamed: bool, said: Any) -> None:
+        async with self.server([ServerReply(said, finish="")]) as server:
+            caught = await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=streamed))
+        assert caught.partial == ("one two" if said is WITH_CALL else said)
+
+    @BOTH
+    async def test_an_unknown_finish_reason_proves_no_call(self, streamed: bool) -> None:
+        async with self.server([ServerReply(WITH_CALL, finish="weird")]) as server:
+            await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=streamed))
+
+    @BOTH
+    async def test_a_filtered_reply_is_no_success(self, streamed: bool) -> None:
+        said = ModelResponse((Message("assistant", "a"), call("add", a=1)), finish="content_filter")
+        async with self.server([said]) as server:
+            await self.filtered(self.model_at(server), request(stream=streamed))
+
+    async def filtered(self, model: Any, asked: ModelRequest) -> None:
+        """How the adapter tells it."""
+        await self.tally.error(ContentFilterError, model, asked)
+
+    @BOTH
+    async def test_length_on_text_is_told(self, streamed: bool) -> None:
+        async with self.server([ModelResponse((Message("assistant", "half"),), finish="length")]) as server:
+            response = await self.tally.ask(self.model_at(server), request(stream=streamed))
+        assert (response.text, response.finish) == ("half", "length")
+
+    @BOTH
+    @pytest.mark.parametrize("output", [WITH_CALL, [], [Reasoning("hm")]], ids=["call", "empty", "reasoning"])
+    async def test_length_in_a_call_or_before_any_text_is_incomplete(self, streamed: bool, output: Any) -> None:
+        async with self.server([ModelResponse(tuple(output), finish="length")]) as server:
+            caught = await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=streamed))
+        assert "max_tokens" in str(caught)
+        assert caught.partial == ("one two" if output is WITH_CALL else "")
+
+    @BOTH
+    async def test_an_empty_stop_is_passed_on(self, streamed: bool) -> None:
+        async with self.server([""]) as server:
+            assert (await self.tally.ask(self.model_at(server), request(stream=streamed))).output == ()
+
+    @BOTH
+    async def test_missing_usage_is_marked(self, streamed: bool) -> None:
+        async with self.server([ServerReply("a", usage=None)]) as server:
+            usage = (await self.tally.ask(self.model_at(server), request(stream=streamed))).usage
+        assert (usage.requests, usage.total_tokens, usage.known) == (1, 0, False)
+
+    # Cut off
+
+    @pytest.mark.parametrize("then", ["reset", "end"])
+    async def test_a_stream_cut_after_something_was_shown_is_not_repeated(self, then: Any) -> None:
+        said = ServerReply("one two three", stops_after=self.before_text + 2, then=then)
+        async with self.server([said, "other"]) as server:
+            seen: list[Any] = []
+            caught = await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=True), seen)
+        assert shown_text(seen) == caught.partial == "one two"
+        assert isinstance(caught.__cause__, ModelConnectionError) == (then == "reset")
+        assert len(server.requests) == 1
+
+    async def test_a_reset_before_anything_was_shown_is_repeated(self) -> None:
+        async with self.server([ServerReply("one", stops_after=0, then="reset"), "two"]) as server:
+            events = await self.tally.events(self.model_at(server), request(stream=True))
+        assert not any(isinstance(event, AttemptDiscarded) for event in events[1:])
+        assert shown_text(events) == "two"
+
+    @pytest.mark.parametrize("cut", [0, 1, 40])
+    async def test_a_reset_of_a_whole_answer_is_repeated(self, cut: int) -> None:
+        async with self.server([ServerReply("one", stops_after=cut, then="reset"), "two"]) as server:
+            assert (await self.tally.ask(self.model_at(server), request())).text == "two"
+
+    async def test_a_stream_cut_anywhere_never_yields_a_response(self) -> None:
+        """Between its events with nothing after, and within them."""
+        raw = await self.sent(WITH_CALL, streamed=True)
+        events = [event + b"\n\n" for event in raw.split(b"\n\n") if event]
+        proof = len(events) - self.after_text - 1
+        script = [ServerReply(events=events[:count]) for count in range(proof + 1)]
+        script += [ServerReply(events=[*events[:count], events[count][:-9]]) for count in range(self.before_text + 1, proof)]
+        async with self.server(list(script)) as server:
+            model = self.model_at(server, retry=NO_RETRY)
+            for said in script:
+                begun = said.events is not None and len(said.events) > self.before_text
+                due = IncompleteResponseError if begun else (IncompleteResponseError, MalformedResponseError)
+                await self.tally.error(due, model, request(stream=True))
+
+    # Not the protocol
+
+    @BOTH
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"[]",
+            b"null",
+            b'"text"',
+            b"",
+            b"{",
+            b"not json",
+            b"{}",
+            b'{"id": "\xff"}',
+            b"[" * 100_000,
+            "<html>Bad gateway</html>",
+        ],
+        ids=lambda body: str(body)[:20],
+    )
+    async def test_malformed_bodies(self, streamed: bool, body: Any) -> None:
+        async with self.server([ServerReply(body=body)]) as server:
+            caught = await self.tally.error(MalformedResponseError, self.model_at(server), request(stream=streamed))
+        assert "Bad gateway" not in str(caught)
+
+    @pytest.mark.parametrize("begun", [False, True])
+    @pytest.mark.parametrize(
+        "event", [b"data: {not json}\n\n", b"data: \xff\n\n", b"data: []\n\n", b"data: " + b"[" * 100_000 + b"\n\n"]
+    )
+    async def test_malformed_streams_close_the_connection(self, event: bytes, begun: bool) -> None:
+        good = (await self.sent("one two", streamed=True)).split(b"\n\n")
+        before = [one + b"\n\n" for one in good[: self.before_text + 1]] if begun else []
+        async with self.server([ServerReply(events=[*before, event], then="open")]) as server:
+            await self.tally.error(MalformedResponseError, self.model_at(server), request(stream=True))
+            await server.all_closed()
+        assert len(server.requests) == 1
+
+    @pytest.mark.parametrize("events", [[b": nothing but comments\n\n"], []])
+    async def test_empty_streams(self, events: list[Any]) -> None:
+        async with self.server([ServerReply(events=events)]) as server:
+            await self.tally.error(
+                (MalformedResponseError, IncompleteResponseError), self.model_at(server), request(stream=True)
+            )
+
+    @BOTH
+    @pytest.mark.parametrize("data", [b"not gzip", gzip.compress(b'{"a": []}')[:-6]])
+    async def test_broken_gzip_is_typed(self, streamed: bool, data: bytes) -> None:
+        async with self.server([ServerReply(body=data, headers={"content-encoding": "gzip"})]) as server:
+            await self.tally.error(MalformedResponseError, self.model_at(server), request(stream=streamed))
+
+    @pytest.mark.parametrize("how", WIRE_FORMS, ids=str)
+    async def test_the_wire_form_makes_no_difference(self, how: dict[str, Any]) -> None:
+        said = [Message("assistant", WILD), call("add", text="\u2028é\0")]
+        async with self.server([said, ServerReply(said, **how)]) as server:
+            model = self.model_at(server)
+            plain, other = (
+                await self.tally.events(model, request(stream=True)),
+                await self.tally.events(model, request(stream=True)),
+            )
+        deltas = [[event for event in events if isinstance(event, OutputTextDelta)] for events in (plain, other)]
+        assert deltas[0] == deltas[1]
+        assert shown_text(plain) == WILD
+        assert isinstance(last := other[-1], ResponseCompleted)
+        assert last.response.text == WILD
+        assert msgspec.json.decode(calls_of(last.response)[0][2]) == {"text": "\u2028é\0"}
+
+    @pytest.mark.parametrize("form", ["byte order mark", "no final newline"])
+    async def test_how_the_stream_begins_and_ends_makes_no_difference(self, form: str) -> None:
+        raw = await self.sent(WITH_CALL, streamed=True)
+        raw = b"\xef\xbb\xbf" + raw if form == "byte order mark" else raw.rstrip(b"\n")
+        async with self.server([ServerReply(events=[raw])]) as server:
+            response = await self.tally.ask(self.model_at(server), request(stream=True))
+        assert (response.text, len(calls_of(response))) == ("one two", 1)
+
+    @BOTH
+    @pytest.mark.parametrize("arguments", ODD_ARGUMENTS, ids=lambda text: text[:20])
+    async def test_odd_arguments_come_as_they_are_or_not_at_all(self, streamed: bool, arguments: str) -> None:
+        """The run refuses them; it must get to see them."""
+        raw = (await self.sent(call("add", a="here"), streamed=False)).decode()
+        for plain, odd in (('{"a":"here"}', arguments), (r"{\"a\":\"here\"}", msgspec.json.encode(arguments).decode()[1:-1])):
+            raw = raw.replace(plain, odd)
+        assert "here" not in raw
+        async with self.server([ServerReply(body=raw.encode())]) as server:
+            try:
+                response = await self.tally.ask(self.model_at(server), request(stream=streamed))
+            except MalformedResponseError:
+                return
+        assert [text for _, _, text in calls_of(response)] == [arguments]
+
+    @BOTH
+    async def test_random_damage_ends_in_a_model_error_or_one_call(self, streamed: bool) -> None:
+        chance = random.Random(3)
+        good = await self.sent(WITH_CALL, streamed=streamed)
+        damaged = []
+        for _ in range(150):
+            position = chance.randrange(len(good))
+            broken = bytearray(good)
+            match chance.randint(0, 2):
+                case 0:
+                    broken[position] = chance.randrange(256)
+                case 1:
+                    del broken[position : position + chance.randint(1, 60)]
+                case _:
+                    del broken[position:]
+            damaged.append(bytes(broken))
+        script = [ServerReply(events=[one], stops_after=1) if streamed else ServerReply(body=one) for one in damaged]
+        async with self.server(list(script)) as server:
+            model = self.model_at(server, retry=NO_RETRY)
+            for _ in script:
+                try:
+                    response = await self.tally.ask(model, request(stream=streamed))
+                except ModelError:
+                    continue
+                assert response.output
+                assert len(calls_of(response)) <= 1
