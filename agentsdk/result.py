@@ -14,12 +14,13 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.guardrail import GuardrailResult
 from agentsdk.define.run_items import RunItem
-from agentsdk.define.stream_events import RunItemStreamEvent, StreamEvent
+from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import result as guardrail_result
 from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.types.base import JsonObject
+from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import GuardrailJudged, InputReplaced, ModelReplied
 from agentsdk.types.generics import TOutput
@@ -229,6 +230,14 @@ class RunResultStreaming(_Outcome[TOutput]):
         """The run's events. Raises the run's error after the last of them. Dropping the iterator early stops the run."""
         return _Events(self)
 
+    def stream_output(self) -> AsyncIterator[object]:
+        """The final output as it grows, in place of the events: text, or of an output type the JSON that has come so far.
+
+        Each value replaces the one before it; `final_output` is the checked one. What the model says in turns that end in calls
+        shows too. Dropping the iterator early stops the run.
+        """
+        return _GrowingOutput(self)
+
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
         """Stop the run now, or when the turn that is going has ended. The events so far can still be read."""
         if mode == "after_turn":
@@ -325,6 +334,44 @@ class _Events:
     def __del__(self) -> None:
         if not self._done:
             self._stream.abandon()
+
+
+class _GrowingOutput:
+    """Reads a stream for the output that its text deltas add up to."""
+
+    __slots__ = ("_events", "_shown", "_stream", "_text")
+
+    def __init__(self, stream: RunResultStreaming[Any]) -> None:
+        self._stream = stream
+        self._events = _Events(stream)
+        self._text = ""
+        self._shown: object = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> object:
+        while True:
+            event = await self._events.__anext__()
+            if not isinstance(event, RawResponsesStreamEvent):
+                continue
+            data = event.data
+            if isinstance(data, ResponseCompleted):
+                if data.response.finish != "length":  # text that stopped at its length is continued
+                    self._text = ""
+            elif isinstance(data, AttemptDiscarded):
+                self._text = ""
+            elif isinstance(data, OutputTextDelta):
+                self._text += data.delta
+                schema = self._stream.current_agent.declaration().output
+                value = self._text if schema is None else schema.partial(self._text)
+                if value is not None and value != self._shown:
+                    self._shown = value
+                    return value
+
+    async def aclose(self) -> None:
+        """Stop the run and wait until it has stopped."""
+        await self._events.aclose()
 
 
 async def _over(task: asyncio.Task[None]) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WRAPPED_KEY = "response"
 """The property that carries an output which is not a JSON object itself: providers take only objects."""
 
+_OPENING_FENCE = re.compile(r"```(?:json|JSON)?[ \t]*(?:\r?\n|$)")
 _FENCED = re.compile(r"```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
 
 
@@ -72,6 +73,15 @@ class AgentOutputSchema(Generic[TOutput]):
         """
         return cast(TOutput, (self._described or _described(str, True)).read_alone(text))
 
+    def partial(self, text: str) -> object:
+        """What can be read of a text that is still being written: plain JSON, not yet of the output type; None for nothing yet.
+
+        Strings and containers show as far as they have come.
+        """
+        if self._described is None:
+            return text or None
+        return self._described.read_partly(_OPENING_FENCE.sub("", text.lstrip(), count=1))
+
 
 class _Described:
     """A type as pydantic reads it: by itself, and as it stands in the model's text."""
@@ -109,6 +119,18 @@ class _Described:
         if self._wrapped is None:
             return self.read_alone(text)
         return getattr(_checked(self._wrapped.__pydantic_validator__.validate_json, text), WRAPPED_KEY)
+
+    def read_partly(self, text: str) -> object:
+        """What can be read of the beginning of a text; None where nothing can."""
+        from pydantic_core import from_json
+
+        try:
+            value: object = from_json(text, allow_partial="trailing-strings")
+        except ValueError:
+            return None
+        if self._wrapped is None:
+            return value
+        return cast(JsonObject, value).get(WRAPPED_KEY) if isinstance(value, dict) else None
 
     def read_alone(self, text: str) -> object:
         """The value of a text that is nothing else. Raises `InvalidOutput`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -210,3 +211,23 @@ def test_plain_text_imports_no_pydantic() -> None:
         "AgentOutputSchema(str)\nassert 'pydantic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+values = st.integers() | st.text(max_size=5) | st.lists(st.integers(), max_size=3)
+
+
+@given(st.dictionaries(st.text(max_size=5), values, max_size=4))
+def test_every_beginning_of_an_answer_can_be_read_and_the_whole_reads_whole(value: dict[str, Any]) -> None:
+    schema = AgentOutputSchema(dict[str, Any], strict_json_schema=False)
+    text = json.dumps(value)
+    for end in range(len(text)):
+        read = schema.partial(text[:end])
+        assert read is None or (isinstance(read, dict) and set(read) <= set(value))
+    assert schema.partial(text) == value
+    assert schema.partial("```json\n" + text) == value
+
+
+def test_what_is_no_json_shows_nothing() -> None:
+    schema = AgentOutputSchema(list[int])
+    assert [schema.partial(text) for text in ("", "Well, ", "[1]", '{"response": [1')] == [None, None, None, [1]]
+    assert AgentOutputSchema(str).partial("") is None
