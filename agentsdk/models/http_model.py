@@ -22,6 +22,7 @@ from agentsdk.models.errors import ErrorInReply, error_from_object, error_from_r
 from agentsdk.models.http import EventStream, Exchange, ModelTimeouts, Transport, as_transport
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import check_header, check_url
+from agentsdk.models.prefix import to_json
 from agentsdk.models.rate_headers import nothing_left_for
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
@@ -38,7 +39,7 @@ from agentsdk.types.errors import (
 )
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
-from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
 if TYPE_CHECKING:
     import httpx
@@ -295,6 +296,12 @@ def refuse_settings(settings: ModelSettings, api: str, *names: str) -> None:
     """Raise `UserError` if any of the named settings is set: `api` does not have it."""
     for name in given_settings(settings, *names):
         raise UserError(f"ModelSettings({name}=...) is not available with {api}; leave it out, or pass it in extra_body")
+
+
+def prompt_for(output: OutputSpec) -> str:
+    """What asks for an output where the provider cannot be made to enforce its schema."""
+    schema = to_json(output.schema).decode()
+    return f"Give your final answer as JSON and nothing else, without a code fence. It must fit this JSON Schema:\n{schema}"
 
 
 def merge_extra_body(fields: dict[str, object], settings: ModelSettings, *own: str) -> None:

@@ -18,7 +18,7 @@ class Profile(Struct, frozen=True):
 
     `base_url` is where it is unless the environment variable `base_url_variable` says otherwise; `""` when only that can say.
     `key_variable` holds its key, `""` for a server without one; `key_header` is the header that carries the key where it is not
-    a bearer token. `incomplete_text_ok`: it never sends a finish reason.
+    a bearer token. `incomplete_text_ok`: it never sends a finish reason. `native_output=False`: it takes no JSON schema.
     """
 
     base_url: str
@@ -26,11 +26,12 @@ class Profile(Struct, frozen=True):
     key_variable: str = ""
     key_header: str = ""
     incomplete_text_ok: bool = False
+    native_output: bool = True
 
 
 PROFILES: dict[str, Profile] = {
     "azure": Profile("", "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", key_header="api-key"),
-    "deepseek": Profile("https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL", "DEEPSEEK_API_KEY"),
+    "deepseek": Profile("https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL", "DEEPSEEK_API_KEY", native_output=False),
     "fireworks": Profile("https://api.fireworks.ai/inference/v1", "FIREWORKS_BASE_URL", "FIREWORKS_API_KEY"),
     "gemini-compatible": Profile("https://generativelanguage.googleapis.com/v1beta/openai", "", "GEMINI_API_KEY"),
     "groq": Profile("https://api.groq.com/openai/v1", "GROQ_BASE_URL", "GROQ_API_KEY"),
@@ -68,4 +69,5 @@ def profiled_model(profile: str, model: str) -> OpenAIChatCompletionsModel:
         api_key="" if chosen.key_header else key,
         headers={chosen.key_header: key} if chosen.key_header else None,
         incomplete_text_ok=chosen.incomplete_text_ok,
+        native_output=chosen.native_output,
     )

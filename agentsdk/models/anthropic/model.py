@@ -12,7 +12,7 @@ from msgspec import Raw, structs
 from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
 from agentsdk.models.http import ModelTimeouts, Transport
-from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
+from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.prefix import to_json
 from agentsdk.ports.clock import Clock
@@ -22,7 +22,7 @@ from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCo
 from agentsdk.types.errors import UserError
 from agentsdk.types.response import OutputItem
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
-from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class AnthropicModel(HttpModel):
             config["effort"] = settings.reasoning_effort
         system = [request.instructions, *self._encoder.system(chain(request.items, request.tail))]
         if output is not None and prompted:
-            system.append(_prompt(output))
+            system.append(prompt_for(output))
         if any(system):
             fields["system"] = "\n\n".join(filter(None, system))
         extra = settings.extra_body or {}
@@ -232,8 +232,3 @@ def _tool_choice(settings: ModelSettings) -> JsonObject:
     elif name is None:
         return {}
     return choice
-
-
-def _prompt(output: OutputSpec) -> str:
-    schema = to_json(output.schema).decode()
-    return f"Answer with one JSON object that fits this JSON Schema, and nothing else:\n{schema}"

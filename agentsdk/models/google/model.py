@@ -12,7 +12,7 @@ from agentsdk.models.google.encode import ContentEncoder, encode_tools
 from agentsdk.models.google.reply import ReplyAssembler
 from agentsdk.models.google.schema import to_google
 from agentsdk.models.http import ModelTimeouts, Transport
-from agentsdk.models.http_model import HttpModel, given_settings, refuse_settings
+from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.prefix import to_json
 from agentsdk.ports.clock import Clock
@@ -20,7 +20,7 @@ from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
-from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.spec import HandoffSpec, ToolSpec
 
 if TYPE_CHECKING:
     import httpx
@@ -89,7 +89,7 @@ class GoogleModel(HttpModel):
         instructions = request.instructions
         config = self._sampling(settings)
         if request.output is not None and request.tools and self._before_3:
-            instructions = "\n\n".join(filter(None, [instructions, _prompt_for(request.output)]))
+            instructions = "\n\n".join(filter(None, [instructions, prompt_for(request.output)]))
         elif request.output is not None:
             config["responseMimeType"] = "application/json"
             config["responseJsonSchema"] = to_google(request.output.schema)
@@ -161,11 +161,6 @@ _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 def _tool_choice(choice: str) -> JsonObject:
     return {"mode": _MODES[choice]} if choice in _MODES else {"mode": "ANY", "allowedFunctionNames": [choice]}
-
-
-def _prompt_for(output: OutputSpec) -> str:
-    schema = to_json(output.schema).decode()
-    return f"Give your final answer as JSON and nothing else, without a code fence. It must fit this schema:\n{schema}"
 
 
 def _merge(fields: JsonObject, extra: JsonObject) -> None:

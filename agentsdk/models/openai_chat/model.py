@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Raw
 
 from agentsdk.models.http import ModelTimeouts, Transport
-from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body
+from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
 from agentsdk.models.openai_chat.reply import ReplyAssembler
 from agentsdk.models.prefix import to_json
@@ -35,7 +35,8 @@ class OpenAIChatCompletionsModel(HttpModel):
     reasoning comes from and may be sent back to; by default the host. `max_tokens_field` is how the cap on output tokens is
     sent: by default `max_completion_tokens` to OpenAI, whose reasoning models take nothing else, and `max_tokens` elsewhere.
     `incomplete_text_ok` is for servers that never send a finish reason: their text is accepted, their calls never.
-    `include_usage=False` is for servers that refuse `stream_options`. `http_client` is an `httpx.AsyncClient` or a `Transport`
+    `include_usage=False` is for servers that refuse `stream_options`, `native_output=False` for those that take no JSON schema:
+    it is then put into the instructions. `http_client` is an `httpx.AsyncClient` or a `Transport`
     and is never closed here; without one, all models of an event loop share a client. `clock` and `random` are for tests.
 
     Raises `UserError` for a `base_url`, key or header that cannot be used.
@@ -59,6 +60,7 @@ class OpenAIChatCompletionsModel(HttpModel):
         max_tokens_field: MaxTokensField | None = None,
         incomplete_text_ok: bool = False,
         include_usage: bool = True,
+        native_output: bool = True,
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
@@ -77,6 +79,7 @@ class OpenAIChatCompletionsModel(HttpModel):
         self._cap = max_tokens_field or ("max_completion_tokens" if self._at_home else "max_tokens")
         self._incomplete_text_ok = incomplete_text_ok
         self._include_usage = include_usage
+        self._native_output = native_output
         self._encoder = MessageEncoder(self.provider)
 
     def body(self, request: ModelRequest) -> bytes:
@@ -91,15 +94,18 @@ class OpenAIChatCompletionsModel(HttpModel):
                 fields["tool_choice"] = _tool_choice(settings.tool_choice)
             if settings.parallel_tool_calls is not None:
                 fields["parallel_tool_calls"] = settings.parallel_tool_calls
-        if request.output is not None:
+        instructions = request.instructions
+        if request.output is not None and not self._native_output:
+            instructions = "\n\n".join(filter(None, [instructions, prompt_for(request.output)]))
+        elif request.output is not None:
             fields["response_format"] = Raw(encode_output(request.output))
         fields["stream"] = request.stream
         if request.stream and self._include_usage:
             fields["stream_options"] = {"include_usage": True}
         merge_extra_body(fields, settings, "messages")
         messages = self._encoder.encode(request.items, request.tail)
-        if request.instructions:
-            system = to_json({"role": "system", "content": request.instructions})
+        if instructions:
+            system = to_json({"role": "system", "content": instructions})
             messages = b"%b,%b" % (system, messages) if messages else system
         return b'%b,"messages":[%b]}' % (to_json(fields)[:-1], messages)
 

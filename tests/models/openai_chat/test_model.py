@@ -589,3 +589,13 @@ async def test_a_socket_that_stays_open_is_not_waited_for(cut: int | None, monke
 async def test_a_reset_after_the_finish_reason_does_no_harm() -> None:
     async with FakeOpenAIServer([ServerReply("one", stops_after=-2, then="reset")]) as server:
         assert (await ask(model_at(server), request(stream=True))).text == "one"
+
+
+async def test_a_server_that_takes_no_schema_is_told_it_in_words() -> None:
+    trip = OutputSpec("Trip", {"type": "object", "properties": {"city": {"type": "string"}}})
+    asked = request(output=trip, instructions="Be brief.")
+    model = OpenAIChatCompletionsModel("m", base_url="http://127.0.0.1:9/v1", native_output=False)
+    body = json.loads(model.body(asked))
+    assert "response_format" not in body
+    system = body["messages"][0]["content"]
+    assert system.startswith("Be brief.") and '"city"' in system and "JSON Schema" in system
