@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from agentsdk.define.context import RunContextWrapper, ToolContext
@@ -24,7 +25,7 @@ class RunHooks(Generic[TContext]):
         """An agent gave the final output."""
 
     async def on_llm_start(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: list[Item]
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
     ) -> None:
         """The model is about to be asked."""
 
@@ -59,7 +60,7 @@ class AgentHooks(Generic[TContext]):
         """This agent gave the final output."""
 
     async def on_llm_start(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: list[Item]
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
     ) -> None:
         """The model is about to be asked."""
 

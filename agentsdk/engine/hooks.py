@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from agentsdk.define.agent import Agent
@@ -35,7 +35,7 @@ async def agent_ended(run: Run, output: object) -> None:
         await _call("on_end", run, run.agent.hooks.on_end(run.context, run.agent, output))
 
 
-async def llm_started(run: Run, system_prompt: str, items: list[Item]) -> None:
+async def llm_started(run: Run, system_prompt: str, items: Sequence[Item]) -> None:
     """The model is about to be asked."""
     if run.ports.hooks is not None:
         await _call("on_llm_start", run, run.ports.hooks.on_llm_start(run.context, run.agent, system_prompt, items))

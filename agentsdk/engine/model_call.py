@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from msgspec import structs
 
@@ -77,7 +77,7 @@ async def _ask(run: Run, prepared: Prepared) -> None:
         if config.call_model_input_filter is not None:
             request = await _filtered(run, request)
         if is_watched:
-            await hooks.llm_started(run, request.instructions, [*request.items, *request.tail])
+            await hooks.llm_started(run, request.instructions, _sent(request))
         response = await (_reply if run.ports.tracer is None else _traced_reply)(run, model, request)
         try:
             response = with_unique_calls(_proven(model, response), run.call_ids)
@@ -134,6 +134,11 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
     return settings
 
 
+def _sent(request: ModelRequest) -> Sequence[Item]:
+    """All items of a request. The history itself where nothing follows it: copied, it would cost more with every turn."""
+    return (*request.items, *request.tail) if request.tail else request.items
+
+
 async def _filtered(run: Run, request: ModelRequest) -> ModelRequest:
     assert run.ports.config.call_model_input_filter is not None
     given = await answer("call_model_input_filter", run.ports.config.call_model_input_filter, request)
@@ -188,7 +193,7 @@ async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelR
         "settings": request.settings,
         "stream": request.stream,
         "instructions": request.instructions,
-        "input": (*request.items, *request.tail) if request.tail else request.items,
+        "input": _sent(request),
         "tools": request.tools,
     }
     if provider := getattr(model, "provider", ""):

@@ -145,6 +145,6 @@ def test_lone_surrogates_of_a_reply_become_replacement_characters() -> None:
     assert cleaned(reply).output == (Message("assistant", "a\ufffd"), FunctionCall("c\ufffd", "pay", '{"b":"\ufffd"}'))
 
 
-def test_an_ascii_reply_is_not_encoded_to_be_checked() -> None:
+def test_an_ascii_reply_is_clean_as_it_stands() -> None:
     reply = ModelResponse((Message("assistant", "plain"), FunctionCall("a", "pay", "{}")))
     assert cleaned(reply) is reply

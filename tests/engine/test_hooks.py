@@ -163,3 +163,16 @@ async def test_a_paused_nested_run_does_not_start_its_tool_twice() -> None:
     assert hooks.seen.count("tool_start helper call_1_1") == 1
     assert hooks.seen.count("tool_end helper dug") == 1
     assert hooks.seen.count("tool_start dig call_1_1") == 1
+
+
+async def test_what_the_model_is_sent_is_shown_to_hooks_without_copying_the_history() -> None:
+    shown: list[Any] = []
+
+    class Watching(RunHooks[Any]):
+        async def on_llm_start(self, context: Any, agent: Any, system_prompt: str, input_items: Any) -> None:
+            shown.append(input_items)
+
+    model = ScriptedModel([call("read", x=1), "done"])
+    await Runner.run(Agent("main", model=model, tools=[tool_of(World(), "read")]), "go", hooks=Watching())
+    assert [len(items) for items in shown] == [1, 3]
+    assert all(items is request.items for items, request in zip(shown, model.requests, strict=True))
