@@ -38,6 +38,10 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── StateTamperedError                 its seal does not fit
 │   └── StateMismatchError                 of another agent, or an agent that changed
 └── StoreError                             what keeps sessions and runs
+    ├── RunConflict                        the run is elsewhere: held by another process, or further on
+    ├── RunNotFoundError
+    ├── StoreBusyError                     a lock did not come free in time; nothing was done
+    ├── StoreUnavailableError              no connection, or it broke; what was asked for may have been done
     └── SessionError
         └── SessionBusyError               another run holds the session
 ```
@@ -252,6 +256,22 @@ class StateMismatchError(StateError):
 
 class StoreError(AgentsException):
     """What keeps sessions and runs failed."""
+
+
+class RunConflict(StoreError):  # noqa: N818 - reads as the outcome it is
+    """The stored run is not where the caller takes it to be: another process holds it, or has gone on with it."""
+
+
+class RunNotFoundError(StoreError):
+    """The store has no such run."""
+
+
+class StoreBusyError(StoreError):
+    """What keeps the runs stayed locked for too long; nothing was done."""
+
+
+class StoreUnavailableError(StoreError):
+    """What keeps the runs cannot be reached; what was asked for last may have been done."""
 
 
 class SessionError(StoreError):

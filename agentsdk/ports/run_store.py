@@ -1,0 +1,85 @@
+"""The port to what keeps runs: an append-only log of events for each run, and one row that sums it up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from agentsdk.types.errors import RunConflict, RunNotFoundError
+from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+
+
+class RunStore(Protocol):
+    """Keeps the logs of runs. Subclass it or just have its methods; `agentsdk.testing.store_conformance` checks yours.
+
+    An event is bytes to the store, numbered from 0 in its run; a run's revision is how many there are. Appending costs
+    O(new events), never O(log). What a call has returned from is durable; a call that was cancelled or has raised did all of
+    its work or none of it.
+
+    Every method raises `StoreBusyError` where a lock did not come free in time, `StoreUnavailableError` where the connection
+    is lost (the work may have been done), and `StoreError` for anything else of the store's own. A store made for a fork of the
+    process, or for another event loop, works there too.
+    """
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        """Add `events` to the log of `run_id` and replace its summary, in one step, if the run is at `expected_rev`.
+
+        0 begins a run that does not exist. Without events only the summary is replaced: who holds the run, and until when.
+        `summary.rev` is `expected_rev + len(events)`. Raises `RunConflict`, nothing changed, if the run is at another revision,
+        or if the summary that stands there `refuses` this one's `owner` at this one's `updated_at`.
+        """
+        ...
+
+    async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
+        """The events from number `from_rev` on. Raises `RunNotFoundError` for a run that does not exist."""
+        ...
+
+    async def summary(self, run_id: str) -> RunSummary | None:
+        """The run's summary; None for a run that does not exist."""
+        ...
+
+    async def list(self, query: RunQuery) -> list[RunSummary]:
+        """The runs that `query` asks for, by `started_at` and then `run_id`, both descending."""
+        ...
+
+    async def attach(self, run_id: str, name: str, data: bytes) -> None:
+        """Keep `data` beside the run's log, in place of what had this name. Raises `RunNotFoundError`."""
+        ...
+
+    async def attachment(self, run_id: str, name: str) -> bytes | None:
+        """What was attached under `name`; None if nothing was, or the run does not exist."""
+        ...
+
+    async def delete(self, run_id: str) -> None:
+        """Remove the run, its log and what is attached. A run that does not exist is none to remove."""
+        ...
+
+    async def prune(self, before: float, statuses: Collection[RunStatus] = ("finished",)) -> int:
+        """Delete the runs last appended to before `before` (seconds since 1970) that have one of `statuses`; how many."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections, files and threads. A second call does nothing; any other call raises `StoreError` then."""
+        ...
+
+
+def conflict(standing: RunSummary | None, expected_rev: int, summary: RunSummary) -> RunConflict | None:
+    """Why an append that brings `summary` must be refused where `standing` is the run's present one; None if it may go on."""
+    rev = 0 if standing is None else standing.rev
+    if rev != expected_rev:
+        return RunConflict(
+            f"run {summary.run_id!r} is at revision {rev}, expected {expected_rev}: "
+            + ("it exists already" if expected_rev == 0 else "it has gone on elsewhere")
+            + "; go on with Runner.resume, or begin another run_id"
+        )
+    if standing is not None and standing.refuses(summary.owner, summary.updated_at):
+        return RunConflict(
+            f"run {summary.run_id!r} is held by another process for {standing.held_until - summary.updated_at:.1f} s more, "
+            "expected it to be free; try again when it rests, or when its lease has passed"
+        )
+    return None
+
+
+def not_found(run_id: str) -> RunNotFoundError:
+    """The error for a run that a store does not have."""
+    return RunNotFoundError(f"the store has no run {run_id!r}, expected the id of one; RunStore.list gives them")

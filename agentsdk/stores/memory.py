@@ -1,0 +1,87 @@
+"""A run store in memory: gone with the process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from agentsdk.ports.run_store import RunStore, conflict, not_found
+from agentsdk.types.errors import StoreError
+from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+
+
+class MemoryRunStore(RunStore):
+    """Keeps runs in dicts: for tests, and for runs that only need to be listed, forked and replayed while the process lives."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, list[bytes]] = {}
+        self._summaries: dict[str, RunSummary] = {}
+        self._attached: dict[str, dict[str, bytes]] = {}
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"MemoryRunStore({len(self._summaries)} runs)"
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        """Add events to a run's log, if it is where expected. Raises `RunConflict`."""
+        self._require_open()
+        refused = conflict(self._summaries.get(run_id), expected_rev, summary)
+        if refused is not None:
+            raise refused
+        self._logs.setdefault(run_id, []).extend(events)
+        self._summaries[run_id] = summary
+
+    async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
+        """A run's events. Raises `RunNotFoundError`."""
+        self._require(run_id)
+        return self._logs[run_id][from_rev:]
+
+    async def summary(self, run_id: str) -> RunSummary | None:
+        """A run's summary."""
+        self._require_open()
+        return self._summaries.get(run_id)
+
+    async def list(self, query: RunQuery) -> list[RunSummary]:
+        """The runs that fit."""
+        self._require_open()
+        found = [summary for summary in self._summaries.values() if query.fits(summary)]
+        found.sort(key=lambda summary: (summary.started_at, summary.run_id), reverse=True)
+        return found[: query.limit]
+
+    async def attach(self, run_id: str, name: str, data: bytes) -> None:
+        """Keep `data` beside a run's log. Raises `RunNotFoundError`."""
+        self._require(run_id)
+        self._attached.setdefault(run_id, {})[name] = data
+
+    async def attachment(self, run_id: str, name: str) -> bytes | None:
+        """What was attached under `name`."""
+        self._require_open()
+        return self._attached.get(run_id, {}).get(name)
+
+    async def delete(self, run_id: str) -> None:
+        """Remove a run."""
+        self._require_open()
+        for kept in (self._logs, self._summaries, self._attached):
+            kept.pop(run_id, None)
+
+    async def prune(self, before: float, statuses: Collection[RunStatus] = ("finished",)) -> int:
+        """Delete runs that have been at rest since before `before`."""
+        self._require_open()
+        old = [one.run_id for one in self._summaries.values() if one.updated_at < before and one.status in statuses]
+        for run_id in old:
+            await self.delete(run_id)
+        return len(old)
+
+    async def aclose(self) -> None:
+        """Forget every run."""
+        self._closed = True
+        for kept in (self._logs, self._summaries, self._attached):
+            kept.clear()
+
+    def _require(self, run_id: str) -> None:
+        self._require_open()
+        if run_id not in self._summaries:
+            raise not_found(run_id)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{type(self).__name__} is closed; make a new one")
