@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from agentsdk.core.diff import Divergence, RunDiff
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import (
     FinalOutput,
@@ -41,7 +42,7 @@ from agentsdk.define.guardrail import (
 from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData, handoff
 from agentsdk.define.hooks import AgentHooks, RunHooks
 from agentsdk.define.output import AgentOutputSchema
-from agentsdk.define.run_config import RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
+from agentsdk.define.run_config import ContextCodec, RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
 from agentsdk.define.run_items import (
     HandoffCallItem,
     HandoffOutputItem,
@@ -56,8 +57,11 @@ from agentsdk.define.run_items import (
 from agentsdk.define.stream_events import AgentUpdatedStreamEvent, RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
 from agentsdk.define.tool import FunctionTool, default_tool_error_function, function_tool, tool
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText
+from agentsdk.engine.replay import Replay
+from agentsdk.engine.rerun import Rerun
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+from agentsdk.ports.run_store import RunStore
 from agentsdk.ports.session import Session
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.result import RunResult, RunResultStreaming
@@ -102,6 +106,8 @@ from agentsdk.types.errors import (
     ProviderUnavailableError,
     RateLimitError,
     ResumableState,
+    RunConflict,
+    RunNotFoundError,
     SessionBusyError,
     SessionError,
     StateCorruptError,
@@ -109,7 +115,9 @@ from agentsdk.types.errors import (
     StateMismatchError,
     StateTamperedError,
     StateVersionError,
+    StoreBusyError,
     StoreError,
+    StoreUnavailableError,
     ToolError,
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
@@ -132,6 +140,7 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.summary import RunQuery, RunSummary
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
@@ -144,8 +153,16 @@ if TYPE_CHECKING:
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
     from agentsdk.models.openai_responses import OpenAIResponsesModel
     from agentsdk.models.rate_limited import RateLimitedModel
+    from agentsdk.sessions.encrypted import EncryptedSession
     from agentsdk.sessions.memory import MemorySession
+    from agentsdk.sessions.postgres import PostgresSession
+    from agentsdk.sessions.redis import RedisSession
     from agentsdk.sessions.sqlite import SQLiteSession
+    from agentsdk.stores.encrypted import EncryptedRunStore
+    from agentsdk.stores.memory import MemoryRunStore
+    from agentsdk.stores.postgres import PostgresRunStore
+    from agentsdk.stores.redis import RedisRunStore
+    from agentsdk.stores.sqlite import SQLiteRunStore
     from agentsdk.tracing.otel import OpenTelemetryTracer
     from agentsdk.tracing.workflow import trace
 
@@ -160,8 +177,16 @@ _LAZY = {
     "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",
     "OpenAIResponsesModel": "agentsdk.models.openai_responses",
     "RateLimitedModel": "agentsdk.models.rate_limited",
+    "EncryptedSession": "agentsdk.sessions.encrypted",
     "MemorySession": "agentsdk.sessions.memory",
+    "PostgresSession": "agentsdk.sessions.postgres",
+    "RedisSession": "agentsdk.sessions.redis",
     "SQLiteSession": "agentsdk.sessions.sqlite",
+    "EncryptedRunStore": "agentsdk.stores.encrypted",
+    "MemoryRunStore": "agentsdk.stores.memory",
+    "PostgresRunStore": "agentsdk.stores.postgres",
+    "RedisRunStore": "agentsdk.stores.redis",
+    "SQLiteRunStore": "agentsdk.stores.sqlite",
     "OpenTelemetryTracer": "agentsdk.tracing.otel",
     "trace": "agentsdk.tracing.workflow",
 }
@@ -181,7 +206,11 @@ __all__ = [
     "Clock",
     "ConcurrencyLimitedModel",
     "ContentFilterError",
+    "ContextCodec",
+    "Divergence",
     "EmptyResponseError",
+    "EncryptedRunStore",
+    "EncryptedSession",
     "FallbackModel",
     "FinalOutput",
     "FunctionCall",
@@ -216,6 +245,7 @@ __all__ = [
     "LocalModel",
     "MalformedResponseError",
     "MaxTurnsExceeded",
+    "MemoryRunStore",
     "MemorySession",
     "Message",
     "MessageOutputItem",
@@ -244,6 +274,8 @@ __all__ = [
     "OutputText",
     "OutputTextDelta",
     "PendingCall",
+    "PostgresRunStore",
+    "PostgresSession",
     "ProviderError",
     "ProviderItem",
     "ProviderUnavailableError",
@@ -253,24 +285,35 @@ __all__ = [
     "Reasoning",
     "ReasoningItem",
     "ReasoningTextDelta",
+    "RedisRunStore",
+    "RedisSession",
     "Refusal",
     "RefusalDelta",
+    "Replay",
+    "Rerun",
     "ResponseCompleted",
     "ResponseCreated",
     "ResumableState",
     "RunAgain",
     "RunConfig",
+    "RunConflict",
     "RunContextWrapper",
+    "RunDiff",
     "RunErrorHandlerInput",
     "RunErrorHandlerResult",
     "RunHooks",
     "RunItem",
     "RunItemStreamEvent",
     "RunLimits",
+    "RunNotFoundError",
+    "RunQuery",
     "RunResult",
     "RunResultStreaming",
     "RunState",
+    "RunStore",
+    "RunSummary",
     "Runner",
+    "SQLiteRunStore",
     "SQLiteSession",
     "Session",
     "SessionBusyError",
@@ -282,7 +325,9 @@ __all__ = [
     "StateTamperedError",
     "StateVersionError",
     "StopAtTools",
+    "StoreBusyError",
     "StoreError",
+    "StoreUnavailableError",
     "StreamEvent",
     "ToolApprovalItem",
     "ToolCallItem",

@@ -6,14 +6,16 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, assert_never, cast
+from decimal import Decimal
+from typing import Any, assert_never, cast, overload
 
 from msgspec import structs
 
+from agentsdk.core.diff import RunDiff, diff
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain
 from agentsdk.core.pairing import paired
 from agentsdk.core.run_state import RunState
-from agentsdk.core.state import State, new_state
+from agentsdk.core.state import State, fold, new_state
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
@@ -25,11 +27,17 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import as_json, final_value
 from agentsdk.engine.prepare import find_agent
+from agentsdk.engine.replay import Replay, replay
+from agentsdk.engine.rerun import Change, Rerun, rerun
 from agentsdk.engine.run import Ports, Run, call_ids, require_asyncio
-from agentsdk.engine.session import load_history, save_session
+from agentsdk.engine.saved_context import load_context, save_context
+from agentsdk.engine.session import load_history, save_session, what_stands
 from agentsdk.engine.spans import TracedTurns
+from agentsdk.engine.stored import begin_stored, fork_run, forked_log, load_run, release, save_decisions, store_of
 from agentsdk.engine.turn import run_single_turn
+from agentsdk.models.prices import cost_of
 from agentsdk.models.provider import find_model
+from agentsdk.ports.model import Model
 from agentsdk.ports.session import Session
 from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
 from agentsdk.result import RunResult, RunResultStreaming
@@ -46,6 +54,7 @@ from agentsdk.types.errors import (
 from agentsdk.types.events import HandedOff, RunEnded, RunEvent, RunStarted, Stopped
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
+from agentsdk.types.usage import Usage
 
 _DEFAULT = RunConfig()
 
@@ -81,8 +90,38 @@ class Runner:
         """
         history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
         run, begin = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
-        await _execute(run, begin, session, error_handlers)
+        await _execute(run, begin, session, error_handlers, starting_agent)
         return RunResult(run)
+
+    @staticmethod
+    async def resume(
+        starting_agent: Agent[TContext, TOutput],
+        run_id: str,
+        *,
+        context: TContext | None = None,
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        run_config: RunConfig,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        take_over: bool = False,
+    ) -> RunResult[TOutput]:
+        """Go on with the run `run_id` of `run_config.store`, wherever it stands: paused, stopped, or left by a dead process.
+
+        Of several processes that try at once one wins; the others raise `RunConflict`, as do those that come while it is held.
+        `take_over` says that nobody works on it although its lease has not passed. Raises `RunNotFoundError`, and like `run`.
+        """
+        given = await _stored(run_id, run_config, take_over)
+        return await Runner.run(
+            starting_agent,
+            given,
+            context=context,
+            max_turns=max_turns,
+            hooks=hooks,
+            run_config=run_config,
+            session=session,
+            error_handlers=error_handlers,
+        )
 
     @staticmethod
     def run_sync(
@@ -145,9 +184,154 @@ class Runner:
             stream.attach(run)
             run.channel = channel
             run.publish = _publisher(run, channel)
-            await _execute(run, events, session, error_handlers)
+            await _execute(run, events, session, error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
+
+    @staticmethod
+    def resume_streamed(
+        starting_agent: Agent[TContext, TOutput],
+        run_id: str,
+        *,
+        context: TContext | None = None,
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        run_config: RunConfig,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        take_over: bool = False,
+    ) -> RunResultStreaming[TOutput]:
+        """`resume`, read while it goes. What is streamed is what happens from now on."""
+
+        async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
+            given = await _stored(run_id, run_config, take_over)
+            run, events = _prepared(starting_agent, given, (), context, max_turns, hooks, run_config)
+            stream.attach(run)
+            run.channel = channel
+            run.publish = _publisher(run, channel)
+            await _execute(run, events, session, error_handlers, starting_agent)
+
+        return RunResultStreaming(begin)
+
+    @staticmethod
+    async def load(run_id: str, *, run_config: RunConfig, at: int | None = None) -> RunState:
+        """The run `run_id` as it stands in `run_config.store`, or as it was at revision `at`: to look at, and to decide on.
+
+        Raises `RunNotFoundError`, `StateError`s for a damaged or newer log, `UserError` for a revision there is not.
+        """
+        return RunState(await load_run(store_of(run_config), run_id, at), state_key=run_config.state_key)
+
+    @staticmethod
+    async def decide(state: RunState, *, run_config: RunConfig) -> RunState:
+        """Put what was decided on `state` into the store, for whoever resumes the run. Any process may: it needs no agent.
+
+        Raises `RunConflict` if another process holds the run, or has decided the same calls.
+        """
+        return await save_decisions(store_of(run_config), state, _now(run_config)())
+
+    @staticmethod
+    async def fork(run_id: str, *, at: int | None = None, new_run_id: str | None = None, run_config: RunConfig) -> str:
+        """A new run that goes on from where `run_id` was at revision `at`; its id, for `resume`. The old one stays as it is.
+
+        Calls that run again run under the new run's idempotency keys. Raises like `load`, and `RunConflict` for an id in use.
+        """
+        return await fork_run(store_of(run_config), run_id, at, new_run_id, _now(run_config)())
+
+    @staticmethod
+    async def diff(run_a: str, run_b: str, *, run_config: RunConfig) -> RunDiff:
+        """Where two runs of the store part, a fork and its origin say, and what the second took more than the first.
+
+        A difference in cost needs the extra `prices`, and is None without it. Raises like `load`.
+        """
+        store = store_of(run_config)
+        return diff(await load_run(store, run_a), await load_run(store, run_b), _price)
+
+    @overload
+    @staticmethod
+    async def replay(agent: Agent[TContext, Any], run_id: str, *, run_config: RunConfig) -> Replay: ...
+    @overload
+    @staticmethod
+    async def replay(
+        agent: Agent[TContext, Any],
+        run_id: str,
+        *,
+        change: Agent[TContext, Any],
+        model: str | Model | None = None,
+        at: int | None = None,
+        new_run_id: str | None = None,
+        live_effects: bool = False,
+        context: TContext | None = None,
+        run_config: RunConfig,
+    ) -> Rerun: ...
+    @overload
+    @staticmethod
+    async def replay(
+        agent: Agent[TContext, Any],
+        run_id: str,
+        *,
+        change: None = None,
+        model: str | Model,
+        at: int | None = None,
+        new_run_id: str | None = None,
+        live_effects: bool = False,
+        context: TContext | None = None,
+        run_config: RunConfig,
+    ) -> Rerun: ...
+    @staticmethod
+    async def replay(
+        agent: Agent[TContext, Any],
+        run_id: str,
+        *,
+        change: Agent[TContext, Any] | None = None,
+        model: str | Model | None = None,
+        at: int | None = None,
+        new_run_id: str | None = None,
+        live_effects: bool = False,
+        context: TContext | None = None,
+        run_config: RunConfig,
+    ) -> Replay | Rerun:
+        """Take the stored run `run_id`, which `agent` began, through its turns again. It stays as it is.
+
+        Without a change nobody is called (no model, tool, hook, guardrail or rule), and the `Replay` says whether every turn
+        still comes to the step that is recorded.
+
+        With `change`, a changed agent, or `model`, another model for all its agents, the run is run again from its input, or
+        from revision `at`. Replies and results that the change does not touch are the record's. For the rest the model is asked
+        and a tool is run if its effect is `"none"`; the run stops before any other call unless there are `live_effects`, and
+        without them `on_handoff` is not called. Agents' hooks are not called; instructions, rules and guardrails are, as they
+        may be what has changed. The `Rerun` says where the runs part and what that came to. With `new_run_id` the new run is a
+        stored fork, to be gone on with; otherwise it lives in memory.
+
+        Raises like `load`, `StateMismatchError` for another agent's run, and `RunConflict` for an id in use.
+        """
+        store = store_of(run_config)
+        recorded = await load_run(store, run_id)
+        if change is None and model is None:
+            if at is not None or new_run_id is not None or live_effects:
+                raise UserError("a replay was given options but no change, expected change= or model=; give one, or drop them")
+            return await replay(recorded, agent, run_config)
+        now, at = _now(run_config)(), 1 if at is None else at
+        if new_run_id is None:
+            start = fold(forked_log(await load_run(store, run_id, at), os.urandom(8).hex(), now))
+            run_config = structs.replace(run_config, store=None)
+        else:
+            start = await load_run(store, await fork_run(store, run_id, at, new_run_id, now))
+
+        async def play(
+            agent: Agent[Any, Any], state: RunState, config: RunConfig, hooks: RunHooks[Any]
+        ) -> tuple[RunState, object]:
+            result = await Runner.run(agent, state, context=context, hooks=hooks, run_config=config)
+            return result.to_state(), result.final_output if result.is_finished else None
+
+        changed = Change(agent, change or agent, model, live_effects)
+        return await rerun(recorded, start, changed, run_config, play=play, find_model=find_model, price=_price)
+
+
+def _price(usage: Usage, model: str) -> Decimal | None:
+    try:
+        return cost_of(usage, model)
+    except UserError:  # the price lists are not installed
+        return None
 
 
 async def _drive(run: Run) -> NextStep:
@@ -157,8 +341,11 @@ async def _drive(run: Run) -> NextStep:
         run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
         return FinalOutput(ended.output, ended.is_json)
     take = run_single_turn if run.ports.tracer is None else TracedTurns(run, run.ports.tracer).take
+    keeps_context = run.ports.config.context_codec is not None
     while True:
         step = await take(run)
+        if keeps_context:
+            await save_context(run)
         match step:
             case RunAgain() | Handoff():
                 if run.stop_requested:
@@ -183,9 +370,10 @@ def _prepared(
     if not isinstance(agent, Agent):
         raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
     config = config or _DEFAULT
-    now = time.time if config.clock is None else config.clock.time
     tracer = None if config.tracing_disabled else config.tracer or find_tracer()
-    ports = Ports(config, _drive, find_model, now, hooks, tracer)
+    ports = Ports(config, _drive, find_model, _now(config), hooks, tracer)
+    if context is None and isinstance(given, RunState):
+        context = load_context(config, given.value)
     wrapper = RunContextWrapper(context)
     if isinstance(given, RunState):
         run, begin = _resumed(agent, given, wrapper, ports)
@@ -230,50 +418,104 @@ def _resumed(
     return run, decisions
 
 
+def _now(config: RunConfig) -> Callable[[], float]:
+    return time.time if config.clock is None else config.clock.time
+
+
+async def _stored(run_id: str, config: RunConfig, take_over: bool) -> RunState:
+    store = store_of(config)
+    if take_over:
+        await release(store, run_id, _now(config)())
+    return RunState(await load_run(store, run_id), state_key=config.state_key)
+
+
 async def _execute(
-    run: Run, begin: tuple[RunEvent, ...], session: Session | None, handlers: RunErrorHandlers | None
+    run: Run,
+    begin: tuple[RunEvent, ...],
+    session: Session | None,
+    handlers: RunErrorHandlers | None,
+    first: Agent[Any, Any],
 ) -> None:
-    """Drive a run to rest, its errors typed and carrying its state, its session saved either way."""
+    """Drive a run to rest, its errors typed and carrying its state, its session and its store up to date either way."""
     run.span = span = None if run.ports.tracer is None else _run_span(run, run.ports.tracer, session)
     failure: BaseException | None = None
-    fresh = not run.state.log
     try:
-        try:
-            if begin:
-                await run.record(*begin)
-            if fresh and hook_calls.watched(run):
-                await hook_calls.agent_started(run)
-            await _drive(run)
-        except AgentsException as error:
-            error.state = run.at_rest()
-            if not await _handled(run, error, handlers):
-                raise
-        if session is not None:
-            await save_session(run, session)
+        await _to_rest(run, begin, session, handlers, first)
     except AgentsException as error:
         failure = error
-        error.state = run.at_rest()
+        await _stopped(run, error, session)
         raise
     except Exception as error:
-        failure = wrapped = AgentsException(
+        failure = AgentsException(
             f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
             "see the chained exception, and please report it"
         )
-        wrapped.state = run.at_rest()
-        raise wrapped from error
+        await _stopped(run, failure, session)
+        raise failure from error
     except BaseException as error:
         failure = error
-        if run.state.log:
-            await run.record(Stopped(type(error).__name__))
+        await _stopped(run, error, session)
         raise
     finally:
-        if failure is not None and session is not None and run.state.log:
-            await save_session(run, session, after=failure)
-            if isinstance(failure, AgentsException):
-                failure.state = run.at_rest()  # it knows now what the session holds
         run.is_over = True
+        if run.recorder is not None:
+            run.recorder.close()
         if span is not None:
             span.end(failure)
+
+
+async def _to_rest(
+    run: Run,
+    begin: tuple[RunEvent, ...],
+    session: Session | None,
+    handlers: RunErrorHandlers | None,
+    first: Agent[Any, Any],
+) -> None:
+    fresh = not run.state.log
+    store = run.ports.config.store
+    try:
+        if store is not None and (run.state.ended is None or session is not None):
+            if session is not None and not fresh:
+                begin = (*await what_stands(run.state, session), *begin)
+            begin = await begin_stored(run, begin, store, first)
+        if begin:
+            await run.record(*begin)
+        if run.recorder is not None:
+            await run.recorder.flush()
+        if run.ports.config.context_codec is not None:
+            await save_context(run)
+        if fresh and hook_calls.watched(run):
+            await hook_calls.agent_started(run)
+        await _drive(run)
+    except AgentsException as error:
+        error.state = run.at_rest()
+        if not await _handled(run, error, handlers):
+            raise
+    if session is not None:
+        await save_session(run, session)
+    if run.recorder is not None:
+        await run.recorder.rest()
+
+
+async def _stopped(run: Run, failure: BaseException, session: Session | None) -> None:
+    """Keep what a run came to that is left before its end. What of that fails too is added to the notes of `failure`."""
+    recorder = run.recorder
+    is_ours = run.ports.config.store is None or (recorder is not None and recorder.failure is None)
+    if recorder is not None and not isinstance(failure, Exception):
+        recorder.hurry()
+    try:
+        if run.state.log and is_ours:
+            if run.state.ended is None and (recorder is not None or not isinstance(failure, Exception)):
+                await run.record(Stopped(type(failure).__name__))
+            if session is not None:
+                await save_session(run, session, after=failure)
+        if recorder is not None:
+            await recorder.rest()
+    except AgentsException as error:
+        if error is not failure:
+            failure.add_note(str(error))
+    if isinstance(failure, AgentsException):
+        failure.state = run.at_rest() if run.state.log else None
 
 
 def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:

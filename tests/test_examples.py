@@ -60,6 +60,17 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "process B: approved cancel_order\n"
         "process B: Order 1815 is cancelled.\n",
     ),
+    "durable_run.py": (
+        [call("cancel_order", number=1815)],
+        "begin:   the run waits; this process is killed\n"
+        "approve: order-1815 may run cancel_order\n"
+        "finish:  Order 1815 is cancelled.\n"
+        "fork:    at revision 3 cancel_order waits again\n"
+        "replay:  run 'order-1815': 1 turns and 2 steps came out as recorded\n"
+        "another model parts at revision 1, turn 1, agent 'Clerk': calls cancel_order({\"number\":1815}); "
+        "now: another request: other model\n"
+        "         and waits for approval of {\"number\":1816}\n",
+    ),
     "sessions_chat.py": (
         ["Rome.", "Madrid."],
         "you:   What is the capital of Italy?\nguide: Rome.\nyou:   And of Spain?\nguide: Madrid.\n"
@@ -92,6 +103,10 @@ LOCALLY: dict[str, Sequence[str]] = {
     "approval_resume.py": [
         r"^process A: cancel_order\(.* waits for approval\nprocess A: saved .*\n"
         r"process B: approved cancel_order\nprocess B: Order -?\d+ is cancelled\.$"
+    ],
+    "durable_run.py": [
+        r"^begin: .*\napprove: .*\nfinish:  Order -?\d+ is cancelled\.\nfork: .* waits again$",
+        r"^replay: .* came out as recorded\nanother model parts at revision 1, .*\n +and waits for approval of",
     ],
     "sessions_chat.py": [r"^guide: .", r"^\[the session holds 4 messages\]$"],
     "agent_as_tool.py": [r"^Concierge calls translate\(", r"^Translator says ", r"^answer: .", r"^\[[2-9] requests, "],

@@ -1,14 +1,18 @@
-"""How a run is written down: closed-schema JSON, versioned, sealed on request. No pickle, no import, no code."""
+"""How a run is written down: closed-schema JSON, versioned, sealed on request. No pickle, no import, no code.
+
+Whole, as one text (`encode`, `decode`), or event by event, as stores keep it (`encode_event`, `decode_events`).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 
 import msgspec
 
 from agentsdk.core.migrations import migrated
-from agentsdk.types.base import JsonObject
+from agentsdk.types.base import Compact, JsonObject
 from agentsdk.types.errors import StateCorruptError, StateError, StateTamperedError, UserError
 from agentsdk.types.events import RunEvent
 
@@ -22,6 +26,13 @@ class SavedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     seal: str = ""
 
 
+class StoredEvent(Compact):
+    """An event as a store keeps it, with the version of the schema it is written in."""
+
+    version: int
+    event: RunEvent
+
+
 VERSION = 1
 """The schema version written. Every version ever released still loads; see `core.migrations`."""
 
@@ -30,6 +41,7 @@ MIN_KEY_BYTES = 32
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(SavedRun)
+_event_decoder = msgspec.json.Decoder(StoredEvent)
 
 
 def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: bytes | None) -> bytes:
@@ -38,13 +50,7 @@ def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: byte
     Raises `UserError` for a key shorter than `MIN_KEY_BYTES`, `StateError` for what JSON cannot carry.
     """
     saved = SavedRun(VERSION, log, decisions)
-    try:
-        body = _encoder.encode(saved)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StateError(
-            f"the run holds what JSON cannot carry ({type(error).__name__}), expected plain data without lone surrogates; "
-            "mend the model that gave it"
-        ) from None
+    body = _written(saved)
     if key is None:
         return body
     return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(to_json(body), key)))
@@ -73,6 +79,44 @@ def decode(text: str | bytes, key: bytes | None) -> SavedRun:
             "the saved run's seal does not fit, expected the state_key it was saved with; refuse it, or load an untouched copy"
         )
     return saved
+
+
+def encode_event(event: RunEvent) -> bytes:
+    """An event as a store keeps it. Raises `StateError` for what JSON cannot carry."""
+    return _written(StoredEvent(VERSION, event))
+
+
+def decode_events(stored: Sequence[bytes]) -> tuple[RunEvent, ...]:
+    """The events of a store. Raises `StateCorruptError`, and `StateVersionError` for one of a newer version; value-free."""
+    return tuple([_event(record, number) for number, record in enumerate(stored)])
+
+
+def _event(record: bytes, number: int) -> RunEvent:
+    try:
+        try:
+            stored = _event_decoder.decode(record)
+            if stored.version == VERSION:
+                return stored.event
+        except msgspec.ValidationError:
+            pass
+        # The steps between versions are written once, for a saved run: this is one of a single event.
+        version, event = msgspec.json.decode(record, type=tuple[int, object])
+        lifted = migrated(msgspec.json.encode({"version": version, "log": [event]}), VERSION)
+        return _decoder.decode(lifted).log[0]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
+        raise StateCorruptError(
+            f"stored event {number} is none ({_place(error)}), expected what a run recorded; restore the store from a backup"
+        ) from None
+
+
+def _written(value: SavedRun | StoredEvent) -> bytes:
+    try:
+        return _encoder.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateError(
+            f"the run holds what JSON cannot carry ({type(error).__name__}), expected plain data without lone surrogates; "
+            "mend the model that gave it"
+        ) from None
 
 
 def _read(text: str | bytes) -> SavedRun:

@@ -28,13 +28,14 @@ def migrated(text: str | bytes, to: int) -> str | bytes:
     version = _envelope.decode(text).version
     if version == to:
         return text
+    name = str(version)[:24]  # a damaged one may have thousands of digits
     if version > to:
         raise StateVersionError(
-            f"saved run has schema version {version}, expected at most {to}; resume it with the newer agentsdk that wrote it"
+            f"saved run has schema version {name}, expected at most {to}; resume it with the newer agentsdk that wrote it"
         )
     data: JsonObject = msgspec.json.decode(text)
     for step in range(version, to):
         if step not in STEPS:
-            raise StateCorruptError(f"saved run has schema version {version}, which never existed; load an untouched copy")
+            raise StateCorruptError(f"saved run has schema version {name}, which never existed; load an untouched copy")
         data = STEPS[step](data)
     return msgspec.json.encode(data)

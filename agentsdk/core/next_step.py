@@ -102,7 +102,7 @@ def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedRespons
 def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall, ...]:
     """The calls that wait for a person, nested ones included, in call order."""
     turn = state.turn
-    if turn is None or not (turn.needs_approval or turn.in_doubt or turn.children):
+    if turn is None or not (turn.asked or turn.in_doubt or turn.children):
         return ()
     pending: list[PendingCall] = []
     for call in turn.calls:
@@ -113,9 +113,15 @@ def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall
             pending.append(ToolInDoubtItem(call, state.agent, path))
         elif (child := turn.children.get(call_id)) is not None:
             pending.extend(interruptions(child, (*path, call_id)))
-        elif turn.needs_approval.get(call_id) and call_id not in turn.decisions and call_id not in turn.intended:
+        elif _waits(turn, call_id):
             pending.append(ToolApprovalItem(call, state.agent, path))
     return tuple(pending)
+
+
+def _waits(turn: OpenTurn, call_id: str) -> bool:
+    """Whether a person was asked for this call and has not answered."""
+    asked = turn.asked.get(call_id)
+    return asked is not None and asked.needed and call_id not in turn.decisions and call_id not in turn.intended
 
 
 def output_text(result: ToolFinished) -> str:

@@ -11,7 +11,7 @@ from agentsdk.core import codec
 from agentsdk.core.arguments import approval_digest
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem, interruptions
 from agentsdk.core.pairing import paired
-from agentsdk.core.state import State, apply, fold, transcript
+from agentsdk.core.state import OpenTurn, State, apply, fold, transcript
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, UserError
 from agentsdk.types.events import (
@@ -97,13 +97,25 @@ class RunState:
         """The state as it was saved, and the decisions to record first when it is resumed."""
         return self._state, tuple(self._decisions)
 
-    def approve(self, item: PendingCall, always_approve: bool = False, *, reason: str = "") -> None:
-        """Let a call run; with `always_approve` also every later call of its tool. Raises `UserError` if it does not wait."""
-        self._decide(item, approved=True, always=always_approve, reason=reason)
+    def approve(
+        self,
+        item: PendingCall,
+        always_approve: bool = False,
+        *,
+        reason: str = "",
+        by: str = "",
+        expires_at: float | None = None,
+    ) -> None:
+        """Let a call run; with `always_approve` also every later call of its tool.
 
-    def reject(self, item: PendingCall, always_reject: bool = False, *, reason: str = "") -> None:
+        `by` says who decided. A call that has not begun at `expires_at` (seconds since 1970) waits again. Raises `UserError` if
+        the call does not wait.
+        """
+        self._decide(item, True, always_approve, reason, by, expires_at)
+
+    def reject(self, item: PendingCall, always_reject: bool = False, *, reason: str = "", by: str = "") -> None:
         """Keep a call from running; the model is told `reason`. Raises `UserError` if it does not wait."""
-        self._decide(item, approved=False, always=always_reject, reason=reason)
+        self._decide(item, False, always_reject, reason, by, None)
 
     def settle(self, item: PendingCall, *, result: str) -> None:
         """Say what a call in doubt returned. Raises `UserError` if it is not in doubt."""
@@ -178,26 +190,49 @@ class RunState:
     def _encoded(self, state_key: bytes | None) -> bytes:
         return codec.encode(tuple(self._state.log), tuple(self._decisions), self._key if state_key is None else state_key)
 
-    def _decide(self, item: PendingCall, *, approved: bool, always: bool, reason: str) -> None:
-        self._require(item)
+    def _decide(
+        self, item: PendingCall, approved: bool, always: bool, reason: str, by: str, expires_at: float | None
+    ) -> None:
+        turn = self._require(item)
         if not isinstance(item, ToolApprovalItem):
             raise UserError(f"call {item.call_id!r} is in doubt, expected one waiting for approval; use settle, retry or fail")
         call = item.call
         digest = approval_digest(call.name, call.call_id, call.arguments)
-        decided = ApprovalDecided(call.call_id, call.name, digest, approved, clean_text(reason), always, item.agent)
-        self._append(item.path, decided)
+        asked = turn.asked[call.call_id].fingerprint
+        self._append(
+            item.path,
+            ApprovalDecided(
+                call.call_id,
+                call.name,
+                digest,
+                approved,
+                clean_text(reason),
+                always,
+                item.agent,
+                clean_text(by),
+                expires_at,
+                asked,
+            ),
+        )
 
     def _require_doubt(self, item: PendingCall) -> None:
-        self._require(item)
+        _ = self._require(item)
         if not isinstance(item, ToolInDoubtItem):
             raise UserError(f"call {item.call_id!r} waits for approval, expected one in doubt; use approve or reject")
 
-    def _require(self, item: PendingCall) -> None:
-        """Only a call this very run waits for, with these very arguments, can be decided."""
-        if item not in interruptions(self.value):
+    def _require(self, item: PendingCall) -> OpenTurn:
+        """The open turn of a pending call. Only one this very run waits for, with these very arguments, can be decided."""
+        state = self.value
+        if item not in interruptions(state):
             kind = type(item).__name__
             what = f"call {item.call_id!r} of tool {item.tool_name!r}" if isinstance(item, PendingCall) else f"a {kind!r}"
             raise UserError(f"{what} does not wait in this state, expected an item of state.interruptions; take it from there")
+        turn = state.turn
+        for call_id in item.path:
+            assert turn is not None
+            turn = turn.children[call_id].turn
+        assert turn is not None
+        return turn
 
     def _append(self, path: tuple[str, ...], event: RunEvent) -> None:
         for call_id in reversed(path):

@@ -18,6 +18,7 @@ from agentsdk.types.events import (
     AttemptSpent,
     CallRetried,
     CallsInDoubt,
+    ContextSaved,
     GuardrailJudged,
     HandedOff,
     InputReplaced,
@@ -27,6 +28,7 @@ from agentsdk.types.events import (
     OutputJudged,
     RunEnded,
     RunEvent,
+    RunResumed,
     RunStarted,
     SessionSaved,
     Stopped,
@@ -56,7 +58,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     empty_replies: int = 0
     continuations: int = 0
     verdicts: tuple[GuardrailJudged, ...] = ()
-    needs_approval: dict[str, bool] = {}
+    asked: dict[str, ApprovalJudged] = {}
     decisions: dict[str, ApprovalDecided] = {}
     intended: tuple[str, ...] = ()
     in_doubt: tuple[str, ...] = ()
@@ -79,7 +81,7 @@ class State(Struct, frozen=True, gc=False):
     `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or
     compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`:
     whether the current agent has called a tool. `saved` items of the transcript are in the session, `provisional` more stand
-    there for the open turn.
+    there for the open turn. `context` is the user's context object as their codec wrote it.
     """
 
     log: Tape[RunEvent]
@@ -102,6 +104,7 @@ class State(Struct, frozen=True, gc=False):
     limit: str = ""
     stopped: str = ""
     ended: RunEnded | None = None
+    context: str = ""
 
 
 def new_state() -> State:
@@ -182,6 +185,10 @@ def _started(state: State, event: RunStarted) -> State:
     return State(state.log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
 
 
+def _resumed(state: State, event: RunResumed) -> State:
+    return _replace(state, stopped="")
+
+
 def _input_replaced(state: State, event: InputReplaced) -> State:
     history = state.transcript[: state.history]
     tape: Tape[Item] = Tape((*history, *event.input))
@@ -239,7 +246,8 @@ def _replied(state: State, event: ModelReplied) -> State:
 
 def _approval_judged(state: State, event: ApprovalJudged) -> State:
     turn = _open(state)
-    return _replace(state, turn=_replace(turn, needs_approval={**turn.needs_approval, event.call_id: event.needed}))
+    decisions = {call_id: decided for call_id, decided in turn.decisions.items() if call_id != event.call_id}
+    return _replace(state, turn=_replace(turn, asked={**turn.asked, event.call_id: event}, decisions=decisions))
 
 
 def _approval_decided(state: State, event: ApprovalDecided) -> State:
@@ -325,6 +333,10 @@ def _saved(state: State, event: SessionSaved) -> State:
     return _replace(state, saved=event.count, provisional=event.provisional)
 
 
+def _context(state: State, event: ContextSaved) -> State:
+    return _replace(state, context=event.data)
+
+
 def _nested(state: State, event: Nested) -> State:
     turn = _open(state)
     before = turn.children.get(event.call_id) or new_state()
@@ -353,6 +365,7 @@ def _difference(after: Usage, before: Usage) -> Usage:
 # One entry per event: the table is the state machine. The values differ in the event they take, which no dict type can say.
 _CHANGES: dict[type, Callable[..., State]] = {
     RunStarted: _started,
+    RunResumed: _resumed,
     InputReplaced: _input_replaced,
     GuardrailJudged: _guardrail,
     AttemptSpent: _attempt,
@@ -372,5 +385,6 @@ _CHANGES: dict[type, Callable[..., State]] = {
     RunEnded: _ended,
     Stopped: _stopped,
     SessionSaved: _saved,
+    ContextSaved: _context,
     Nested: _nested,
 }

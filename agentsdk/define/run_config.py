@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Generic, Literal, get_args
 
 from msgspec import Struct, structs
 
@@ -13,9 +13,12 @@ from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail
 from agentsdk.define.handoff import HandoffInputFilter
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+from agentsdk.ports.run_store import RunStore
 from agentsdk.ports.tracer import Tracer
-from agentsdk.types.errors import AgentsException
+from agentsdk.types.errors import AgentsException, UserError
+from agentsdk.types.generics import TContext
 from agentsdk.types.settings import ModelSettings
+from agentsdk.types.summary import check_run_id
 
 
 class RunErrorHandlerInput(Struct, frozen=True):
@@ -44,6 +47,20 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 """Changes what one model call sends; the run's history stays as it is."""
 
 
+Durability = Literal["sync", "batch", "exit"]
+"""When a stored run's events are durable: before the run goes on, a moment behind it, or when it comes to rest."""
+
+
+class ContextCodec(Struct, Generic[TContext], frozen=True):
+    """How the context object is kept with a run that is to bring it back: as the text that `encode` gives and `decode` reads.
+
+    Without one a run's context is never saved. The text lands in the state and the store: keep secrets out of it.
+    """
+
+    encode: Callable[[TContext], str]
+    decode: Callable[[str], TContext]
+
+
 class RunConfig(Struct, frozen=True, kw_only=True):
     """Settings of one run; every field has a default that suits production.
 
@@ -51,6 +68,9 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     final output that does not fit its type. `max_continuations`: how often text cut at its length is continued. `cancel_grace`:
     seconds a cancelled tool has to end. `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within
     agents as tools. `state_key` seals the states of this run, 32 random bytes or more.
+
+    With a `store` the run is durable: see `durability`, and `Runner.resume`. `lease`: seconds for which a process that has
+    fallen silent keeps others from going on with its run. `context_codec` saves the context object with the run.
     """
 
     model: str | Model | None = None
@@ -73,6 +93,18 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     max_depth: int = 8
     cancel_grace: float = 5.0
     state_key: bytes | None = None
+    store: RunStore | None = None
+    durability: Durability = "sync"
+    lease: float = 30.0
+    context_codec: ContextCodec[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.run_id is not None:
+            check_run_id(self.run_id)
+        if self.durability not in get_args(Durability):
+            raise UserError(f"RunConfig(durability={self.durability!r}), expected one of {get_args(Durability)}")
+        if not self.lease > 0:
+            raise UserError(f"RunConfig(lease={self.lease!r}), expected seconds above 0; 30 suits most")
 
     def __repr__(self) -> str:
         values = structs.asdict(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import hashlib
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -74,6 +75,7 @@ class FunctionTool(Generic[TContext]):
     __slots__ = (
         "__weakref__",
         "_description",
+        "_fingerprint",
         "_func",
         "_is_async",
         "_on_invoke_tool",
@@ -103,6 +105,7 @@ class FunctionTool(Generic[TContext]):
     failure_error_function: FailureErrorFunction[TContext] | None
     reconcile: Reconcile[TContext] | None
     _description: str | None
+    _fingerprint: str | None
     _params_json_schema: JsonObject | None
     _on_invoke_tool: Callable[[ToolContext[TContext], str], Awaitable[object]] | None
     _func: Callable[..., object] | None
@@ -176,6 +179,19 @@ class FunctionTool(Generic[TContext]):
         return self._params_json_schema
 
     @property
+    def fingerprint(self) -> str:
+        """A digest of what the tool is: its declaration, and its body's source where that can be read."""
+        if self._fingerprint is None:
+            body = self._func or self._on_invoke_tool
+            try:
+                source = inspect.getsource(cast(Any, body))
+            except (OSError, TypeError):
+                source = ""
+            declared = msgspec.json.encode((self.spec, source), order="deterministic")
+            object.__setattr__(self, "_fingerprint", hashlib.sha256(declared).hexdigest()[:16])
+        return cast(str, self._fingerprint)
+
+    @property
     def on_invoke_tool(self) -> Callable[[ToolContext[TContext], str], Awaitable[object]]:
         """Runs the tool on arguments as JSON text."""
         return self._on_invoke_tool or self._parse_and_invoke
@@ -205,7 +221,7 @@ class FunctionTool(Generic[TContext]):
         if unknown := sorted(changed.keys() - kept.keys()):
             raise UserError(f"tool {self.name!r} has no fields {unknown}, expected some of those that FunctionTool takes")
         twin = type(self).__new__(type(self))
-        twin._set(**kept | {"_spec": None} | changed)
+        twin._set(**kept | {"_spec": None, "_fingerprint": None} | changed)
         return twin
 
     async def invoke(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> object:
@@ -273,7 +289,8 @@ class FunctionTool(Generic[TContext]):
 
 
 _EFFECTS = get_args(Effect)
-_NO_FUNCTION: dict[str, object] = {"_func": None, "_is_async": True, "_read": None, "_schema": None, "_spec": None}
+_UNREAD: dict[str, object] = {"_schema": None, "_spec": None, "_fingerprint": None}
+_NO_FUNCTION: dict[str, object] = {"_func": None, "_is_async": True, "_read": None, **_UNREAD}
 _STORED = {"description": "_description", "params_json_schema": "_params_json_schema"}
 
 
@@ -441,8 +458,7 @@ def function_tool(
             _func=function,
             _is_async=inspect.iscoroutinefunction(unwrapped(function)),
             _read=read,
-            _schema=None,
-            _spec=None,
+            **_UNREAD,
         )
         return tool
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import hashlib
 import math
 import os
 import re
@@ -17,18 +16,13 @@ from uuid import UUID
 
 import msgspec
 
-from agentsdk.types.items import InputFile, InputImage, InputText, OutputText, Part
+from agentsdk.core.overflow import Output
+from agentsdk.types.items import InputFile, InputImage, InputText, Part
 from agentsdk.types.text import clean_text
 
 ToolOutputText = InputText
 ToolOutputImage = InputImage
 ToolOutputFileContent = InputFile
-
-Output = str | tuple[Part, ...]
-"""A call's result as the history holds it."""
-
-MAX_RESULT_CHARS = 100_000
-"""The cap on a result's text, about 25,000 tokens, where a run sets none of its own."""
 
 MAX_DEPTH = 50
 """How deep a result may nest before the rest is left out."""
@@ -36,14 +30,6 @@ MAX_DEPTH = 50
 _Buffer = bytes | bytearray | memoryview
 _PARTS: tuple[type[Part], ...] = get_args(Part)
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
-
-
-class Overflow(msgspec.Struct, frozen=True):
-    """A result that was cut: `id` is what the marker in it names, `text` all of its text, `limit` the cap in characters."""
-
-    id: str
-    text: str
-    limit: int
 
 
 def to_output(value: object) -> Output:
@@ -66,37 +52,6 @@ def to_output(value: object) -> Output:
     if parts:
         return parts
     return msgspec.json.encode(_plain(value, MAX_DEPTH, ())).decode()
-
-
-def cap_output(output: Output, limit: int = MAX_RESULT_CHARS) -> tuple[Output, Overflow | None]:
-    """The output with its text cut to about `limit` characters, and what was cut (None where nothing was).
-
-    Head and tail stay, a marker between them names the id under which the whole text is kept. The text of parts is counted and
-    cut together; images, audio and files are not counted.
-    """
-    if isinstance(output, str):
-        if len(output) <= limit:
-            return output, None
-        overflow = _overflow(output, limit)
-        return _cut(output, overflow), overflow
-    texts = [part.text for part in output if isinstance(part, InputText | OutputText)]
-    if sum(map(len, texts)) <= limit:
-        return output, None
-    overflow = _overflow("".join(texts), limit)
-    others = tuple(part for part in output if not isinstance(part, InputText | OutputText))
-    return (InputText(_cut(overflow.text, overflow)), *others), overflow
-
-
-def _overflow(text: str, limit: int) -> Overflow:
-    return Overflow(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], text, limit)
-
-
-def _cut(text: str, overflow: Overflow) -> str:
-    head = overflow.limit * 3 // 4
-    tail = overflow.limit - head
-    left_out = len(text) - head - tail
-    marker = f"\n[... {left_out} of {len(text)} characters left out; the whole result has the id {overflow.id!r} ...]\n"
-    return text[:head] + marker + text[len(text) - tail :]
 
 
 def _safe(text: str) -> str:

@@ -11,6 +11,7 @@ from msgspec import structs
 from agentsdk.core.limits import reached
 from agentsdk.core.pairing import paired
 from agentsdk.core.process import cleaned, is_empty, with_unique_calls
+from agentsdk.define.run_config import CallModelInputFilter
 from agentsdk.define.stream_events import RawResponsesStreamEvent
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
@@ -54,10 +55,12 @@ async def ask(run: Run, prepared: Prepared) -> None:
             await run.record(LimitHit("turns"))
         raise limit
     root.asking += 1
+    replies = run.state.turns
     try:
         await _ask(run, prepared)
     finally:
-        root.asking -= 1
+        if root.recorder is None or run.state.turns == replies:
+            root.asking -= 1
 
 
 async def _ask(run: Run, prepared: Prepared) -> None:
@@ -75,7 +78,7 @@ async def _ask(run: Run, prepared: Prepared) -> None:
         partial = "" if run.state.turn is None else run.state.turn.partial
         request = _request(run, prepared, system_prompt, partial)
         if config.call_model_input_filter is not None:
-            request = await _filtered(run, request)
+            request = await filtered(config.call_model_input_filter, request)
         if is_watched:
             await hooks.llm_started(run, request.instructions, _sent(request))
         response = await (_reply if run.ports.tracer is None else _traced_reply)(run, model, request)
@@ -139,9 +142,9 @@ def _sent(request: ModelRequest) -> Sequence[Item]:
     return (*request.items, *request.tail) if request.tail else request.items
 
 
-async def _filtered(run: Run, request: ModelRequest) -> ModelRequest:
-    assert run.ports.config.call_model_input_filter is not None
-    given = await answer("call_model_input_filter", run.ports.config.call_model_input_filter, request)
+async def filtered(change: CallModelInputFilter, request: ModelRequest) -> ModelRequest:
+    """The request as a `call_model_input_filter` wants it. Raises `UserError` if it gives something else."""
+    given = await answer("call_model_input_filter", change, request)
     if not isinstance(given, ModelRequest):
         raise UserError(
             f"call_model_input_filter returned {type(given).__name__!r}, expected a ModelRequest; "

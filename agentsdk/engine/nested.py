@@ -6,9 +6,10 @@ from typing import Any
 
 from agentsdk.core.limits import RunLimits, reached
 from agentsdk.core.next_step import FinalOutput
+from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.context import ToolContext
-from agentsdk.define.tool_output import cap_output, to_output
+from agentsdk.define.tool_output import to_output
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
@@ -64,5 +65,5 @@ async def run_agent_tool(
         value = await answer(f"custom_output_extractor of tool {tool.name!r}", tool.custom_output_extractor, value)
     output, overflow = cap_output(to_output(value), config.max_tool_result_chars)
     if overflow is not None:
-        run.ports.full_results[overflow.id] = overflow.text
+        await run.keep(overflow)
     return ToolFinished(call.call_id, output)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import NextStep
+from agentsdk.core.overflow import Overflow
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, apply, new_state
 from agentsdk.define.agent import Agent
@@ -16,6 +17,7 @@ from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
+from agentsdk.engine.recorder import Recorder
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.types.errors import UserError
@@ -77,7 +79,7 @@ class Ports:
         self.hooks = hooks
         self.tracer = tracer
         self.full_results: dict[str, str] = {}
-        """Results that were too long for the model, whole, by the id their marker names."""
+        """Results that were too long for the model, whole, by the id their marker names: those of this process."""
 
     def model_of(self, agent: Agent[Any, Any]) -> Model:
         """The agent's model; a name is looked up once a run. Raises `UserError` where there is none."""
@@ -110,6 +112,7 @@ class Run:
         "parent",
         "ports",
         "publish",
+        "recorder",
         "span",
         "state",
         "stop_requested",
@@ -133,6 +136,8 @@ class Run:
         self.call_id = call_id
         self.channel: Channel[StreamEvent] | None = None
         self.publish: Callable[[Run, RunEvent], None] | None = None
+        self.recorder: Recorder | None = None
+        """What makes the events of a stored run durable; the root's."""
         self.span: Span | None = None
         self.final_output: object = None
         self.limits = ports.config.limits if parent is None else NO_LIMITS
@@ -148,7 +153,9 @@ class Run:
         """Make `events` the run's next ones, in one append: durable first, then applied, then published."""
         if self.is_over:
             return
-        if self.parent is None:
+        if self.recorder is not None:
+            await self.recorder.write(events)
+        elif self.parent is None:
             state = self.state
             for event in events:
                 state = apply(state, event)
@@ -163,6 +170,19 @@ class Run:
         if self.publish is not None:
             for event in events:
                 self.publish(self, event)
+
+    def advance(self, state: State) -> None:
+        """Take a stored run to its next state. A reply takes its reservation along: who asked for it goes on a moment later."""
+        self.asking -= state.all_turns - self.state.all_turns
+        self.state = state
+        self.context.usage = state.usage
+
+    async def keep(self, overflow: Overflow) -> None:
+        """Keep a result that is too long for the model, whole, where the run is kept."""
+        self.ports.full_results[overflow.id] = overflow.text
+        root = self.root
+        if root.recorder is not None:
+            await root.recorder.attach(overflow.id, overflow.text)
 
     def at_rest(self) -> RunState:
         """The run as it stands, to be saved, decided on and resumed."""

@@ -56,13 +56,32 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     standing = _standing(state)
     items = transcript(state) if with_open_turn else tuple(state.transcript)
     new = items[state.saved :]
+    if not (new or standing):
+        return
+    if run.recorder is not None:
+        await run.recorder.flush()  # only who still has the run may write; and see `what_stands`
     changed = new[: len(standing)] != standing
     if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(standing, new)):
         added = new[len(standing) :]
         if added:
             await session.add_items(added)
-    if new or standing:
-        await run.record(SessionSaved(committed, len(items) - committed))
+    await run.record(SessionSaved(committed, len(items) - committed))
+
+
+async def what_stands(state: State, session: Session) -> tuple[SessionSaved, ...]:
+    """What a stored run that goes on must record first: that its last process had written to the session before it died.
+
+    What such a write adds was durable before it, so that the session's end is what it would be given of this state.
+    """
+    committed, saved = len(state.transcript), state.saved
+    standing = _standing(state)
+    new = transcript(state)[saved:]
+    stands = tuple((await load_history(session))[saved:])
+    for end in (len(new), committed - saved):
+        written = new[len(standing) : end] or new[:end]
+        if written and stands[-len(written) :] == written:
+            return (SessionSaved(committed, end - (committed - saved)),)
+    return ()
 
 
 def _standing(state: State) -> tuple[Item, ...]:

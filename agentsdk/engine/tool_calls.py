@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from agentsdk.core.arguments import approval_digest, parse_arguments
+from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
 from agentsdk.define.agent import AgentTool
-from agentsdk.define.tool_output import cap_output, to_output
+from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.handoffs import invalid_payloads
@@ -70,7 +71,8 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     turn = _turn(run)
     results = turn.results
     for call in processed.unknown:
-        if call.call_id not in results and (call.call_id in turn.intended or call.call_id in turn.needs_approval):
+        began = call.call_id in turn.intended or call.call_id in turn.asked
+        if call.call_id not in results and (began or _redefined(run)):
             raise StateMismatchError(
                 f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer "
                 "has, expected the tools the run was started with; give the agent that tool again"
@@ -108,30 +110,59 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
 async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | None:
     """None if the call may run; else the events that say why not, none if it goes on waiting."""
     call, rule = job.call, job.tool.needs_approval
-    decided = turn.decisions.get(call.call_id)
+    asked = turn.asked.get(call.call_id)
+    if asked is None and rule is False:
+        return None
+    fingerprint = job.tool.fingerprint
+    if asked is not None and not _applies(asked.fingerprint, fingerprint):
+        asked = None  # another tool than the one the person was shown
+    decided = None if asked is None else turn.decisions.get(call.call_id)
+    if decided is not None and _expired(run, decided):
+        return (ApprovalJudged(call.call_id, True, fingerprint),)
     if decided is None:
-        if rule is False or turn.needs_approval.get(call.call_id) is False:
+        if asked is not None and not asked.needed:
             return None
-        subject = (call.name, run.agent.name)
-        always = (given for given in reversed(run.root.state.always) if (given.tool, given.agent) == subject)
-        decided = next(always, None)
+        decided = _standing_decision(run, call, fingerprint)
         if decided is None:
-            if call.call_id in turn.needs_approval:
-                return ()
-            what = f"needs_approval of tool {call.name!r}"
-            needed = rule is True or bool(
-                await answer(what, cast(Any, rule), run.context, parse_arguments(call.arguments), call.call_id)
-            )
-            if not needed:
-                await run.record(ApprovalJudged(call.call_id, False))
-                return None
-            return (ApprovalJudged(call.call_id, True),)
+            return () if asked is not None else await _ask_whether(run, job, rule, fingerprint)
     elif decided.tool != call.name or decided.digest != approval_digest(call.name, call.call_id, call.arguments):
         raise StateTamperedError(
             f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments, expected the call that "
             "was shown to the person; refuse this state"
         )
     return None if decided.approved else (_rejected(call, decided),)
+
+
+async def _ask_whether(run: Run, job: Job, rule: object, fingerprint: str) -> Iterable[RunEvent] | None:
+    """Put the tool's own question: does this call need a person?"""
+    call = job.call
+    needed = rule
+    if not isinstance(rule, bool):
+        arguments = parse_arguments(call.arguments)
+        what = f"needs_approval of tool {call.name!r}"
+        needed = bool(await answer(what, cast(Any, rule), run.context, arguments, call.call_id))
+    judged = ApprovalJudged(call.call_id, bool(needed), fingerprint)
+    if needed:
+        return (judged,)
+    await run.record(judged)
+    return None
+
+
+def _standing_decision(run: Run, call: FunctionCall, fingerprint: str) -> ApprovalDecided | None:
+    """The latest decision that covers every call of this tool by this agent."""
+    for given in reversed(run.root.state.always):
+        if given.tool == call.name and given.agent == run.agent.name and _applies(given.fingerprint, fingerprint):
+            return None if _expired(run, given) else given
+    return None
+
+
+def _applies(recorded: str, fingerprint: str) -> bool:
+    """Whether what was recorded of a tool still holds for it. A state of before fingerprints were kept says nothing."""
+    return recorded in ("", fingerprint)
+
+
+def _expired(run: Run, decided: ApprovalDecided) -> bool:
+    return decided.expires_at is not None and run.ports.now() >= decided.expires_at
 
 
 def _rejected(call: FunctionCall, decided: ApprovalDecided) -> ToolFinished:
@@ -206,10 +237,18 @@ async def _result(run: Run, job: Job, span: Span | None = None) -> ToolFinished 
         instead = await judge_tool_output(run, job, value)
         if instead is not None:
             return ToolFinished(call_id, instead)
+    if isinstance(value, ToolFinished):  # a recorded result stands as it is
+        return ToolFinished(call_id, value.output, value.is_error)
     output, overflow = cap_output(to_output(value), run.ports.config.max_tool_result_chars)
     if overflow is not None:
-        run.ports.full_results[overflow.id] = overflow.text
+        await run.keep(overflow)
     return ToolFinished(call_id, output)
+
+
+def _redefined(run: Run) -> bool:
+    """Whether the agents of a stored run have changed since it was last gone on with."""
+    recorder = run.root.recorder
+    return recorder is not None and recorder.redefined
 
 
 def _unknown(prepared: Prepared, call: FunctionCall) -> str:

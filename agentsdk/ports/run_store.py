@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from agentsdk.types.errors import RunConflict, RunNotFoundError
@@ -54,7 +54,7 @@ class RunStore(Protocol):
         """Remove the run, its log and what is attached. A run that does not exist is none to remove."""
         ...
 
-    async def prune(self, before: float, statuses: Collection[RunStatus] = ("finished",)) -> int:
+    async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
         """Delete the runs last appended to before `before` (seconds since 1970) that have one of `statuses`; how many."""
         ...
 

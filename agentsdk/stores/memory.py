@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
 from agentsdk.ports.run_store import RunStore, conflict, not_found
 from agentsdk.types.errors import StoreError
@@ -63,10 +63,11 @@ class MemoryRunStore(RunStore):
         for kept in (self._logs, self._summaries, self._attached):
             kept.pop(run_id, None)
 
-    async def prune(self, before: float, statuses: Collection[RunStatus] = ("finished",)) -> int:
+    async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
         """Delete runs that have been at rest since before `before`."""
         self._require_open()
-        old = [one.run_id for one in self._summaries.values() if one.updated_at < before and one.status in statuses]
+        wanted = set(statuses)
+        old = [one.run_id for one in self._summaries.values() if one.updated_at < before and one.status in wanted]
         for run_id in old:
             await self.delete(run_id)
         return len(old)

@@ -1,4 +1,5 @@
-"""A test kit for agents: scripted models, cassettes, a fake provider on a real socket, and a lock on real requests."""
+"""A test kit for agents: scripted models, cassettes, a fake provider on a real socket, a store that fails,
+and a lock on real requests."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         RecordingModel,
         ReplayModel,
     )
+    from agentsdk.testing.faulty_store import FaultyStore
     from agentsdk.testing.google_dialect import FakeGoogleServer
     from agentsdk.testing.no_requests import no_real_requests
     from agentsdk.testing.responses_dialect import FakeResponsesServer
@@ -34,6 +36,7 @@ _HOMES = {
     "FakeOpenAIServer": "server",
     "FakeResponsesServer": "responses_dialect",
     "FakeServer": "server",
+    "FaultyStore": "faulty_store",
     "RecordingModel": "cassette",
     "ReplayModel": "cassette",
     "ScriptedModel": "scripted",
@@ -54,6 +57,7 @@ __all__ = [
     "FakeOpenAIServer",
     "FakeResponsesServer",
     "FakeServer",
+    "FaultyStore",
     "RecordingModel",
     "ReplayModel",
     "ScriptedModel",

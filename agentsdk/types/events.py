@@ -18,13 +18,26 @@ GuardrailBehavior = Literal["allow", "reject_content", "raise_exception"]
 
 
 class RunStarted(Compact, tag="started"):
-    """The run was accepted. The first `history` items of `input` came from a session. `at`: seconds since 1970."""
+    """The run was accepted. The first `history` items of `input` came from a session. `at`: seconds since 1970.
+
+    A stored run says how its agent was declared (`fingerprint`), a fork also which run it left (`forked_from`).
+    """
 
     run_id: str
     agent: str
     input: tuple[Item, ...]
     history: int
     at: float
+    fingerprint: str = ""
+    forked_from: str = ""
+
+
+class RunResumed(Compact, tag="resumed"):
+    """`owner` went on with the stored run, its agent declared as `fingerprint` says. Whoever had it before is behind now."""
+
+    owner: str
+    at: float
+    fingerprint: str = ""
 
 
 class InputReplaced(Compact, tag="input"):
@@ -60,15 +73,19 @@ class ModelReplied(Compact, tag="reply"):
 
 
 class ApprovalJudged(Compact, tag="asked"):
-    """Whether one call waits for a person, where that was not plain from the tool's declaration: answered once."""
+    """Whether one call waits for a person, where that was not plain from the tool's declaration: answered once.
+
+    `fingerprint` is of the tool: once that has changed, the question is put again and earlier answers are void.
+    """
 
     call_id: str
     needed: bool
+    fingerprint: str = ""
 
 
 class ApprovalDecided(Compact, tag="decided"):
-    """A person decided. `digest` binds that to call, tool and canonical arguments; `always` covers the
-    agent's tool from now on."""
+    """A person decided: `by` says who. `digest` binds that to call, tool and canonical arguments, `fingerprint` to the tool's
+    declaration; `always` covers the agent's tool from now on. After `expires_at` (seconds since 1970) it counts no more."""
 
     call_id: str
     tool: str
@@ -77,6 +94,9 @@ class ApprovalDecided(Compact, tag="decided"):
     reason: str = ""
     always: bool = False
     agent: str = ""
+    by: str = ""
+    expires_at: float | None = None
+    fingerprint: str = ""
 
 
 class ToolsIntended(Compact, tag="intend"):
@@ -162,6 +182,12 @@ class SessionSaved(Compact, tag="saved"):
     provisional: int = 0
 
 
+class ContextSaved(Compact, tag="context"):
+    """The user's context object as their `ContextCodec` wrote it."""
+
+    data: str
+
+
 class Nested(Compact, tag="nested"):
     """An event of the run that the call `call_id` (an agent as tool) drives."""
 
@@ -171,6 +197,7 @@ class Nested(Compact, tag="nested"):
 
 RunEvent = (
     RunStarted
+    | RunResumed
     | InputReplaced
     | GuardrailJudged
     | AttemptSpent
@@ -190,5 +217,14 @@ RunEvent = (
     | RunEnded
     | Stopped
     | SessionSaved
+    | ContextSaved
     | Nested
 )
+
+
+def unnested(event: RunEvent) -> tuple[tuple[str, ...], RunEvent]:
+    """The event itself, and the calls that lead to the run it is of, outermost first."""
+    path: tuple[str, ...] = ()
+    while isinstance(event, Nested):
+        path, event = (*path, event.call_id), event.event
+    return path, event

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.core.codec import VERSION, SavedRun, decode, encode, to_json
+from agentsdk.core import migrations
+from agentsdk.core.codec import VERSION, SavedRun, decode, decode_events, encode, encode_event, to_json
 from agentsdk.core.state import fold
 from agentsdk.types.errors import StateCorruptError, StateError, StateTamperedError, StateVersionError, UserError
 from agentsdk.types.events import LimitHit, RunEvent, RunStarted, Stopped
@@ -179,6 +180,44 @@ def test_a_run_in_json_is_plain_data_in_the_closed_schema() -> None:
     data = to_json(encode((RunStarted("run", "first", (ProviderItem("p", {"x": [1]}),), 0, 1.0),), (), None))
     assert data == {
         "version": VERSION,
-        "log": [["started", "run", "first", [{"type": "provider_item", "provider": "p", "data": {"x": [1]}}], 0, 1.0]],
+        "log": [["started", "run", "first", [{"type": "provider_item", "provider": "p", "data": {"x": [1]}}], 0, 1.0, "", ""]],
     }
     assert msgspec.json.decode(msgspec.json.encode(data), type=SavedRun).version == VERSION
+
+
+@given(logs())
+def test_events_read_one_by_one_are_those_of_the_whole(log: list[RunEvent]) -> None:
+    stored = [encode_event(event) for event in log]
+    assert decode_events(stored) == tuple(log)
+    assert [json.loads(record)[1] for record in stored] == to_json(encode(tuple(log), (), None))["log"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *(b"", b"\xff", b"{}", b"[]", b"[1]", b"1", b'[1,["turn",[]],2]', b'["1",["turn",[]]]', b"[" * 100_000),
+        *(b'[1,["no such event"]]', b'[1,["started","secret"]]', b'[1,["result","c","secret",7]]', b'[0,["turn",[]]]'),
+    ],
+)
+def test_what_is_no_stored_event_is_refused_without_its_value(record: bytes) -> None:
+    good = encode_event(LOG[0])
+    with pytest.raises(StateCorruptError) as raised:
+        decode_events([good, record])
+    assert "secret" not in str(raised.value)
+
+
+def test_a_stored_event_of_a_newer_version_is_refused() -> None:
+    record = encode_event(LOG[1]).replace(b"[1,", b"[2,", 1)
+    for newer in (record, b'[2,["something new"]]'):
+        with pytest.raises(StateVersionError, match="version 2, expected at most 1"):
+            decode_events([newer])
+
+
+def test_a_stored_event_of_an_older_version_is_lifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "STEPS", {0: lambda data: {"version": 1, "log": [["limit", *data["log"][0][1:]]]}})
+    assert decode_events([b'[0,["old name","turns"]]', b'[0,["limit","turns"]]']) == (LimitHit("turns"),) * 2
+
+
+def test_an_event_that_json_cannot_carry_is_refused() -> None:
+    with pytest.raises(StateError, match="cannot carry"):
+        encode_event(Stopped("\ud800"))

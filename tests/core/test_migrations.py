@@ -10,7 +10,7 @@ import pytest
 
 from agentsdk.core import codec, migrations
 from agentsdk.core.migrations import migrated
-from agentsdk.types.errors import StateCorruptError, StateTamperedError, StateVersionError
+from agentsdk.types.errors import StateCorruptError, StateError, StateTamperedError, StateVersionError
 
 
 def text(**fields: Any) -> str:
@@ -39,6 +39,13 @@ def test_every_step_from_the_version_on_is_taken_in_order() -> None:
 def test_a_newer_version_is_refused_with_what_to_do() -> None:
     with pytest.raises(StateVersionError, match="version 7, expected at most 1; resume it with the newer agentsdk"):
         migrated(text(version=7), 1)
+
+
+@pytest.mark.parametrize("version", [10**400, -(10**400)])
+def test_a_damaged_version_is_not_repeated_in_full(version: int) -> None:
+    with pytest.raises(StateError) as refused:
+        migrated(text(version=version), 1)
+    assert len(str(refused.value)) < 200
 
 
 @pytest.mark.usefixtures("steps")

@@ -60,7 +60,7 @@ class Turn:
     partial: str = ""
     attempts: list[AttemptSpent] = field(default_factory=list)
     verdicts: list[GuardrailJudged] = field(default_factory=list)
-    asked: dict[str, bool] = field(default_factory=dict)
+    asked: dict[str, ApprovalJudged] = field(default_factory=dict)
     decided: dict[str, ApprovalDecided] = field(default_factory=dict)
     intended: list[str] = field(default_factory=list)
     doubted: list[str] = field(default_factory=list)
@@ -162,7 +162,8 @@ class Retold:
             case GuardrailJudged():
                 turn.verdicts.append(event)
             case ApprovalJudged():
-                turn.asked[event.call_id] = event.needed
+                turn.asked[event.call_id] = event
+                turn.decided.pop(event.call_id, None)
             case ApprovalDecided():
                 turn.decided[event.call_id] = event
                 if event.always:
@@ -233,7 +234,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (opened.response, opened.partial) == (turn.reply, turn.partial)
     assert opened.continuations == sum(bool(attempt.partial) for attempt in turn.attempts)
     assert opened.empty_replies == sum(not attempt.partial for attempt in turn.attempts)
-    assert (list(opened.verdicts), opened.needs_approval, opened.decisions) == (turn.verdicts, turn.asked, turn.decided)
+    assert (list(opened.verdicts), opened.asked, opened.decisions) == (turn.verdicts, turn.asked, turn.decided)
     assert (list(opened.intended), list(opened.in_doubt)) == (turn.intended, turn.doubted)
     assert (opened.results, opened.tool_use, opened.output) == (turn.results, turn.tool_use, turn.output)
     assert opened.children.keys() == turn.nested.keys()

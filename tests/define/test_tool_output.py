@@ -26,7 +26,6 @@ from agentsdk.define.tool_output import (
     ToolOutputFileContent,
     ToolOutputImage,
     ToolOutputText,
-    cap_output,
     to_output,
 )
 from agentsdk.types.items import InputAudio, InputText, OutputText
@@ -208,57 +207,3 @@ def test_any_value_gives_safe_text(value: Any) -> None:
     assert not re.search(r"at 0x[0-9a-f]{6,}", output) or isinstance(value, str | bytes)
     if not isinstance(value, str | bytes):
         json.loads(output)
-
-
-def test_a_short_result_is_not_cut() -> None:
-    text = "x" * 100
-    assert cap_output(text, 100) == (text, None)
-    parts = (InputText(text), ToolOutputImage(image_url="data:" + "x" * 1000))
-    assert cap_output(parts, 100) == (parts, None)
-
-
-def test_a_long_result_keeps_head_and_tail_and_names_the_rest() -> None:
-    text = "".join(map(str, range(10_000)))
-    cut, overflow = cap_output(text, 400)
-    assert overflow is not None
-    assert isinstance(cut, str)
-    assert overflow.text == text
-    assert overflow.limit == 400
-    head, marker, tail = cut.split("\n")
-    assert (head, tail) == (text[:300], text[-100:])
-    assert (
-        marker == f"[... {len(text) - 400} of {len(text)} characters left out; the whole result has the id {overflow.id!r} ...]"
-    )
-    assert cap_output(text, 400) == (cut, overflow)
-    assert cap_output(text + "x", 400)[1] != overflow
-
-
-@given(st.text(min_size=1), st.integers(0, 50))
-def test_the_cut_text_holds_what_the_limit_allows(text: str, limit: int) -> None:
-    cut, overflow = cap_output(text, limit)
-    if len(text) <= limit:
-        assert (cut, overflow) == (text, None)
-    else:
-        assert overflow is not None
-        assert isinstance(cut, str)
-        assert cut.startswith(text[: limit * 3 // 4])
-        assert cut.endswith(text[len(text) - (limit - limit * 3 // 4) :])
-
-
-def test_the_text_of_parts_is_cut_together_and_the_rest_stays() -> None:
-    image = ToolOutputImage(file_id="f")
-    cut, overflow = cap_output((InputText("a" * 60), image, OutputText("b" * 60)), 100)
-    assert overflow is not None
-    assert overflow.text == "a" * 60 + "b" * 60
-    assert isinstance(cut, tuple)
-    assert isinstance(cut[0], InputText)
-    assert cut[0].text.startswith("a" * 60)
-    assert cut[0].text.endswith("b" * 25)
-    assert cut[1:] == (image,)
-
-
-def test_twenty_megabytes_are_cut() -> None:
-    cut, overflow = cap_output(to_output("x" * 20_000_000))
-    assert overflow is not None
-    assert len(cut) < 101_000
-    assert len(overflow.text) == 20_000_000

@@ -136,12 +136,17 @@ async def check_prefix(
     expected: dict[str, Any],
     uncut: World,
 ) -> None:
-    prefix = log[:length]
     world = World()
-    where = f"{scenario}, resumed after event {length} of {len(log)}: {prefix[-1]!r}"
-    state = reloaded(scenario.build(world), RunState(fold(prefix)))
-    resumed = await play(scenario, world, state, known, streamed)
+    state = reloaded(scenario.build(world), RunState(fold(log[:length])))
+    check_resumed(scenario, log, length, await play(scenario, world, state, known, streamed), world, expected, uncut)
 
+
+def check_resumed(
+    scenario: Scenario, log: list[RunEvent], length: int, resumed: Played, world: World, expected: dict[str, Any], uncut: World
+) -> None:
+    """What was `resumed` in `world` after `length` events of `log` came to the `expected` end with nothing lost or repeated."""
+    prefix = log[:length]
+    where = f"{scenario}, resumed after event {length} of {len(log)}: {prefix[-1]!r}"
     in_doubt = calls_in_doubt(scenario, log, prefix)
     seen = shown(resumed)
     if expected["error"] is not None:

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsdk.ports.session import ReplacingSession, Session
+from agentsdk.sessions.encrypted import EncryptedSession
 from agentsdk.sessions.memory import MemorySession
+from agentsdk.sessions.postgres import PostgresSession
+from agentsdk.sessions.redis import RedisSession
 from agentsdk.sessions.sqlite import SQLiteSession
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, ProviderItem, Reasoning
@@ -28,9 +31,9 @@ CONVERSATION: list[Item] = [
 ]
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite file"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite file", "encrypted file", "postgres_url", "redis_url"])
 def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+    return str(request.getfixturevalue(request.param) if request.param.endswith("_url") else request.param)
 
 
 @contextlib.asynccontextmanager
@@ -38,8 +41,21 @@ async def opened(kind: str, folder: Path, session_id: str = "s") -> AsyncIterato
     if kind == "memory":
         yield MemorySession(session_id)
         return
+    if kind.startswith("postgresql:"):
+        async with contextlib.aclosing(PostgresSession(f"{folder} {session_id}", kind)) as session:
+            yield session
+        return
+    if kind.startswith("redis:"):
+        async with contextlib.aclosing(RedisSession(f"{folder} {session_id}", kind)) as session:
+            yield session
+        return
     async with contextlib.aclosing(SQLiteSession(session_id, folder / "s.db" if "file" in kind else ":memory:")) as session:
-        yield session
+        yield EncryptedSession(session, bytes(32)) if "encrypted" in kind else session
+
+
+def shared(kind: str) -> bool:
+    """Whether two objects of one id are one conversation."""
+    return kind not in ("memory", "sqlite")
 
 
 @pytest.mark.anyio
@@ -112,7 +128,7 @@ async def test_batches_of_two_runs_at_once_stay_whole(kind: str, tmp_path: Path)
             await session.add_items([Message("user", f"{name} {number}"), Message("assistant", f"{name} {number}")])
 
     async with opened(kind, tmp_path) as session, opened(kind, tmp_path) as other:
-        second = other if "file" in kind else session
+        second = other if shared(kind) else session
         await asyncio.gather(run(session, "a"), run(second, "b"))
         texts = [item.text for item in await session.get_items() if isinstance(item, Message)]
         assert texts[::2] == texts[1::2]
@@ -158,7 +174,7 @@ async def test_a_replacement_that_is_no_item_changes_nothing(kind: str, tmp_path
 async def test_of_replacements_of_the_same_items_one_wins(kind: str, tmp_path: Path) -> None:
     async with opened(kind, tmp_path) as session, opened(kind, tmp_path) as other:
         await session.add_items(CONVERSATION)
-        sessions = [session, other if "file" in kind else session] * 10
+        sessions = [session, other if shared(kind) else session] * 10
         replaced = await asyncio.gather(
             *[one.replace_latest(CONVERSATION[-2:], [Message("user", str(at))]) for at, one in enumerate(sessions)]
         )

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from agentsdk.types.events import Nested, RunEvent, Stopped, ToolFinished
+from agentsdk.types.events import Nested, RunEvent, Stopped, ToolFinished, unnested
 from tests.core.released import EVERY_EVENT
 
 KINDS = get_args(RunEvent)
@@ -38,6 +38,12 @@ def test_events_nest() -> None:
     event = Nested("a", Nested("b", ToolFinished("c", "1")))
     assert msgspec.json.encode(event) == b'["nested","a",["nested","b",["result","c","1",false]]]'
     assert msgspec.json.decode(msgspec.json.encode(event), type=RunEvent) == event
+
+
+def test_an_event_knows_the_calls_that_lead_to_it() -> None:
+    result = ToolFinished("c", "1")
+    assert unnested(result) == ((), result)
+    assert unnested(Nested("a", Nested("b", result))) == (("a", "b"), result)
 
 
 def test_a_field_left_out_at_the_end_has_its_default() -> None:

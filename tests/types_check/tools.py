@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_type
 
+from agentsdk.core.overflow import Output, Overflow, cap_output
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool, function_tool, tool
-from agentsdk.define.tool_output import Output, Overflow, cap_output, to_output
+from agentsdk.define.tool_output import to_output
 from agentsdk.types.errors import InvalidArguments
 from agentsdk.types.spec import OutputSpec, ToolSpec
 

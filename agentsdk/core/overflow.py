@@ -1,0 +1,59 @@
+"""Overflow: a result that is too long keeps its head and tail, and the whole of it stands elsewhere under an id."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec import Struct
+
+from agentsdk.types.items import InputText, OutputText, Part
+
+Output = str | tuple[Part, ...]
+"""A call's result as the history holds it."""
+
+MAX_RESULT_CHARS = 100_000
+"""The cap on a result's text, about 25,000 tokens, where a run sets none of its own."""
+
+MARKER_CHARS = 128
+"""No marker is longer, so a text of `limit + MARKER_CHARS` may be one that was cut to `limit` already."""
+
+
+class Overflow(Struct, frozen=True):
+    """A result that was cut: `id` is what the marker in it names, `text` all of its text, `limit` the cap in characters."""
+
+    id: str
+    text: str
+    limit: int
+
+
+def output_text(output: Output) -> str:
+    """The text of a result: its text parts joined."""
+    if isinstance(output, str):
+        return output
+    return "".join(part.text for part in output if isinstance(part, InputText | OutputText))
+
+
+def cap_output(output: Output, limit: int = MAX_RESULT_CHARS) -> tuple[Output, Overflow | None]:
+    """The output with its text cut to about `limit` characters, and what was cut (None where nothing was).
+
+    Head and tail stay, a marker between them names the id under which the whole text is kept. The text of parts is counted and
+    cut together; images, audio and files are not counted.
+    """
+    text = output_text(output)
+    if len(text) <= limit:
+        return output, None
+    overflow = Overflow(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], text, limit)
+    cut = _cut(overflow)
+    if isinstance(output, str):
+        return cut, overflow
+    others = tuple(part for part in output if not isinstance(part, InputText | OutputText))
+    return (InputText(cut), *others), overflow
+
+
+def _cut(overflow: Overflow) -> str:
+    text = overflow.text
+    head = overflow.limit * 3 // 4
+    tail = overflow.limit - head
+    left_out = len(text) - head - tail
+    marker = f"\n[... {left_out} of {len(text)} characters left out; the whole result has the id {overflow.id!r} ...]\n"
+    return text[:head] + marker + text[len(text) - tail :]

@@ -1,0 +1,326 @@
+"""A SQLite file, for the adapters that keep something in one.
+
+Those of one kind in a process share a connection to their file and the one thread that uses it. That thread is their queue: its
+writers never wait for each other's locks, and what was asked for first is done first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
+
+from agentsdk.types.errors import StoreError, UserError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+T = TypeVar("T")
+Synchronous = Literal["FULL", "NORMAL"]
+"""When a commit is on the disk itself. `FULL`: before it returns. `NORMAL`: later; a power loss may take the latest back."""
+
+_MAX_BUSY_TIMEOUT = 1_000_000.0
+_VERSIONS = "CREATE TABLE IF NOT EXISTS agentsdk_schema (kind TEXT PRIMARY KEY, version INTEGER NOT NULL)"
+
+
+class Tables(NamedTuple):
+    """What one kind of adapter keeps in a file, and the errors it raises.
+
+    `kind` is its noun in messages ("run", "session"). `create` makes what is missing of the tables, all named `agentsdk_*`;
+    a file whose tables are of a newer `version` is refused. `busy` is for a lock that did not come free, `error` for the rest.
+    """
+
+    kind: str
+    version: int
+    create: tuple[str, ...]
+    error: type[StoreError]
+    busy: type[StoreError]
+
+
+class SQLiteDatabase:
+    """The SQLite file `db_path` as one adapter holds it, opened when first used; `":memory:"` is a database of its own.
+
+    It may be used on any event loop, and after a fork, which waits for the jobs that run. Dropping it lets go of the file, as
+    closing it does. Raises `UserError` for what cannot be a path or a setting.
+    """
+
+    def __init__(
+        self, db_path: str | os.PathLike[str], tables: Tables, *, busy_timeout: float, synchronous: Synchronous
+    ) -> None:
+        try:
+            encoded = os.fsencode(db_path)
+        except UnicodeEncodeError:
+            encoded = b""
+        if not encoded or b"\0" in encoded:
+            raise UserError(f"db_path is {db_path!r}, expected the path of a file, or ':memory:'")
+        if not 0 <= busy_timeout <= _MAX_BUSY_TIMEOUT:
+            raise UserError(f"busy_timeout is {busy_timeout!r}, expected 0 to {_MAX_BUSY_TIMEOUT:.0f} seconds")
+        if synchronous not in ("FULL", "NORMAL"):
+            raise UserError(f"synchronous is {synchronous!r}, expected 'FULL' or 'NORMAL'")
+        path = os.fsdecode(encoded)
+        self.path = path if path == ":memory:" else os.path.realpath(path)
+        self._file = _File(self.path, tables, busy_timeout, synchronous)
+        self._worker: _Worker | None = None
+        self._release: Callable[[], threading.Event | None] = lambda: None
+        self._closed = False
+
+    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """What `job` returns, run on the file's thread. A cancelled caller goes on only once the job has ended, done or undone.
+
+        Raises the tables' `error` and `busy` for whatever SQLite raises.
+        """
+        future = asyncio.wrap_future(self._held().submit(job))
+        try:
+            await asyncio.wait((future,))
+        except asyncio.CancelledError:
+            while not future.done():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait((future,))
+            future.exception()
+            raise
+        return future.result()
+
+    async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """`run` in a transaction that holds the file's write lock from its beginning; undone if `job` raises."""
+
+        def transaction(connection: sqlite3.Connection) -> T:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                return job(connection)
+
+        return await self.run(transaction)
+
+    def close(self) -> None:
+        """Finish what was asked for and let go of the file; a second call does nothing. May block: see `aclose`."""
+        with _Worker.lock:
+            self._closed = True
+            released = self._release()
+        if released is not None and self._worker is not None and self._worker.pid == os.getpid():
+            released.wait()
+
+    async def aclose(self) -> None:
+        """`close`, without blocking the event loop."""
+        await asyncio.to_thread(self.close)
+
+    def _held(self) -> _Worker:
+        with _Worker.lock:
+            if self._closed:
+                raise self._file.tables.error(f"{self._file} is closed; make a new one")
+            # The thread does not cross a fork: a child gets its own.
+            if self._worker is None or self._worker.pid != os.getpid():
+                self._worker = _Worker.of(self._file)
+                self._release = weakref.finalize(self, self._worker.release)
+            return self._worker
+
+
+class _File(NamedTuple):
+    path: str
+    tables: Tables
+    busy_timeout: float
+    synchronous: Synchronous
+
+    def __str__(self) -> str:
+        return f"{self.tables.kind} database {self.path!r}"
+
+
+class _Worker:
+    """A connection to a file, the thread of this process that alone uses it, and how many adapters hold it.
+
+    Letting go is a message to the thread like any job, so a finalizer, which may run in the middle of anything, takes no lock.
+
+    No connection to a file is open while the process forks: the child's SQLite would take the parent's locks for its own, open
+    the file without one, and lose what it commits. The parent's next job connects anew.
+    """
+
+    _shared: ClassVar[dict[_File, _Worker]] = {}
+    _living: ClassVar[set[_Worker]] = set()
+    lock: ClassVar = threading.Lock()
+
+    @classmethod
+    def of(cls, file: _File) -> _Worker:
+        """The worker of `file`, held once more; release it once. For a caller who has the lock."""
+        worker = cls._shared.get(file)
+        if worker is None:
+            worker = cls(file)
+            cls._living.add(worker)
+            if file.path != ":memory:":
+                cls._shared[file] = worker
+        else:
+            worker._holders += 1
+        return worker
+
+    @classmethod
+    def before_fork(cls) -> None:
+        """Let every job that runs end, and no other begin."""
+        cls.lock.acquire()
+        for worker in cls._living:
+            worker._working.acquire()
+            if worker._file.path != ":memory:":
+                worker._disconnect()
+
+    @classmethod
+    def after_fork_in_parent(cls) -> None:
+        """Go on."""
+        for worker in cls._living:
+            worker._working.release()
+        cls.lock.release()
+
+    @classmethod
+    def after_fork_in_child(cls) -> None:
+        """Forget the parent's workers: their threads do not exist here."""
+        cls._shared.clear()
+        cls._living.clear()
+        cls.lock.release()
+
+    def __init__(self, file: _File) -> None:
+        self.pid = os.getpid()
+        self._file = file
+        self._holders = 1
+        self._connection: sqlite3.Connection | None = None
+        self._working = threading.Lock()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | threading.Event] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name=f"agentsdk {os.path.basename(file.path)}", daemon=True).start()
+
+    def submit(self, job: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have `job` run on the thread, after all that was submitted before."""
+        future: Future[T] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(self._run(job))
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._jobs.put(work)
+        return future
+
+    def release(self) -> threading.Event:
+        """Let go once. The event is set when that is done, and the file closed if nobody else holds it."""
+        released = threading.Event()
+        self._jobs.put(released)
+        return released
+
+    def _serve(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if not isinstance(job, threading.Event):
+                job()
+            elif self._let_go():
+                with self._working:
+                    self._disconnect()
+                with self.lock:
+                    self._living.discard(self)
+                job.set()
+                return
+            else:
+                job.set()
+            del job  # it holds an adapter, which must not wait for the next job to be collected
+
+    def _let_go(self) -> bool:
+        with self.lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._shared.pop(self._file, None)
+            return self._holders == 0
+
+    def _run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        import sqlite3
+
+        try:
+            with self._working:
+                return job(self._connection or self._connect())
+        except sqlite3.Error as error:
+            # What has no code is of Python's own, which quotes the stored text it could not decode.
+            raise self._explained(error) from (error if hasattr(error, "sqlite_errorcode") else None)
+        except (OverflowError, UnicodeEncodeError):
+            raise self._file.tables.error(
+                f"{self._file} cannot keep this, expected whole numbers of at most 64 bits and text without lone surrogates"
+            ) from None
+
+    def _connect(self) -> sqlite3.Connection:
+        import sqlite3
+
+        connection = sqlite3.connect(
+            self._file.path, timeout=self._file.busy_timeout, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._use_wal(connection)
+            connection.execute(f"PRAGMA synchronous = {self._file.synchronous}")
+            self._create_tables(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        """Switch the file to WAL. SQLite does not wait for a lock here as it does elsewhere."""
+        import sqlite3
+
+        deadline = time.monotonic() + self._file.busy_timeout
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
+        kind, version, create, error, _ = self._file.tables
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(_VERSIONS)
+            newer = "SELECT 1 FROM agentsdk_schema WHERE kind = ? AND version > ?"
+            if connection.execute(newer, (kind, version)).fetchone() is not None:
+                raise error(
+                    f"{self._file} was written by a newer version of agentsdk, expected tables of version {version} at most; "
+                    "upgrade agentsdk, or give another db_path"
+                )
+            for statement in create:
+                connection.execute(statement)
+            connection.execute("INSERT OR IGNORE INTO agentsdk_schema (kind, version) VALUES (?, ?)", (kind, version))
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _explained(self, error: sqlite3.Error) -> StoreError:
+        import sqlite3
+
+        file, tables = self._file, self._file.tables
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return tables.busy(
+                f"{file} stayed locked for {file.busy_timeout:g} s; end the other writer, raise busy_timeout, or try again"
+            )
+        remedy = {
+            sqlite3.SQLITE_NOTADB: "is not a SQLite database; give another db_path",
+            sqlite3.SQLITE_CORRUPT: "is damaged; restore it from a backup, or give another db_path",
+            sqlite3.SQLITE_FULL: "cannot grow: the disk is full; make room and try again",
+            sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk and its free space",
+            sqlite3.SQLITE_CANTOPEN: "cannot be opened; expected a file in an existing folder that this user may write",
+            sqlite3.SQLITE_READONLY: "may not be written by this user; permit it, -wal and -shm too, or give another db_path",
+            sqlite3.SQLITE_PERM: "may not be opened by this user; permit it, -wal and -shm too, or give another db_path",
+            sqlite3.SQLITE_TOOBIG: "cannot take a value of this size; keep large contents elsewhere and refer to them",
+        }.get(code, "failed; expected its tables agentsdk_* to be as this version made them")
+        return tables.error(f"{file} {remedy} ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_Worker.before_fork,
+        after_in_parent=_Worker.after_fork_in_parent,
+        after_in_child=_Worker.after_fork_in_child,
+    )

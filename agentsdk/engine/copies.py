@@ -1,0 +1,43 @@
+"""Copies of an agent and of all it can reach, by handoff or as a tool, each part replaced on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import structs
+
+from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.handoff import HandoffDeclaration
+from agentsdk.define.tool import FunctionTool
+
+
+def copied(
+    first: Agent[Any, Any],
+    changes: Callable[[Agent[Any, Any]], dict[str, Any]],
+    tool: Callable[[FunctionTool[Any]], FunctionTool[Any]],
+    handoff: Callable[[HandoffDeclaration[Any]], HandoffDeclaration[Any]],
+) -> Agent[Any, Any]:
+    """A copy of `first` with `changes` to each agent's fields, and `tool` and `handoff` in place of each of theirs.
+
+    What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy. No originals change.
+    """
+    copies: dict[int, Agent[Any, Any]] = {}
+
+    def agent_copy(agent: Agent[Any, Any]) -> Agent[Any, Any]:
+        if (known := copies.get(id(agent))) is not None:
+            return known
+        declared = agent.declaration()
+        copies[id(agent)] = twin = agent.clone(**changes(agent), tools=[], handoffs=[])
+        twin.tools = [tool_copy(one) for one in declared.tools.values()]
+        twin.handoffs = [structs.replace(handoff(one), agent=agent_copy(one.agent)) for one in declared.handoffs.values()]
+        return twin
+
+    def tool_copy(one: FunctionTool[Any]) -> FunctionTool[Any]:
+        twin = tool(one)
+        if isinstance(twin, AgentTool):
+            # The declaration that approvals are bound to is the original's.
+            return twin.clone(agent=agent_copy(twin.agent), _fingerprint=one.fingerprint)
+        return twin
+
+    return agent_copy(first)

@@ -1,0 +1,295 @@
+"""Replaying a recorded run: every turn is entered once more just before the event that closed it, and must close the same way.
+
+All that a turn asks others for (replies, results, verdicts, approvals) is recorded by then, so nobody is asked: the agents are
+copies whose model, tools and other callables only say that they were called, which counts as a step that came out otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from msgspec import Struct, structs
+
+from agentsdk.core.diff import MAX_SHOWN_CHARS, Divergence
+from agentsdk.core.limits import RunLimits
+from agentsdk.core.next_step import Interruption, interruptions
+from agentsdk.core.revisions import step_start
+from agentsdk.core.state import State
+from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail, ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.define.handoff import HandoffDeclaration
+from agentsdk.define.run_config import RunConfig
+from agentsdk.define.tool import FunctionTool
+from agentsdk.engine.copies import copied
+from agentsdk.engine.moments import Moment, check_agent, moments, nested_agent
+from agentsdk.engine.prepare import find_agent
+from agentsdk.engine.run import Ports, Run
+from agentsdk.engine.turn import run_single_turn
+from agentsdk.ports.model import ModelRequest
+from agentsdk.types.deltas import ModelStreamEvent
+from agentsdk.types.errors import AgentsException, ModelRefusalError
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ApprovalJudged,
+    CallRetried,
+    ContextSaved,
+    HandedOff,
+    RunEnded,
+    RunEvent,
+    RunResumed,
+    SessionSaved,
+    Stopped,
+    ToolFinished,
+    ToolsIntended,
+    TurnEnded,
+    unnested,
+)
+
+G = TypeVar("G", InputGuardrail[Any], OutputGuardrail[Any], ToolInputGuardrail[Any], ToolOutputGuardrail[Any])
+
+
+class Replay(Struct, frozen=True):
+    """What came of replaying run `run_id`: how many turns and steps came out as recorded, and the first that did not.
+
+    A step is a turn's end, of nested runs too, or a pause. `is_finished`: whether the recorded run was; one that a dead process
+    left is replayed as far as it came.
+    """
+
+    run_id: str
+    turns: int
+    steps: int
+    is_finished: bool
+    divergence: Divergence | None = None
+
+    def __str__(self) -> str:
+        said = f"run {self.run_id!r}: {self.turns} turns and {self.steps} steps came out as recorded"
+        if self.divergence is not None:
+            return f"{said}, then not: {self.divergence}"
+        return said if self.is_finished else f"{said}, as far as it came"
+
+
+async def replay(recorded: State, agent: Agent[Any, Any], config: RunConfig) -> Replay:
+    """Replay a run up to its first step that comes out otherwise. Raises `StateMismatchError` for a run of another agent."""
+    check_agent(agent, recorded)
+    inert = copied(agent, _inert_fields, _inert_tool, _inert_handoff)
+    config = _inert_config(config)
+    turns = steps = 0
+    divergence: Divergence | None = None
+    for step in _steps(recorded, inert):
+        now = await _taken(step, config)
+        if now != step.told:
+            state = step.state
+            divergence = Divergence(step.revision, state.turns, state.agent, _cut(step.told), _cut(now))
+            break
+        steps += 1
+        turns += step.closed is not None
+    return Replay(recorded.run_id, turns, steps, recorded.ended is not None, divergence)
+
+
+class _Step(Struct, frozen=True):
+    """A recorded step: `state` is where a run stood before it, `closed` the event it became, None for a pause."""
+
+    revision: int
+    state: State
+    agent: Agent[Any, Any] | None
+    closed: RunEvent | None
+    is_nested: bool = False
+
+    @property
+    def told(self) -> str:
+        """The step in words; equal for equal steps."""
+        return _told(Interruption(interruptions(self.state)) if self.closed is None else self.closed)
+
+
+def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
+    """The steps of a run, but for a final output that no turn gave: an error handler did."""
+    results: list[Moment] = []
+    deciding = False
+    for moment in moments(recorded, first):
+        event, turn = moment.event, moment.state.turn
+        decides = isinstance(event, ApprovalDecided) or (
+            isinstance(event, CallRetried | ToolFinished) and turn is not None and event.call_id in turn.in_doubt
+        )
+        if decides and not deciding:
+            yield from _pause(moment.whole, first)
+        deciding = decides or (deciding and isinstance(event, RunResumed | SessionSaved | ContextSaved | Stopped))
+        if isinstance(event, HandedOff):
+            start = step_start(recorded.log, moment.revision)
+            moment = next((before for before in results if before.revision == start), moment)
+        if isinstance(event, TurnEnded | HandedOff | RunEnded) and turn is not None and turn.response is not None:
+            yield _Step(moment.revision, moment.state, moment.agent, event, bool(moment.path))
+        if isinstance(event, ToolFinished):
+            results.append(moment)
+        else:
+            results.clear()
+    yield from _pause(recorded, first)
+
+
+def _pause(whole: State, first: Agent[Any, Any]) -> Iterator[_Step]:
+    """The step of a run that waits for a person and has nothing else left to do."""
+    agent = find_agent(first, whole.agent)
+    if interruptions(whole) and (agent is None or _only_waits(whole, agent)):
+        yield _Step(len(whole.log), whole, agent, None)
+
+
+def _only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
+    """Whether every call of the open turn has its result or waits for a person. Handoffs come after them."""
+    turn = state.turn
+    if agent is None or turn is None or turn.response is None:
+        return False
+    waiting = {item.call_id for item in interruptions(state) if not item.path}
+    for call in turn.calls:
+        if call.call_id in turn.results or call.call_id in waiting or call.name in agent.declaration().handoffs:
+            continue
+        child = turn.children.get(call.call_id)
+        if child is None or not interruptions(child) or not _only_waits(child, nested_agent(state, agent, call.call_id)):
+            return False
+    return True
+
+
+async def _taken(step: _Step, config: RunConfig) -> str:
+    """The step that the turn comes to now, in words."""
+    if step.agent is None:
+        return f"there is no agent {step.state.agent!r}"
+    if step.is_nested:
+        config = structs.replace(config, input_guardrails=(), output_guardrails=())
+    ports = Ports(config, run_single_turn, _never("a model provider"), _late, None, None)
+    run = _Entered(step.agent, RunContextWrapper(None), ports, step.state)
+    try:
+        taken = await run_single_turn(run)
+    except _Asked as asked:
+        return asked.what
+    except AgentsException as error:
+        if run.closed is None:
+            # What the error handler then gave is recorded, and the handler not asked again.
+            is_handled = isinstance(error, ModelRefusalError) and isinstance(step.closed, RunEnded)
+            return step.told if is_handled else f"raises {type(error).__name__}"
+    else:
+        if isinstance(taken, Interruption):
+            return _told(taken)
+    assert run.closed is not None
+    return _told(run.closed)
+
+
+class _Asked(BaseException):
+    """Somebody was asked who must not be. No `Exception`: those of tools and models are part of a run."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+class _Entered(Run):
+    """A run entered in a turn that has nothing left but to close: how it does is kept and goes no further."""
+
+    __slots__ = ("closed",)
+
+    def __init__(self, agent: Agent[Any, Any], context: RunContextWrapper[Any], ports: Ports, state: State) -> None:
+        super().__init__(agent, context, ports, state)
+        self.closed: RunEvent | None = None
+
+    async def record(self, *events: RunEvent) -> None:
+        last = events[-1]
+        if isinstance(last, TurnEnded | HandedOff | RunEnded):
+            self.closed = last
+            return
+        raise _Asked(_told(unnested(events[0])[1]))
+
+
+def _told(step: RunEvent | Interruption) -> str:
+    match step:
+        case Interruption():
+            waiting = [f"{item.tool_name!r} ({'/'.join((*item.path, item.call_id))})" for item in step.pending]
+            return f"waits for {', '.join(waiting)}"
+        case TurnEnded():
+            return "asks the model again"
+        case HandedOff():
+            return f"hands over to {step.agent!r}"
+        case RunEnded():
+            return f"ends with {step.output!r}{' as JSON' if step.is_json else ''}"
+        case ToolsIntended():
+            return f"runs call {', '.join(map(repr, step.call_ids))}"
+        case ApprovalJudged():
+            return f"asks anew whether call {step.call_id!r} may run"
+        case ToolFinished():
+            return f"answers call {step.call_id!r} without running it"
+        case _:
+            return f"comes to {type(step).__name__}"
+
+
+def _cut(told: str) -> str:
+    return told if len(told) <= MAX_SHOWN_CHARS else told[: MAX_SHOWN_CHARS - 3] + "..."
+
+
+def _never(what: str) -> Any:
+    """A callable that must not be called."""
+
+    def asked(*_: object) -> NoReturn:
+        raise _Asked(f"asks {what}")
+
+    return asked
+
+
+class _Silent:
+    """A model that must not be asked."""
+
+    name = "silent"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        raise _Asked("asks the model")
+        yield
+
+
+def _late() -> float:
+    """After every expiry: an approval that still held would have left nothing to wait for."""
+    return math.inf
+
+
+def _inert_config(config: RunConfig) -> RunConfig:
+    return structs.replace(
+        config,
+        model=_Silent(),
+        limits=RunLimits(turns=None),
+        input_guardrails=_inert_guardrails(config.input_guardrails),
+        output_guardrails=_inert_guardrails(config.output_guardrails),
+        handoff_input_filter=None,
+        call_model_input_filter=None,
+        store=None,
+    )
+
+
+def _inert_fields(agent: Agent[Any, Any]) -> dict[str, Any]:
+    behavior = agent.tool_use_behavior
+    is_rule = callable(behavior)
+    return {
+        "instructions": None,
+        "hooks": None,
+        "input_guardrails": _inert_guardrails(agent.input_guardrails),
+        "output_guardrails": _inert_guardrails(agent.output_guardrails),
+        "tool_use_behavior": _never(f"tool_use_behavior of agent {agent.name!r}") if is_rule else behavior,
+    }
+
+
+def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
+    changes: dict[str, Any] = {
+        "_spec": tool.spec,
+        "_fingerprint": tool.fingerprint,
+        "reconcile": None,
+        "tool_input_guardrails": _inert_guardrails(tool.tool_input_guardrails),
+        "tool_output_guardrails": _inert_guardrails(tool.tool_output_guardrails),
+    }
+    if callable(tool.needs_approval):
+        changes["needs_approval"] = _never(f"needs_approval of tool {tool.name!r}")
+    if not isinstance(tool, AgentTool):
+        changes |= {"_func": None, "_on_invoke_tool": _never(f"tool {tool.name!r}"), "_is_async": True}
+    return tool.clone(**changes)
+
+
+def _inert_handoff(declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
+    return structs.replace(declared, on_handoff=None, input_filter=None)
+
+
+def _inert_guardrails(given: Sequence[G]) -> list[G]:
+    return [structs.replace(one, guardrail_function=_never(f"guardrail {one.name!r}")) for one in given]

@@ -1,0 +1,476 @@
+"""Running a recorded run again with something changed: what the change does not touch is taken from the record.
+
+A request that is what the recorded run sent in the same place gets the recorded reply; a call equal to a recorded one, of a
+tool that has not changed, gets its result; approvals are given as they were. For the rest the model is asked, and a tool is run
+only if it has no effect. So a run in which nothing was changed comes out the same and asks nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct, structs
+
+from agentsdk.core.arguments import canonical_arguments, parse_arguments
+from agentsdk.core.diff import Divergence, RunDiff, diff, told_reply
+from agentsdk.core.next_step import PendingCall, ToolApprovalItem
+from agentsdk.core.run_state import RunState
+from agentsdk.core.state import State
+from agentsdk.core.totals import Price
+from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.context import ToolContext
+from agentsdk.define.guardrail import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData
+from agentsdk.define.handoff import HandoffDeclaration
+from agentsdk.define.hooks import RunHooks
+from agentsdk.define.run_config import RunConfig
+from agentsdk.define.tool import FunctionTool
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.copies import copied
+from agentsdk.engine.model_call import filtered
+from agentsdk.engine.moments import Moment, check_agent, moments
+from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
+from agentsdk.types.errors import AgentsException
+from agentsdk.types.events import (
+    ApprovalDecided,
+    AttemptSpent,
+    CallRetried,
+    GuardrailJudged,
+    InputReplaced,
+    ModelReplied,
+    Nested,
+    RunEvent,
+    Stopped,
+    ToolFinished,
+    ToolsIntended,
+)
+from agentsdk.types.items import FunctionCall, Item, Message
+from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.usage import Usage
+
+
+class Rerun(Struct, frozen=True):
+    """What came of running a recorded run again with something changed.
+
+    `state` is where it came to; `final_output` is None where it has none: because a person is to approve a call, because of
+    `error`, or because it stopped before the calls `held`, which the record knows nothing of and which would have an effect.
+    `divergence` is the first request that was another one, or else the first thing that happened otherwise; None if the run
+    came out the same. `diff` compares it with the recorded run, which is its `a`. `reused` replies are the record's, `asked`
+    were asked for and took `spent`.
+    """
+
+    state: RunState
+    final_output: object
+    divergence: Divergence | None
+    diff: RunDiff
+    reused: int
+    asked: int
+    spent: Usage
+    held: tuple[PendingCall, ...] = ()
+    error: AgentsException | None = None
+
+    def __str__(self) -> str:
+        parted = "came out the same" if self.divergence is None else f"parts at {self.divergence}"
+        told = [f"{parted} ({self.reused} replies reused, {self.asked} asked for)", str(self.diff)]
+        told += [f"held: call {item.call_id!r} of tool {item.tool_name!r}" for item in self.held]
+        if self.error is not None:
+            told.append(f"stopped by {type(self.error).__name__}")
+        return "\n".join(told)
+
+
+Play = Callable[[Agent[Any, Any], RunState, RunConfig, RunHooks[Any]], Awaitable[tuple[RunState, object]]]
+"""Goes on with a run to where it rests; that, and its final output."""
+
+FindModel = Callable[[str | Model | None, ModelProvider | None], Model]
+
+
+class Change(Struct, frozen=True):
+    """What is changed: agent `after` runs in place of `before`, with `model` in place of all models.
+
+    `live_effects`: calls that the record knows nothing of run whatever their effect.
+    """
+
+    before: Agent[Any, Any]
+    after: Agent[Any, Any]
+    model: str | Model | None = None
+    live_effects: bool = False
+
+
+async def rerun(
+    recorded: State, start: State, change: Change, config: RunConfig, *, play: Play, find_model: FindModel, price: Price
+) -> Rerun:
+    """Go on from `start`, a fork of the run, with what is changed. Raises `StateMismatchError` for a run of other agents."""
+    check_agent(change.before, recorded)
+    check_agent(change.after, recorded)
+    record = _Record(recorded, start, change, config, find_model)
+    agent = copied(change.after, record.fields, record.tool, record.handoff)
+    config = structs.replace(config, run_id=None, model=None, call_model_input_filter=None)
+    hooks = _Gate(record)
+    state, output, failure = RunState(start, _unbegun(start), config.state_key), cast(object, None), None
+    while True:
+        try:
+            state, output = await play(agent, state, config, hooks)
+        except AgentsException as error:
+            if not isinstance(error.state, RunState):
+                raise
+            state = error.state
+            if record.goes_on_after(error, state):
+                continue
+            failure = None if record.held else error
+            break
+        if not record.decide(state):
+            break
+    compared = diff(recorded, state.value, price)
+    return Rerun(
+        state,
+        output,
+        record.divergence or compared.divergence,
+        compared,
+        record.reused,
+        record.asked,
+        record.spent,
+        tuple(record.held),
+        failure,
+    )
+
+
+class EffectHeld(AgentsException):
+    """A rerun came to a call that would have an effect which the recorded run did not have."""
+
+
+class _Reply(Struct, frozen=True):
+    """A recorded reply, and when it came."""
+
+    moment: Moment
+    response: ModelResponse
+    disabled: tuple[str, ...] = ()
+
+
+class _Call:
+    """A recorded call, and what became of it."""
+
+    def __init__(self) -> None:
+        self.ran = False
+        self.result: ToolFinished | None = None
+        self.decided: ApprovalDecided | None = None
+        self.verdicts: dict[str, GuardrailJudged] = {}
+
+
+class _Served(ToolFinished, kw_only=True):
+    """A recorded result on its way to its call, with what the tool's output guardrails said of it."""
+
+    verdicts: dict[str, GuardrailJudged]
+
+
+_Kind = tuple[str, str, str]
+"""What makes calls equal: the tool, its fingerprint, the canonical arguments."""
+
+
+class _Record:
+    """What the recorded run says from where the rerun starts, and what has been taken from it."""
+
+    def __init__(self, recorded: State, start: State, change: Change, config: RunConfig, find_model: FindModel) -> None:
+        self.held: list[PendingCall] = []
+        self.divergence: Divergence | None = None
+        self.reused = 0
+        self.asked = 0
+        self.spent = Usage()
+        self._change = change
+        self._config = config
+        self._find_model = find_model
+        self._run_id = start.run_id
+        self._stops: list[tuple[str, tuple[Item, ...]]] = []
+        self._replies: dict[str, _Reply] = {}
+        self._calls: dict[_Kind, dict[str, _Call]] = {}
+        self._claimed: dict[str, _Call] = {}
+        self._read(recorded, len(start.log))
+
+    # What the copies of the changed agents are made of.
+
+    def fields(self, agent: Agent[Any, Any]) -> dict[str, Any]:
+        """What is changed in an agent."""
+        return {"model": _RecordedModel(self, agent), "hooks": None}
+
+    def handoff(self, declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
+        """A handoff whose callback, an effect too, is called only if effects are wanted."""
+        return declared if self._change.live_effects else structs.replace(declared, on_handoff=None)
+
+    def tool(self, tool: FunctionTool[Any]) -> FunctionTool[Any]:
+        """A tool that has its recorded results."""
+        if isinstance(tool, AgentTool):
+            return tool
+
+        async def body(context: ToolContext[Any], arguments: str) -> object:
+            call = self.call_of(context, tool.fingerprint)
+            if call is not None and call.ran and call.result is not None:
+                result = call.result
+                return _Served(result.call_id, result.output, result.is_error, verdicts=call.verdicts)
+            return await tool.invoke(context, parse_arguments(arguments))
+
+        return tool.clone(
+            _spec=tool.spec,
+            _fingerprint=tool.fingerprint,
+            _func=None,
+            _on_invoke_tool=body,
+            _is_async=True,
+            timeout=None,
+            reconcile=None,
+            tool_output_guardrails=[_recalled(guardrail) for guardrail in tool.tool_output_guardrails],
+        )
+
+    # What the rerun asks on its way.
+
+    def call_of(self, context: ToolContext[Any], fingerprint: str) -> _Call | None:
+        """The recorded call that one of the rerun is equal to."""
+        place = context.idempotency_key.removeprefix(self._run_id)
+        return self._claim(place, (context.tool_name, fingerprint, canonical_arguments(context.tool_arguments)))
+
+    def may_run(self, context: ToolContext[Any], tool: FunctionTool[Any]) -> bool:
+        """Whether a call has its result in the record, or is free to run."""
+        call = self.call_of(context, tool.fingerprint)
+        known = call is not None and call.ran and call.result is not None
+        return known or tool.effect == "none" or self._change.live_effects
+
+    def reply_to(self, agent: Agent[Any, Any], request: ModelRequest) -> ModelResponse | None:
+        """The recorded reply, if the request is what was sent in this place. The first that is not is the divergence."""
+        reply = self._replies.get(request.request_id.removeprefix(self._run_id))
+        if reply is None:
+            return None
+        others = self._differences(reply, agent, request)
+        if not others:
+            self.reused += 1
+            return reply.response
+        if self.divergence is None:
+            at = reply.moment
+            now = f"another request: other {', '.join(others)}"
+            self.divergence = Divergence(at.revision, at.state.turns + 1, at.state.agent, told_reply(reply.response), now)
+        return None
+
+    def given_model(self, agent: Agent[Any, Any]) -> str | Model | None:
+        """The model of an agent, or its name, as it is now."""
+        return self._change.model or self._config.model or agent.model
+
+    def live_model(self, agent: Agent[Any, Any]) -> Model:
+        """The model to ask."""
+        return self._find_model(self.given_model(agent), self._config.model_provider)
+
+    async def request(self, request: ModelRequest) -> ModelRequest:
+        """What the model is asked."""
+        change = self._config.call_model_input_filter
+        return request if change is None else await filtered(change, request)
+
+    def decide(self, state: RunState) -> bool:
+        """Decide on the calls that wait as it was decided on those they are equal to; whether there were any."""
+        any_decided = False
+        for item in state.interruptions:
+            place = _place((*item.path, item.call_id))
+            turn = state.value.turn
+            for call_id in item.path:
+                assert turn is not None
+                turn = turn.children[call_id].turn
+            if turn is None or not isinstance(item, ToolApprovalItem):
+                continue
+            kind = (item.tool_name, turn.asked[item.call_id].fingerprint, canonical_arguments(item.arguments))
+            call = self._claim(place, kind)
+            if call is None or not (call.ran or call.decided):
+                continue
+            any_decided = True
+            decided = call.decided
+            if decided is None:
+                state.approve(item)
+            elif decided.approved:
+                state.approve(item, decided.always, reason=decided.reason, by=decided.by)
+            else:
+                state.reject(item, decided.always, reason=decided.reason, by=decided.by)
+        return any_decided
+
+    def goes_on_after(self, error: AgentsException, state: RunState) -> bool:
+        """Whether the recorded run was gone on with after this error. If with another input, so is the rerun."""
+        name = type(error).__name__
+        at = next((at for at, (reason, _) in enumerate(self._stops) if reason == name), None)
+        if at is None or self.held:
+            return False
+        _, given = self._stops[at]
+        del self._stops[: at + 1]
+        if given:
+            state.replace_input(given)
+        return True
+
+    def _read(self, recorded: State, begin: int) -> None:
+        calls: dict[str, _Call] = {}
+        attempts: dict[str, list[str]] = {}
+        for moment in moments(recorded, self._change.before):
+            event, path = moment.event, _place(moment.path)
+            match event:
+                case AttemptSpent():
+                    place = _request_place(moment)
+                    attempts.setdefault(path, []).append(place)
+                    text = (Message("assistant", event.partial),) if event.partial else ()
+                    response = ModelResponse(text, event.usage, "length" if text else "stop")
+                    self._replies[place] = _Reply(moment, response)
+                case ModelReplied():
+                    self._replies[_request_place(moment)] = _Reply(moment, _own_part(moment, event), event.disabled)
+                    for place in attempts.pop(path, ()):
+                        self._replies[place] = structs.replace(self._replies[place], disabled=event.disabled)
+                    self._read_calls(moment, event, calls)
+                case ToolsIntended():
+                    for call_id in event.call_ids:
+                        calls[f"{path}/{call_id}"].ran = True
+                case ApprovalDecided():
+                    calls[f"{path}/{event.call_id}"].decided = event
+                case GuardrailJudged(kind="tool_output"):
+                    calls[f"{path}/{event.call_id}"].verdicts[event.guardrail] = event
+                case ToolFinished():
+                    calls[f"{path}/{event.call_id}"].result = event
+                    if moment.revision < begin:
+                        calls[f"{path}/{event.call_id}"].ran = False  # that result is the rerun's already
+                case Stopped():
+                    self._stops.append((event.reason, ()))
+                case InputReplaced() if moment.revision >= begin and self._stops:
+                    self._stops[-1] = (self._stops[-1][0], event.input)
+                case _:
+                    pass
+        if recorded.stopped and self._stops:
+            self._stops.pop()  # nobody went on from there
+
+    def _read_calls(self, moment: Moment, event: ModelReplied, calls: dict[str, _Call]) -> None:
+        for item in event.response.output:
+            if isinstance(item, FunctionCall):
+                place = _place((*moment.path, item.call_id))
+                call = calls[place] = _Call()
+                tool = None if moment.agent is None else moment.agent.declaration().tools.get(item.name)
+                if tool is not None:
+                    kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
+                    self._calls.setdefault(kind, {})[place] = call
+
+    def _claim(self, place: str, kind: _Kind) -> _Call | None:
+        """The recorded call in this place, if it is equal, or else the first equal one that no other call has claimed."""
+        call = self._claimed.get(place)
+        equal = self._calls.get(kind)
+        if call is None and equal:
+            call = self._claimed[place] = equal.pop(place if place in equal else next(iter(equal)))
+        return call
+
+    def _differences(self, reply: _Reply, after: Agent[Any, Any], request: ModelRequest) -> list[str]:
+        """In what a request is another one than was sent."""
+        state, before = reply.moment.state, reply.moment.agent
+        if before is None or before.name != after.name:
+            return ["agent"]
+        declared = before.declaration()
+        offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
+        partial = "" if state.turn is None else state.turn.partial
+        tail = (Message("assistant", partial),) if partial else ()
+        model, now = self._config.model or before.model, self.given_model(after)
+        same = {
+            "model": now is model or (isinstance(now, str) and now == model),
+            "instructions": before.instructions == after.instructions,
+            "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
+            "output type": declared.spec.output == request.output,
+            "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),
+            "items": request.items == state.view and request.tail[:1] == tail,
+        }
+        return [name for name, is_same in same.items() if not is_same]
+
+
+class _RecordedModel:
+    """The model of one agent: what the record has of its replies, and the real one for the rest."""
+
+    def __init__(self, record: _Record, agent: Agent[Any, Any]) -> None:
+        given = record.given_model(agent)
+        self.name = given.name if given is not None and not isinstance(given, str) else given or "default"
+        self._record = record
+        self._agent = agent
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        response = self._record.reply_to(self._agent, request)
+        if response is not None:
+            yield ResponseCompleted(response)
+            return
+        model = self._record.live_model(self._agent)
+        async with contextlib.aclosing(model.stream(await self._record.request(request))) as events:
+            async for event in events:
+                if isinstance(event, ResponseCompleted):
+                    self._record.asked += 1
+                    self._record.spent += event.response.usage
+                yield event
+
+
+class _Gate(RunHooks[Any]):
+    """Stops a run before a call that must not run: the intent is taken back, so that the call has not begun."""
+
+    def __init__(self, record: _Record) -> None:
+        self._record = record
+
+    async def on_tool_start(self, context: ToolContext[Any], agent: Agent[Any, Any], tool: FunctionTool[Any]) -> None:
+        if isinstance(tool, AgentTool) or self._record.may_run(context, tool):
+            return
+        call = FunctionCall(context.tool_call_id, context.tool_name, context.tool_arguments)
+        path = context.idempotency_key.split("/")[1:-1]
+        self._record.held.append(PendingCall(call, agent.name, tuple(path)))
+        raise EffectHeld(
+            f"call {context.tool_call_id!r} of tool {context.tool_name!r} is not in the record and its effect is "
+            f"{tool.effect!r}, expected 'none'; to run it replay with live_effects=True"
+        )
+
+
+def _recalled(guardrail: ToolOutputGuardrail[Any]) -> ToolOutputGuardrail[Any]:
+    """A guardrail that says of a recorded result what it said then."""
+
+    async def function(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        served = data.output
+        if isinstance(served, _Served):
+            verdict = served.verdicts.get(guardrail.name)
+            if verdict is not None:
+                info = cast(object, msgspec.json.decode(verdict.info))
+                return ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message)
+            data = structs.replace(data, output=served.output)
+        return await answer(f"tool output guardrail {guardrail.name!r}", guardrail.guardrail_function, data)
+
+    return ToolOutputGuardrail(function, guardrail.name)
+
+
+def _unbegun(state: State) -> list[RunEvent]:
+    """Takes back the calls in flight: a fork has not run them, and what became of them stands in the record."""
+    turn = state.turn
+    if turn is None:
+        return []
+    events: list[RunEvent] = [
+        CallRetried(call_id) for call_id in turn.intended if call_id not in turn.results and call_id not in turn.children
+    ]
+    for call_id, child in turn.children.items():
+        if call_id not in turn.results:
+            events += [Nested(call_id, event) for event in _unbegun(child)]
+    return events
+
+
+def _place(path: Sequence[str]) -> str:
+    return "".join(f"/{call_id}" for call_id in path)
+
+
+def _request_place(moment: Moment) -> str:
+    """A request's id without the run's: its reply comes at this moment."""
+    state, turn = moment.state, moment.state.turn
+    attempt = 0 if turn is None else turn.continuations + turn.empty_replies
+    return f"{_place(moment.path)}-{state.turns + 1}{f'-{attempt}' if attempt else ''}"
+
+
+def _own_part(moment: Moment, event: ModelReplied) -> ModelResponse:
+    """A reply without the text it continues, which the engine joins to it again."""
+    turn, response = moment.state.turn, event.response
+    partial = "" if turn is None else turn.partial
+    if not partial:
+        return response
+    output = list(response.output)
+    at, first = next((at, item) for at, item in enumerate(output) if isinstance(item, Message))
+    rest = first.content.removeprefix(partial) if isinstance(first.content, str) else first.content[1:]
+    output[at] = structs.replace(first, content=rest)
+    return structs.replace(response, output=tuple(output))
+
+
+def _shown(spec: ToolSpec | HandoffSpec) -> tuple[object, ...]:
+    """What the model is shown of a tool or handoff."""
+    return spec.name, spec.description, spec.parameters, spec.strict

@@ -1,0 +1,40 @@
+"""The user's context object, kept with the run where they gave a codec for it; never otherwise."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from agentsdk.core.state import State
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.run import Run
+from agentsdk.types.errors import CallbackError, UserError
+from agentsdk.types.events import ContextSaved
+from agentsdk.types.text import clean_text
+
+
+async def save_context(run: Run) -> None:
+    """Record the context object as it is now, if it is to be kept and has changed."""
+    codec = run.ports.config.context_codec
+    if codec is None or run.parent is not None:
+        return
+    try:
+        text = cast(object, codec.encode(run.context.context))
+    except Exception as error:
+        raise CallbackError(f"context_codec.encode raised {type(error).__name__}, expected the context as text") from error
+    if not isinstance(text, str):
+        raise UserError(f"context_codec.encode returned {type(text).__name__!r}, expected a str; return JSON text, say")
+    text = clean_text(text)
+    if text != run.state.context:
+        await run.record(ContextSaved(text))
+
+
+def load_context(config: RunConfig, state: State) -> object:
+    """The context object of a run that goes on, as it was last saved; None where it was not."""
+    if config.context_codec is None or not state.context:
+        return None
+    try:
+        return cast(object, config.context_codec.decode(state.context))
+    except Exception as error:
+        raise CallbackError(
+            f"context_codec.decode raised {type(error).__name__}, expected to read what encode gave; mend it, or pass context="
+        ) from error

@@ -1,0 +1,146 @@
+"""A session whose items only the holder of a key can read or change."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+import msgspec
+
+from agentsdk.databases.cipher import Cipher
+from agentsdk.ports.session import ReplacingSession, Session
+from agentsdk.types.errors import SessionError, StateTamperedError
+from agentsdk.types.items import InputItem, Item, ProviderItem, items_from_input
+
+_PROVIDER = "agentsdk.encrypted"
+_PLACE = "item"
+
+_decoder = msgspec.json.Decoder(tuple[int, Item])
+
+
+class EncryptedSession(ReplacingSession):
+    """Keeps a conversation in `session`, encrypted: `EncryptedSession(SQLiteSession("user-1", "chat.db"), key)`.
+
+    `key` is 32 secret bytes or more (`secrets.token_bytes(32)`), or several: the first encrypts, all decrypt. `session` stays
+    the caller's to close, and is used through this one only: a conversation begun without encryption cannot be read here.
+
+    Items that were changed, reordered, repeated, left out or copied from another session raise `SessionError`; so do a wrong
+    key and an item that is not encrypted. What is not protected from someone who can read or write `session` itself: its id,
+    and how many items there are and of what size. Items can be left out at the end, and what was removed can be put back,
+    without notice; with a `limit` also left out before it, and where two runs added at the same time one's can be.
+
+    A `session` that is no `ReplacingSession` must not be added to while something else pops from it or clears it.
+
+    Raises `UserError` for a bad key, and without the package `cryptography`.
+    """
+
+    def __init__(self, session: Session, key: bytes | Sequence[bytes]) -> None:
+        self.session_id = session.session_id
+        self._session = session
+        self._cipher = Cipher(key, "session")
+
+    def __repr__(self) -> str:
+        return f"EncryptedSession({self._session!r})"
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
+        opened = self._opened(await self._session.get_items(limit))
+        if limit is None and opened and opened[0][0] != 0:
+            raise self._out_of_order()
+        return [item for _, item in opened]
+
+    async def add_items(self, items: Sequence[InputItem]) -> None:
+        """Append `items`, all or none. Raises `UserError` for an entry that is not an item."""
+        given = items_from_input(items)
+        while given:
+            latest = await self._session.get_items(1)
+            number = self._opened(latest)[0][0] + 1 if latest else 0
+            sealed = self._sealed(given, number)
+            if not latest or not isinstance(self._session, ReplacingSession):
+                await self._session.add_items(sealed)
+                return
+            # What the numbers follow must still stand there; if it does not, another run got in between.
+            if await self._session.replace_latest(latest, [*latest, *sealed]):
+                return
+
+    async def pop_item(self) -> Item | None:
+        """Remove the latest item and return it; `None` when there is none."""
+        await self.get_items(1)  # what this key cannot read is not lost to it
+        stored = await self._session.pop_item()
+        return None if stored is None else self._opened([stored])[0][1]
+
+    async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the latest items, if those are `expected`.
+
+        True if they were; False if not, or if the session within cannot replace: nothing has changed then. Raises `UserError`
+        for an entry that is not an item.
+        """
+        wanted = list(items_from_input(expected))
+        given = items_from_input(items)
+        if not isinstance(self._session, ReplacingSession):
+            return False
+        if not wanted:
+            await self.add_items(given)
+            return True
+        stored = await self._session.get_items(len(wanted))
+        opened = self._opened(stored)
+        if [item for _, item in opened] != wanted:
+            return False
+        return await self._session.replace_latest(stored, self._sealed(given, opened[0][0]))
+
+    async def clear_session(self) -> None:
+        """Remove every item, readable or not."""
+        await self._session.clear_session()
+
+    def _sealed(self, items: Sequence[Item], number: int) -> list[Item]:
+        """`items` as opaque ones. Each carries its number in the session, so that they open only in this order."""
+        sealed: list[Item] = []
+        for position, item in enumerate(items, number):
+            record = self._cipher.seal(self.session_id, _PLACE, msgspec.json.encode((position, item)))
+            sealed.append(_stored(record))
+        return sealed
+
+    def _opened(self, stored: Sequence[Item]) -> list[tuple[int, Item]]:
+        """Numbers and items. None may leave a number out; runs that added at the same time have used the same ones."""
+        opened: list[tuple[int, Item]] = []
+        seen: set[bytes] = set()
+        for one in stored:
+            record = self._record(one)
+            try:
+                number, item = _decoder.decode(self._cipher.open(self.session_id, _PLACE, record))
+            except StateTamperedError as error:
+                raise SessionError(str(error)) from error
+            except msgspec.DecodeError:
+                raise SessionError(
+                    f"session {self.session_id!r} holds an encrypted item of another version, expected one of this version; "
+                    "read it with the agentsdk that wrote it"
+                ) from None
+            if record in seen or (opened and number > opened[-1][0] + 1):
+                raise self._out_of_order()
+            seen.add(record)
+            opened.append((number, item))
+        return opened
+
+    def _record(self, item: Item) -> bytes:
+        text = item.data.get("sealed") if isinstance(item, ProviderItem) else None
+        try:
+            record = base64.b64decode(text) if isinstance(text, str) else b""
+        except ValueError:
+            record = b""
+        if item != _stored(record):  # several texts read as the same bytes: only the one written counts
+            raise SessionError(
+                f"session {self.session_id!r} holds an item that is not encrypted, expected those added through "
+                f"{type(self).__name__}; clear it, or read it without encryption"
+            )
+        return record
+
+    def _out_of_order(self) -> SessionError:
+        return SessionError(
+            f"items of session {self.session_id!r} are missing, repeated or out of order, expected them as they were added; "
+            "restore an untouched copy, or clear the session"
+        )
+
+
+def _stored(record: bytes) -> ProviderItem:
+    """A record as an item that every session can keep."""
+    return ProviderItem(_PROVIDER, {"sealed": base64.b64encode(record).decode()})

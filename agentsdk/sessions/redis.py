@@ -1,0 +1,130 @@
+"""A session in Redis: one server holds any number of sessions, for any number of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from agentsdk.databases.redis import RedisDatabase, Script, Word, check_prefix
+from agentsdk.ports.session import ReplacingSession
+from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError, UserError
+from agentsdk.types.items import InputItem, Item, items_from_input
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+_LATEST = Script("return redis.call('LRANGE', KEYS[1], ARGV[1], -1)")
+
+# The first of ARGV says how many of the next are expected at the end of the list; the others take their place.
+_REPLACE = Script(
+    """
+local count = tonumber(ARGV[1])
+if count > 0 then
+  local latest = redis.call('LRANGE', KEYS[1], -count, -1)
+  for at = 1, count do
+    if latest[at] ~= ARGV[1 + at] then return 0 end
+  end
+  redis.call('LTRIM', KEYS[1], 0, -count - 1)
+end
+for first = count + 2, #ARGV, 1000 do
+  redis.call('RPUSH', KEYS[1], unpack(ARGV, first, math.min(first + 999, #ARGV)))
+end
+return 1
+"""
+)
+
+_CLEAR = Script("return redis.call('UNLINK', KEYS[1])")
+
+
+class RedisSession(ReplacingSession):
+    """Keeps a conversation in Redis 6 or later. Give a URL, or a `redis.asyncio.Redis` for its connections.
+
+    Any text is a safe `session_id`: it is the end of one key, `{prefix}:session:...`. How much of what was written outlives a
+    crash is for the server's settings to say, as `RedisRunStore` explains. The sessions of one URL share their connections.
+
+    A call may take `timeout` seconds. Every method raises `SessionError` for a server that cannot be reached or used, and
+    `SessionBusyError` for one that is busy, where nothing was done. What was asked for when the connection broke was done
+    whole or not at all.
+    """
+
+    def __init__(self, session_id: str, url_or_client: str | Redis, *, prefix: str = "agentsdk", timeout: float = 10.0) -> None:
+        try:
+            self._key = b"{%s}:session:%s" % (check_prefix(prefix), session_id.encode())
+        except UnicodeEncodeError:
+            raise UserError(f"session_id is {session_id!r}, expected text without lone surrogates") from None
+        self.session_id = session_id
+        self._database = RedisDatabase(url_or_client, timeout=timeout)
+
+    def __repr__(self) -> str:
+        return f"RedisSession({self.session_id!r}, {self._database!r})"
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
+        if limit is not None and limit < 0:
+            raise UserError(f"limit is {limit!r}, expected None or 0 and more")
+        return [self._decoded(text) for text in await self._latest(limit)]
+
+    async def add_items(self, items: Sequence[InputItem]) -> None:
+        """Append `items`, all or none. Raises `UserError` for an entry that is not an item."""
+        await self._replace([], _encoded(items))
+
+    async def pop_item(self) -> Item | None:
+        """Remove the latest item and return it; `None` when there is none."""
+        while latest := await self._latest(1):
+            item = self._decoded(latest[0])
+            if await self._replace(latest, []):
+                return item
+        return None
+
+    async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the latest items, if those are `expected`, in one step.
+
+        True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
+        """
+        wanted = list(items_from_input(expected))
+        texts = _encoded(items)
+        while True:  # equal items may be written differently, so they are compared here, and the server compares what was read
+            latest = await self._latest(len(wanted))
+            if [self._decoded(text) for text in latest] != wanted:
+                return False
+            if await self._replace(latest, texts):
+                return True
+
+    async def clear_session(self) -> None:
+        """Remove every item."""
+        await self._call(_CLEAR)
+
+    async def aclose(self) -> None:
+        """Let go of the connections of this event loop, unless another session or store uses them."""
+        await self._database.aclose()
+
+    async def _latest(self, count: int | None) -> list[bytes]:
+        if count == 0:
+            return []
+        return cast("list[bytes]", await self._call(_LATEST, 0 if count is None else -count))
+
+    async def _replace(self, expected: Sequence[bytes], texts: Sequence[bytes]) -> bool:
+        return bool(await self._call(_REPLACE, len(expected), *expected, *texts))
+
+    async def _call(self, script: Script, *args: Word) -> object:
+        try:
+            return await self._database.call(script, [self._key], *args)
+        except StoreBusyError as error:
+            raise SessionBusyError(str(error)) from error.__cause__
+        except StoreError as error:
+            raise SessionError(str(error)) from error.__cause__
+
+    def _decoded(self, text: bytes) -> Item:
+        try:
+            item: Item = msgspec.json.decode(text, type=Item)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise SessionError(
+                f"{self!r} has an item that is none: damaged, or of a newer version; remove it or the session"
+            ) from None
+        return item
+
+
+def _encoded(items: Sequence[InputItem]) -> list[bytes]:
+    return [msgspec.json.encode(item) for item in items_from_input(items)]

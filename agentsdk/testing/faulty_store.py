@@ -1,0 +1,88 @@
+"""`FaultyStore`: a run store that fails once, where and how it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeVar, get_args
+
+from agentsdk.ports.run_store import RunStore
+from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
+from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+
+T = TypeVar("T")
+
+Fault = Literal["locked", "full", "lost", "torn"]
+"""`locked`: `StoreBusyError`, nothing done. `full`: `StoreError`, nothing done. `lost`: `StoreUnavailableError`, nothing done.
+`torn`: `StoreUnavailableError` after the work was done, as if the answer was lost."""
+
+
+class FaultyStore(RunStore):
+    """Fails operation number `at` (from 1 on) with `fault`; before and after it, `store` answers.
+
+    Every method but `aclose` counts as an operation. To see an app through a fault anywhere, run it once with an `at` that is
+    never reached, then for each `at` up to `operations`.
+
+    Raises `UserError` for an unknown fault, or an `at` below 1.
+    """
+
+    def __init__(self, store: RunStore, fault: Fault, at: int) -> None:
+        if fault not in get_args(Fault):
+            raise UserError(f"FaultyStore(fault={fault!r}), expected one of {', '.join(get_args(Fault))}; choose one")
+        if at < 1:
+            raise UserError(f"FaultyStore(at={at!r}), expected at least 1; the first operation is number 1")
+        self.store = store
+        self.operations = 0
+        self._fault = fault
+        self._at = at
+
+    def __repr__(self) -> str:
+        return f"FaultyStore({self.store!r}, {self._fault!r}, at={self._at})"
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        """As `RunStore.append`, or the fault."""
+        await self._operate(lambda: self.store.append(run_id, expected_rev, events, summary))
+
+    async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
+        """As `RunStore.read`, or the fault."""
+        return await self._operate(lambda: self.store.read(run_id, from_rev))
+
+    async def summary(self, run_id: str) -> RunSummary | None:
+        """As `RunStore.summary`, or the fault."""
+        return await self._operate(lambda: self.store.summary(run_id))
+
+    async def list(self, query: RunQuery) -> list[RunSummary]:
+        """As `RunStore.list`, or the fault."""
+        return await self._operate(lambda: self.store.list(query))
+
+    async def attach(self, run_id: str, name: str, data: bytes) -> None:
+        """As `RunStore.attach`, or the fault."""
+        await self._operate(lambda: self.store.attach(run_id, name, data))
+
+    async def attachment(self, run_id: str, name: str) -> bytes | None:
+        """As `RunStore.attachment`, or the fault."""
+        return await self._operate(lambda: self.store.attachment(run_id, name))
+
+    async def delete(self, run_id: str) -> None:
+        """As `RunStore.delete`, or the fault."""
+        await self._operate(lambda: self.store.delete(run_id))
+
+    async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
+        """As `RunStore.prune`, or the fault."""
+        return await self._operate(lambda: self.store.prune(before, statuses))
+
+    async def aclose(self) -> None:
+        """Close `store`."""
+        await self.store.aclose()
+
+    async def _operate(self, call: Callable[[], Awaitable[T]]) -> T:
+        self.operations += 1
+        if self.operations != self._at:
+            return await call()
+        said = f"operation {self._at} of {self!r} failed as it was told to"
+        if self._fault == "locked":
+            raise StoreBusyError(f"{said}: locked, nothing was done; try again")
+        if self._fault == "full":
+            raise StoreError(f"{said}: full, nothing was done; make room")
+        if self._fault == "torn":
+            await call()
+        raise StoreUnavailableError(f"{said}: the connection was lost, it may have been done; read the run again")

@@ -1,0 +1,146 @@
+"""A fork goes on from any step of a run as a run of its own, and the run it left stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from agentsdk import (
+    Agent,
+    RunConfig,
+    RunConflict,
+    Runner,
+    RunNotFoundError,
+    RunResult,
+    RunState,
+    ToolApprovalItem,
+    UserError,
+)
+from agentsdk.core.revisions import step_start
+from agentsdk.types.events import RunStarted, ToolFinished
+from tests.engine.recorded import everything, recorded, scenario_called
+from tests.scenarios import RUN_ID, SCENARIOS, Scenario, World, finished_calls, reloaded
+
+pytestmark = pytest.mark.anyio
+
+FORKED = [scenario for scenario in SCENARIOS if scenario.recover is None and not isinstance(scenario.ends, type)]
+
+
+async def to_the_end(
+    scenario: Scenario, agent: Agent[Any, Any], run_id: str, config: RunConfig, known: dict[str, ToolFinished]
+) -> RunResult[Any]:
+    """Resume a stored run until it is finished. What waits is decided by another process, as the scenario says."""
+    while True:
+        result = await Runner.resume(agent, run_id, run_config=config)
+        if result.is_finished:
+            return result
+        state = reloaded(agent, await Runner.load(run_id, run_config=config))
+        for item in state.interruptions:
+            if isinstance(item, ToolApprovalItem):
+                scenario.decide(state, item)
+            else:
+                was = known["/".join((RUN_ID, *item.path, item.call_id))]
+                if was.is_error:
+                    state.fail(item, str(was.output))
+                else:
+                    state.settle(item, result=str(was.output))
+        await Runner.decide(state, run_config=config)
+
+
+@pytest.mark.parametrize("scenario", FORKED, ids=str)
+async def test_from_every_revision_to_the_end(scenario: Scenario) -> None:
+    config = await recorded(scenario)
+    assert config.store is not None
+    origin = await Runner.load(RUN_ID, run_config=config)
+    log, before = list(origin.value.log), await everything(config)
+    known = finished_calls(log)
+    for revision in range(1, len(log) + 1):
+        world = World()
+        fork = await Runner.fork(RUN_ID, at=revision, new_run_id=f"fork{revision}", run_config=config)
+        taken = (await Runner.load(fork, run_config=config)).value.log
+        assert list(taken)[1:] == log[1 : step_start(log, revision)]
+        started = taken[0]
+        assert isinstance(started, RunStarted)
+        assert structs.replace(started, at=0.0) == structs.replace(log[0], run_id=fork, forked_from=RUN_ID, at=0.0)
+        result = await to_the_end(scenario, scenario.build(world), fork, config, known)
+        assert (result.final_output, result.run_id) == (scenario.ends, fork), revision
+        assert result.to_state().items() == origin.items(), revision
+        # Whatever ran again ran once, and under the fork's own keys.
+        assert not any(what.startswith(f"{RUN_ID}/") for what in world.done)
+        assert all(times == 1 for what, times in world.done.items() if what.startswith(f"{fork}/"))
+        summary = await config.store.summary(fork)
+        assert summary is not None
+        assert (summary.forked_from, summary.status, summary.rev) == (RUN_ID, "finished", len(result.to_state().value.log))
+    assert await everything(config) == before
+
+
+async def test_a_fork_runs_again_what_lies_ahead_of_it() -> None:
+    scenario = scenario_called("tool turns")
+    config = await recorded(scenario)
+    world = World()
+    fork = await Runner.fork(RUN_ID, at=5, run_config=config)
+    await Runner.resume(scenario.build(world), fork, run_config=config)
+    assert sorted(world.done) == [f"{fork}/call_2_1", f"{fork}/call_3_1"]
+
+
+async def test_the_whole_run_by_default_under_an_id_of_its_own() -> None:
+    config = await recorded(scenario_called("one answer"))
+    one, other = [await Runner.fork(RUN_ID, run_config=config) for _ in range(2)]
+    assert len({one, other, RUN_ID}) == 3
+    assert (await Runner.load(one, run_config=config)).is_finished
+
+
+async def test_a_fork_of_a_fork_knows_where_it_comes_from() -> None:
+    config = await recorded(scenario_called("one answer"))
+    fork = await Runner.fork(RUN_ID, run_config=config)
+    second = await Runner.fork(fork, at=1, run_config=config)
+    assert config.store is not None
+    summary = await config.store.summary(second)
+    assert summary is not None and (summary.forked_from, summary.rev, summary.owner) == (fork, 1, "")
+
+
+async def test_a_paused_fork_waits_by_itself() -> None:
+    scenario = scenario_called("approved and rejected")
+    config = await recorded(scenario)
+    log = (await Runner.load(RUN_ID, run_config=config)).value.log
+    assert config.store is not None
+    statuses: list[str] = []
+    for revision in range(1, len(log) + 1):
+        fork = await Runner.fork(RUN_ID, at=revision, run_config=config)
+        summary = await config.store.summary(fork)
+        assert summary is not None
+        statuses.append(f"{summary.status} {summary.waiting}")
+    assert {"stopped 0", "waiting 3", "waiting 1", "finished 0"} <= set(statuses)
+
+
+async def test_an_id_in_use_is_a_conflict_and_changes_nothing() -> None:
+    config = await recorded(scenario_called("one answer"))
+    before = await everything(config)
+    with pytest.raises(RunConflict, match="it exists already"):
+        await Runner.fork(RUN_ID, new_run_id=RUN_ID, run_config=config)
+    assert await everything(config) == before
+
+
+@pytest.mark.parametrize("revision", [0, -1, 99])
+async def test_a_revision_there_is_not(revision: int) -> None:
+    config = await recorded(scenario_called("one answer"))
+    with pytest.raises(UserError, match=f"run 'r' has no revision {revision}, expected 1 to "):
+        await Runner.fork(RUN_ID, at=revision, run_config=config)
+
+
+async def test_a_run_there_is_not() -> None:
+    config = await recorded(scenario_called("one answer"))
+    with pytest.raises(RunNotFoundError):
+        await Runner.fork("nope", run_config=config)
+    with pytest.raises(UserError, match="expected text without NUL"):
+        await Runner.fork(RUN_ID, new_run_id="a\0b", run_config=config)
+    with pytest.raises(UserError, match="no store given"):
+        await Runner.fork(RUN_ID, run_config=RunConfig())
+
+
+async def test_load_shows_a_run_as_it_was() -> None:
+    config = await recorded(scenario_called("tool turns"))
+    state: RunState = await Runner.load(RUN_ID, at=6, run_config=config)
+    assert (state.turns, state.is_finished, len(state.value.log)) == (2, False, 6)

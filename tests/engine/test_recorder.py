@@ -1,0 +1,537 @@
+"""What of a stored run is durable when, who may write it, and what becomes of one who may not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from agentsdk import (
+    Agent,
+    MemoryRunStore,
+    MemorySession,
+    RunConfig,
+    RunConflict,
+    RunHooks,
+    Runner,
+    RunState,
+    RunStore,
+    StoreBusyError,
+    StoreError,
+    StoreUnavailableError,
+    function_tool,
+)
+from agentsdk.core.codec import decode_events
+from agentsdk.define.run_config import Durability
+from agentsdk.testing import ScriptedModel, call
+from agentsdk.testing.faulty_store import Fault, FaultyStore
+from agentsdk.types.events import (
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    ToolFinished,
+)
+from agentsdk.types.summary import RunSummary
+from tests.engine.conftest import OpenStore
+from tests.models.wire import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+
+class Appends(MemoryRunStore):
+    """Notes every append, also one without events, and says when there was one that `wanted` is waited for."""
+
+    def __init__(self, wanted: Callable[[list[list[RunEvent]]], bool] = lambda appends: False) -> None:
+        super().__init__()
+        self.appends: list[list[RunEvent]] = []
+        self.seen = asyncio.Event()
+        self._wanted = wanted
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        await super().append(run_id, expected_rev, events, summary)
+        self.appends.append(list(decode_events(events)))
+        if self._wanted(self.appends):
+            self.seen.set()
+
+
+def config_of(store: RunStore, clock: FakeClock | None = None, **options: Any) -> RunConfig:
+    return RunConfig(store=store, run_id="r", clock=clock or FakeClock(), **options)
+
+
+async def kinds(store: RunStore) -> list[str]:
+    return [type(event).__name__ for event in decode_events(await store.read("r"))]
+
+
+async def results(store: RunStore) -> list[str]:
+    return [str(event.output) for event in decode_events(await store.read("r")) if isinstance(event, ToolFinished)]
+
+
+# When what is durable.
+
+
+@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+async def test_what_is_durable_before_what(level: Durability) -> None:
+    store = MemoryRunStore()
+    seen: dict[str, list[str]] = {}
+
+    class Watching(RunHooks[Any]):
+        async def on_agent_start(self, context: Any, agent: Any) -> None:
+            seen["start"] = await kinds(store)
+
+    async def look(what: str) -> str:
+        seen[what] = await kinds(store)
+        return what
+
+    async def ask(request: Any) -> Any:
+        seen["request"] = await kinds(store)
+        return "done"
+
+    model = ScriptedModel([[call("look", what="one"), call("look", what="two")], ask])
+    agent = Agent("main", model=model, tools=[function_tool(look)])
+    await Runner.run(agent, "go", run_config=config_of(store, durability=level), hooks=Watching())
+    assert seen["start"] == ["RunStarted"]
+    intent = ["RunStarted"] if level == "exit" else ["RunStarted", "ModelReplied", "ToolsIntended"]
+    assert seen["one"] == intent and seen["two"][: len(intent)] == intent
+    both = ["RunStarted", "ModelReplied", "ToolsIntended", "ToolFinished", "ToolFinished"]
+    if level == "batch":
+        assert both[: len(seen["request"])] == seen["request"]
+    else:
+        assert seen["request"] == (intent if level == "exit" else both)
+    assert await kinds(store) == [*both, "TurnEnded", "ModelReplied", "RunEnded"]
+
+
+async def test_each_parallel_result_is_durable_on_its_own() -> None:
+    store = Appends(lambda appends: any(isinstance(event, ToolFinished) for event in appends[-1]))
+
+    async def fast() -> str:
+        return "fast"
+
+    async def slow() -> str:
+        async with asyncio.timeout(10):
+            await store.seen.wait()
+        return str(await results(store))
+
+    model = ScriptedModel([[call("slow"), call("fast")], "done"])
+    agent = Agent("main", model=model, tools=[function_tool(slow), function_tool(fast)])
+    await Runner.run(agent, "go", run_config=config_of(store))
+    assert await results(store) == ["fast", "['fast']"]
+
+
+@pytest.mark.parametrize(("level", "commits"), [("sync", 12), ("exit", 2)])
+async def test_how_often_a_run_waits_for_the_store(level: Durability, commits: int) -> None:
+    """At `sync` three for each tool turn (reply, intent, result): what follows from the log goes with the next."""
+    store = Appends()
+    model = ScriptedModel([call("work"), call("work"), call("work"), "done"])
+    agent = Agent("main", model=model, tools=[function_tool(lambda: "worked", name_override="work")])
+    await Runner.run(agent, "go", run_config=config_of(store, durability=level))
+    assert len(store.appends) == commits
+    assert [type(event) for event in store.appends[0]] == [RunStarted]
+
+
+async def test_results_that_come_at_once_share_a_commit() -> None:
+    class Slow(Appends):
+        async def append(self, *args: Any) -> None:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            await super().append(*args)
+
+    store = Slow()
+    model = ScriptedModel([[call("work", x=n) for n in range(10)], "done"])
+
+    async def work(x: int = 0) -> int:
+        return x
+
+    await Runner.run(Agent("main", model=model, tools=[function_tool(work)]), "go", run_config=config_of(store))
+    assert len(await results(store)) == 10
+    assert len([one for one in store.appends if any(isinstance(event, ToolFinished) for event in one)]) == 1
+
+
+# Who may write.
+
+
+class Blocked:
+    """A run that has come to a tool which waits until it is let go."""
+
+    def __init__(self, **tool: Any) -> None:
+        self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.bodies = 0
+
+        async def work(x: int = 0) -> str:
+            self.bodies += 1
+            me = self.bodies
+            if me == 1:
+                self.reached.set()
+                await self.go_on.wait()
+            return f"result {me}"
+
+        self.tool = function_tool(work, effect="none", **tool)
+
+    def agent(self) -> Agent[Any, Any]:
+        def say(request: Any) -> Any:
+            return "done" if request.request_id == "r-2" else call("work")
+
+        return Agent("main", model=ScriptedModel([say, say]), tools=[self.tool])
+
+    @asynccontextmanager
+    async def running(self, config: RunConfig, **options: Any) -> AsyncIterator[asyncio.Task[Any]]:
+        task = asyncio.create_task(Runner.run(self.agent(), "go", run_config=config, **options))
+        await asyncio.wait({task, asyncio.create_task(self.reached.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            yield task
+        finally:
+            self.go_on.set()
+            await asyncio.wait({task})
+
+
+@pytest.mark.parametrize("how", ["lease", "word"])
+async def test_a_run_is_taken_over_and_its_old_owner_is_fenced_out(open_store: OpenStore, how: str) -> None:
+    clock, run = FakeClock(), Blocked()
+    ours, theirs = MemorySession("ours"), MemorySession("theirs")
+    mine, other = config_of(open_store(), clock), config_of(open_store(), clock)
+    assert other.store is not None
+    async with run.running(mine, session=ours) as old:
+        with pytest.raises(RunConflict, match=r"held by another process for 30\.0 s more"):
+            await Runner.resume(run.agent(), "r", run_config=other, session=theirs)
+        assert await theirs.get_items() == []
+        if how == "lease":
+            clock.now += 30
+        result = await Runner.resume(run.agent(), "r", run_config=other, session=theirs, take_over=how == "word")
+        assert result.final_output == "done"
+        after = await other.store.read("r")
+        run.go_on.set()
+        with pytest.raises(RunConflict, match="gone on elsewhere"):
+            await old
+    assert await results(other.store) == ["result 2"]
+    assert await other.store.read("r") == after
+    assert await ours.get_items() == []
+    assert [type(item).__name__ for item in await theirs.get_items()] == [
+        *("Message", "FunctionCall", "FunctionCallOutput", "Message")
+    ]
+
+
+async def test_one_fenced_out_at_its_very_end_leaves_the_session_alone() -> None:
+    store, clock, session = MemoryRunStore(), FakeClock(), MemorySession("s")
+    agent = Agent("main", model=ScriptedModel(["hello"]))
+
+    class Late(RunHooks[Any]):
+        async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+            other = agent.clone(model=ScriptedModel([]))
+            await Runner.resume(other, "r", run_config=config_of(store, clock), take_over=True)
+
+    with pytest.raises(RunConflict):
+        await Runner.run(agent, "go", run_config=config_of(store, clock), hooks=Late(), session=session)
+    assert await session.get_items() == []
+
+
+async def test_of_many_who_resume_at_once_one_wins(open_store: OpenStore) -> None:
+    run = Blocked()
+    async with run.running(config_of(open_store())) as task:
+        task.cancel()
+    stores = [open_store() for _ in range(5)]
+    agents = [run.agent() for _ in stores]
+    ends = await asyncio.gather(
+        *[Runner.resume(agent, "r", run_config=config_of(store)) for agent, store in zip(agents, stores, strict=True)],
+        return_exceptions=True,
+    )
+    assert sorted(type(end).__name__ for end in ends) == ["RunConflict"] * 4 + ["RunResult"]
+    assert run.bodies == 2
+    assert (await kinds(stores[0])).count("RunResumed") == 1
+
+
+async def test_a_process_that_lives_keeps_its_lease() -> None:
+    store = Appends(lambda appends: [one for one in appends[-2:] if one] == [] and len(appends) > 3)
+
+    async def ask(request: Any) -> str:
+        before = await store.summary("r")
+        async with asyncio.timeout(10):
+            await store.seen.wait()
+        after = await store.summary("r")
+        assert before is not None and after is not None
+        assert after.held_until > before.held_until and after.status == "running" and after.rev == before.rev
+        return "done"
+
+    config = RunConfig(store=store, run_id="r", lease=0.06)
+    await Runner.run(Agent("main", model=ScriptedModel([ask])), "go", run_config=config)
+
+
+class Grudging(Appends):
+    """Raises `error` where a lease is renewed, once."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(lambda appends: bool(appends) and not appends[-1])
+        self.error: Exception | None = error
+        self.refused = asyncio.Event()
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        if not events and self.error is not None:
+            error, self.error = self.error, None
+            self.refused.set()
+            raise error
+        await super().append(run_id, expected_rev, events, summary)
+
+
+async def test_a_lease_that_could_not_be_renewed_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    store = Grudging(StoreBusyError("locked"))
+
+    async def ask(request: Any) -> str:
+        async with asyncio.timeout(10):
+            await store.seen.wait()
+        return "done"
+
+    with caplog.at_level(logging.WARNING, "agentsdk"):
+        await Runner.run(
+            Agent("main", model=ScriptedModel([ask])), "go", run_config=RunConfig(store=store, run_id="r", lease=0.06)
+        )
+    assert "the lease of run 'r' was not renewed: locked" in caplog.text
+
+
+async def test_a_lost_lease_ends_the_run_at_its_next_event() -> None:
+    store = Grudging(RunConflict("taken"))
+
+    async def ask(request: Any) -> str:
+        async with asyncio.timeout(10):
+            await store.refused.wait()
+        return "done"
+
+    with pytest.raises(RunConflict, match="taken"):
+        await Runner.run(
+            Agent("main", model=ScriptedModel([ask])), "go", run_config=RunConfig(store=store, run_id="r", lease=0.06)
+        )
+    assert await kinds(store) == ["RunStarted"]
+
+
+async def test_a_run_id_in_use_begins_no_other_run(open_store: OpenStore) -> None:
+    config = config_of(open_store())
+    await Runner.run(Agent("main", model=ScriptedModel(["hello"])), "go", run_config=config)
+    model = ScriptedModel(["never"])
+    with pytest.raises(RunConflict, match="'r' is at revision 3, expected 0: it exists already") as caught:
+        await Runner.run(Agent("main", model=model), "go", run_config=config)
+    assert caught.value.state is None
+    assert not model.requests
+
+
+async def test_a_finished_run_gives_its_result_again_and_is_not_touched(open_store: OpenStore) -> None:
+    store = open_store()
+    agent = Agent("main", model=ScriptedModel(["hello"]))
+    await Runner.run(agent, "go", run_config=config_of(store))
+    before = await store.read("r"), await store.summary("r")
+    for _ in range(2):
+        assert (await Runner.resume(agent, "r", run_config=config_of(open_store()))).final_output == "hello"
+    assert (await store.read("r"), await store.summary("r")) == before
+
+
+async def test_a_state_that_the_store_has_gone_on_from_is_refused(open_store: OpenStore) -> None:
+    config, session = config_of(open_store()), MemorySession("s")
+    pay = function_tool(lambda: "paid", name_override="pay", needs_approval=True)
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
+    paused = (await Runner.run(agent, "go", run_config=config)).to_state()
+    paused.approve(paused.interruptions[0])
+    again = RunState.from_string(agent, paused.to_string())
+    assert (await Runner.run(agent, paused, run_config=config)).final_output == "done"
+    with pytest.raises(RunConflict, match="has come to revision 10 of its store on another way than this state"):
+        await Runner.run(agent, again, run_config=config, session=session)
+    assert await session.get_items() == []
+
+
+async def test_a_state_that_the_store_does_not_know_is_taken_in_whole(open_store: OpenStore) -> None:
+    store = open_store()
+    pay = function_tool(lambda: "paid", name_override="pay", needs_approval=True)
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
+    paused = (await Runner.run(agent, "go", run_config=RunConfig(run_id="r"))).to_state()
+    paused.approve(paused.interruptions[0])
+    result = await Runner.run(agent, paused, run_config=config_of(store))
+    assert result.final_output == "done"
+    assert RunState(result.to_state().value).to_string() == (await Runner.load("r", run_config=config_of(store))).to_string()
+    assert await kinds(store) == [
+        *("RunStarted", "ModelReplied", "ApprovalJudged", "RunResumed", "ApprovalDecided", "ToolsIntended", "ToolFinished"),
+        *("TurnEnded", "ModelReplied", "RunEnded"),
+    ]
+
+
+# What becomes of a run whose store fails.
+
+
+async def test_the_error_of_a_store_carries_the_state_that_the_store_has() -> None:
+    agent = Agent("main", model=ScriptedModel([call("work"), "done"]), tools=[function_tool(lambda: 1, name_override="work")])
+    store = MemoryRunStore()
+    with pytest.raises(StoreError, match="full") as caught:
+        await Runner.run(agent, "go", run_config=config_of(FaultyStore(store, "full", 4)))
+    state = caught.value.state
+    assert isinstance(state, RunState)
+    assert state.to_string() == (await Runner.load("r", run_config=config_of(store))).to_string()
+    assert await kinds(store) == ["RunStarted", "ModelReplied", "ToolsIntended"]
+
+
+async def test_what_fails_behind_the_run_fails_the_run() -> None:
+    """At `batch` nobody may be waiting for the last append before the run rests."""
+
+    class Late(RunHooks[Any]):
+        async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+            await store.refused.wait()
+
+    class Full(MemoryRunStore):
+        refused = asyncio.Event()
+
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            if expected_rev:
+                self.refused.set()
+                raise StoreError("full")
+            await super().append(run_id, expected_rev, events, summary)
+
+    store = Full()
+    with pytest.raises(StoreError, match="full"):
+        await Runner.run(
+            Agent("main", model=ScriptedModel(["hello"])),
+            "go",
+            run_config=config_of(store, durability="batch"),
+            hooks=Late(),
+        )
+
+
+@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+@pytest.mark.parametrize("fault", ["lost", "torn"])
+async def test_an_answer_that_is_lost_ends_no_run(fault: Fault, level: Durability) -> None:
+    """Whether the append, or the attachment, was done is found out."""
+
+    def work(x: int) -> str:
+        return f"{x}" * 100
+
+    for at in range(1, 30):
+        model = ScriptedModel([[call("work", x=1), call("work", x=2)], "done"])
+        agent = Agent("main", model=model, tools=[function_tool(work)])
+        store = MemoryRunStore()
+        faulty = FaultyStore(store, fault, at)
+        config = config_of(faulty, durability=level, max_tool_result_chars=50)
+        assert (await Runner.run(agent, "go", run_config=config)).final_output == "done"
+        assert (await kinds(store)).count("ToolFinished") == 2 and (await kinds(store))[-1] == "RunEnded"
+        assert all("1" * 100 in one or "2" * 100 in one for one in await kept(store))
+        if faulty.operations < at:
+            break
+    assert at > 4
+
+
+async def test_an_append_that_was_lost_to_another_process_is_none_of_ones_own() -> None:
+    clock = FakeClock()
+    agent = Agent("main", model=ScriptedModel(["done"]))
+
+    class Lost(MemoryRunStore):
+        lost = False
+
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            if RunEnded in map(type, decode_events(events)) and not self.lost:
+                self.lost = True
+                await Runner.resume(agent, "r", run_config=config_of(self, clock), take_over=True)
+                raise StoreUnavailableError("lost")
+            await super().append(run_id, expected_rev, events, summary)
+
+    store = Lost()
+    with pytest.raises(RunConflict, match="gone on elsewhere"):
+        await Runner.run(agent, "go", run_config=config_of(store, clock))
+    assert await kinds(store) == ["RunStarted", "ModelReplied", "RunResumed", "RunEnded"]
+
+
+async def kept(store: RunStore) -> list[str]:
+    """The attached texts that the results in the store name."""
+    names = [text.partition("has the id '")[2].partition("'")[0] for text in await results(store)]
+    return [(await store.attachment("r", name) or b"").decode() for name in names]
+
+
+async def test_an_append_under_way_is_waited_for_when_the_run_fails_otherwise() -> None:
+    class Half(MemoryRunStore):
+        async def append(self, *args: Any) -> None:
+            for _ in range(100):
+                await asyncio.sleep(0)
+            await super().append(*args)
+
+        async def attach(self, run_id: str, name: str, data: bytes) -> None:
+            raise StoreError("no room for attachments")
+
+    async def work(x: int) -> str:
+        return "1" * x
+
+    store = Half()
+    agent = Agent("main", model=ScriptedModel([[call("work", x=1), call("work", x=99)]]), tools=[function_tool(work)])
+    tasks = asyncio.all_tasks()
+    with pytest.raises(StoreError, match="no room for attachments"):
+        await Runner.run(agent, "go", run_config=config_of(store, durability="batch", max_tool_result_chars=50))
+    assert asyncio.all_tasks() == tasks
+    assert await results(store) == ["1"]
+
+
+@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+async def test_a_store_of_ones_own_that_raises_what_it_likes_is_typed(level: Durability) -> None:
+    class Broken(MemoryRunStore):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            if expected_rev:
+                raise OSError("secret-canary")
+            await super().append(run_id, expected_rev, events, summary)
+
+    with pytest.raises(StoreError, match="the store of run 'r' raised OSError") as caught:
+        await Runner.run(Agent("main", model=ScriptedModel(["hello"])), "go", run_config=config_of(Broken(), durability=level))
+    assert isinstance(caught.value.__cause__, OSError)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+@pytest.mark.parametrize("at", [1, 2, 3])
+async def test_a_cancelled_run_does_not_wait_for_a_store_that_is_silent(level: Durability, at: int) -> None:
+    class Silent(MemoryRunStore):
+        appends = 0
+
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            Silent.appends += 1
+            if Silent.appends >= at:
+                reached.set()
+                await asyncio.Event().wait()
+            await super().append(run_id, expected_rev, events, summary)
+
+    reached, asked = asyncio.Event(), asyncio.Event()
+
+    async def ask(request: Any) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    model = ScriptedModel([call("work"), ask])
+    agent = Agent("main", model=model, tools=[function_tool(lambda: 1, name_override="work")])
+    tasks = asyncio.all_tasks()
+    task = asyncio.create_task(Runner.run(agent, "go", run_config=config_of(Silent(), durability=level, cancel_grace=0.01)))
+    waits = [asyncio.create_task(event.wait()) for event in (reached, asked)]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for one in waits:
+        one.cancel()
+    await asyncio.wait(waits)
+    task.cancel()
+    async with asyncio.timeout(10):
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+    assert asyncio.all_tasks() == tasks
+    said = [note for note in getattr(caught.value, "__notes__", ()) if "did not answer in time" in note]
+    assert bool(said) == reached.is_set()
+
+
+async def test_what_stopped_a_run_is_in_its_summary() -> None:
+    store, clock = MemoryRunStore(), FakeClock()
+
+    async def stopped(config: RunConfig, model: ScriptedModel, **tool: Any) -> tuple[str, str, int]:
+        agent = Agent("main", model=model, tools=[function_tool(lambda: 1, name_override="work", **tool)])
+        try:
+            await Runner.run(agent, "go", run_config=config, max_turns=1)
+        except (Exception, asyncio.CancelledError):
+            pass
+        summary = await store.summary("r")
+        assert summary is not None and summary.held_until <= clock.now
+        await store.delete("r")
+        return summary.status, summary.reason, summary.waiting
+
+    config = config_of(store, clock)
+    assert await stopped(config, ScriptedModel(["hello"])) == ("finished", "", 0)
+    assert await stopped(config, ScriptedModel([call("work")])) == ("stopped", "MaxTurnsExceeded", 0)
+    assert await stopped(config, ScriptedModel([ValueError("no")])) == ("stopped", "ModelError", 0)
+    assert await stopped(config, ScriptedModel([asyncio.CancelledError()])) == ("stopped", "CancelledError", 0)
+    assert await stopped(config, ScriptedModel([call("work")]), needs_approval=True) == ("waiting", "", 1)
