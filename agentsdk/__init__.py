@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.diff import Divergence, RunDiff
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import (
@@ -22,6 +23,7 @@ from agentsdk.core.next_step import (
     ToolInDoubtItem,
 )
 from agentsdk.core.run_state import RunState
+from agentsdk.core.strategies import CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
 from agentsdk.define.agent import Agent, AgentTool, StopAtTools, ToolResult, ToolsToFinalOutputResult
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.guardrail import (
@@ -41,7 +43,10 @@ from agentsdk.define.guardrail import (
 )
 from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData, handoff
 from agentsdk.define.hooks import AgentHooks, RunHooks
+from agentsdk.define.inbox import Inbox
 from agentsdk.define.output import AgentOutputSchema
+from agentsdk.define.prices import ModelPrice
+from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import ContextCodec, RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
 from agentsdk.define.run_items import (
     HandoffCallItem,
@@ -54,15 +59,24 @@ from agentsdk.define.run_items import (
     ToolCallItem,
     ToolCallOutputItem,
 )
-from agentsdk.define.stream_events import AgentUpdatedStreamEvent, RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
+from agentsdk.define.stream_events import (
+    AgentUpdatedStreamEvent,
+    ContextCompactedStreamEvent,
+    LimitNearStreamEvent,
+    RawResponsesStreamEvent,
+    RunItemStreamEvent,
+    StreamEvent,
+)
 from agentsdk.define.tool import FunctionTool, default_tool_error_function, function_tool, tool
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText
+from agentsdk.engine.limiter import limited
 from agentsdk.engine.replay import Replay
 from agentsdk.engine.rerun import Rerun
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
 from agentsdk.ports.run_store import RunStore
 from agentsdk.ports.session import Session
+from agentsdk.ports.token_counter import TokenCounter
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.runner import Runner
@@ -83,7 +97,12 @@ from agentsdk.types.errors import (
     AuthenticationError,
     BadRequestError,
     CallbackError,
+    ConsecutiveErrorsReached,
     ContentFilterError,
+    ContextTooLongError,
+    ContextWindowError,
+    CostLimitReached,
+    DeadlineReached,
     EmptyResponseError,
     GuardrailError,
     GuardrailFailedError,
@@ -100,11 +119,14 @@ from agentsdk.types.errors import (
     ModelError,
     ModelRefusalError,
     ModelTimeoutError,
+    NoProgress,
     NotFoundError,
     OutputGuardrailTripwireTriggered,
     ProviderError,
     ProviderUnavailableError,
     RateLimitError,
+    RepeatedCalls,
+    RequestLimitReached,
     ResumableState,
     RunConflict,
     RunNotFoundError,
@@ -118,12 +140,15 @@ from agentsdk.types.errors import (
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
+    TokenLimitReached,
+    ToolCallLimitReached,
     ToolError,
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
     ToolTimeoutError,
     UserError,
 )
+from agentsdk.types.events import LimitHit
 from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
@@ -153,6 +178,7 @@ if TYPE_CHECKING:
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
     from agentsdk.models.openai_responses import OpenAIResponsesModel
     from agentsdk.models.rate_limited import RateLimitedModel
+    from agentsdk.models.token_counter import EstimatingCounter, TiktokenCounter
     from agentsdk.sessions.encrypted import EncryptedSession
     from agentsdk.sessions.memory import MemorySession
     from agentsdk.sessions.postgres import PostgresSession
@@ -177,6 +203,8 @@ _LAZY = {
     "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",
     "OpenAIResponsesModel": "agentsdk.models.openai_responses",
     "RateLimitedModel": "agentsdk.models.rate_limited",
+    "EstimatingCounter": "agentsdk.models.token_counter",
+    "TiktokenCounter": "agentsdk.models.token_counter",
     "EncryptedSession": "agentsdk.sessions.encrypted",
     "MemorySession": "agentsdk.sessions.memory",
     "PostgresSession": "agentsdk.sessions.postgres",
@@ -205,12 +233,22 @@ __all__ = [
     "CallbackError",
     "Clock",
     "ConcurrencyLimitedModel",
+    "ConsecutiveErrorsReached",
     "ContentFilterError",
     "ContextCodec",
+    "ContextCompactedStreamEvent",
+    "ContextTooLongError",
+    "ContextWindow",
+    "ContextWindowError",
+    "CostLimitReached",
+    "CutResults",
+    "DeadlineReached",
     "Divergence",
+    "DropOldest",
     "EmptyResponseError",
     "EncryptedRunStore",
     "EncryptedSession",
+    "EstimatingCounter",
     "FallbackModel",
     "FinalOutput",
     "FunctionCall",
@@ -229,6 +267,7 @@ __all__ = [
     "HandoffOutputItem",
     "HookError",
     "HostedToolItem",
+    "Inbox",
     "IncompleteResponseError",
     "InputAudio",
     "InputFile",
@@ -241,6 +280,9 @@ __all__ = [
     "InvalidOutputError",
     "Item",
     "ItemHelpers",
+    "KeepByPriority",
+    "LimitHit",
+    "LimitNearStreamEvent",
     "LimitReached",
     "LocalModel",
     "MalformedResponseError",
@@ -253,6 +295,7 @@ __all__ = [
     "ModelBehaviorError",
     "ModelConnectionError",
     "ModelError",
+    "ModelPrice",
     "ModelProvider",
     "ModelRefusalError",
     "ModelRequest",
@@ -263,6 +306,7 @@ __all__ = [
     "ModelTimeoutError",
     "ModelTimeouts",
     "NextStep",
+    "NoProgress",
     "NotFoundError",
     "OpenAIChatCompletionsModel",
     "OpenAIResponsesModel",
@@ -289,7 +333,9 @@ __all__ = [
     "RedisSession",
     "Refusal",
     "RefusalDelta",
+    "RepeatedCalls",
     "Replay",
+    "RequestLimitReached",
     "Rerun",
     "ResponseCompleted",
     "ResponseCreated",
@@ -318,6 +364,7 @@ __all__ = [
     "Session",
     "SessionBusyError",
     "SessionError",
+    "SlidingWindow",
     "Span",
     "StateCorruptError",
     "StateError",
@@ -329,8 +376,13 @@ __all__ = [
     "StoreError",
     "StoreUnavailableError",
     "StreamEvent",
+    "Summarise",
+    "TiktokenCounter",
+    "TokenCounter",
+    "TokenLimitReached",
     "ToolApprovalItem",
     "ToolCallItem",
+    "ToolCallLimitReached",
     "ToolCallOutputItem",
     "ToolContext",
     "ToolError",
@@ -356,7 +408,9 @@ __all__ = [
     "function_tool",
     "handoff",
     "input_guardrail",
+    "limited",
     "output_guardrail",
+    "read_result",
     "tool",
     "tool_input_guardrail",
     "tool_output_guardrail",

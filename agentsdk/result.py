@@ -22,7 +22,7 @@ from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import GuardrailJudged, InputReplaced, ModelReplied
+from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitHit, ModelReplied
 from agentsdk.types.generics import TOutput
 from agentsdk.types.items import Item, item_to_dict
 from agentsdk.types.response import ModelResponse
@@ -83,6 +83,11 @@ class _Outcome(Generic[TOutput]):
     def interruptions(self) -> list[PendingCall]:
         """The calls that wait for a person; empty when the run is not paused."""
         return list(interruptions(self._state))
+
+    @property
+    def limit_reached(self) -> LimitHit | None:
+        """The limit that the run rests at: with `on_limit="pause"` a person may raise it, `to_state().raise_limit(...)`."""
+        return self._state.limit
 
     @property
     def last_agent(self) -> Agent[Any, Any]:
@@ -183,7 +188,8 @@ class RunResult(_Outcome[TOutput]):
 
     def __repr__(self) -> str:
         state = self._state
-        status = "finished" if state.ended is not None else "paused" if self.interruptions else "stopped"
+        waits = bool(self.interruptions) or (state.limit is not None and state.limit.pauses)
+        status = "finished" if state.ended is not None else "paused" if waits else "stopped"
         return f"RunResult({status}, agent={state.agent!r}, turns={state.turns})"
 
 

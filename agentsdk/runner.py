@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from decimal import Decimal
 from typing import Any, assert_never, cast, overload
 
 from msgspec import structs
 
 from agentsdk.core.diff import RunDiff, diff
+from agentsdk.core.limits import with_raised
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain
 from agentsdk.core.pairing import paired
 from agentsdk.core.run_state import RunState
@@ -22,20 +23,26 @@ from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import ErrorKind, RunConfig, RunErrorHandlerInput, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine import hooks as hook_calls
+from agentsdk.engine.at_limit import at_limit
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.channel import Channel
+from agentsdk.engine.deadline import within_time
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import as_json, final_value
+from agentsdk.engine.limiter import SCOPE
+from agentsdk.engine.limits import has_budget
+from agentsdk.engine.moments import check_agent
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, Rerun, rerun
-from agentsdk.engine.run import Ports, Run, call_ids, require_asyncio
+from agentsdk.engine.run import ModelFacts, Ports, Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context, save_context
 from agentsdk.engine.session import load_history, save_session, what_stands
 from agentsdk.engine.spans import TracedTurns
 from agentsdk.engine.stored import begin_stored, fork_run, forked_log, load_run, release, save_decisions, store_of
 from agentsdk.engine.turn import run_single_turn
-from agentsdk.models.prices import cost_of
+from agentsdk.models.facts import context_window_of, counter_of
+from agentsdk.models.prices import cost_of, price_with
 from agentsdk.models.provider import find_model
 from agentsdk.ports.model import Model
 from agentsdk.ports.session import Session
@@ -44,11 +51,20 @@ from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
 from agentsdk.types.errors import (
     AgentsException,
+    ConsecutiveErrorsReached,
+    CostLimitReached,
+    DeadlineReached,
     InvalidOutputError,
+    LimitReached,
     MaxTurnsExceeded,
     ModelRefusalError,
+    NoProgress,
+    RepeatedCalls,
+    RequestLimitReached,
     ResumableState,
     StateMismatchError,
+    TokenLimitReached,
+    ToolCallLimitReached,
     UserError,
 )
 from agentsdk.types.events import HandedOff, RunEnded, RunEvent, RunStarted, Stopped
@@ -57,9 +73,18 @@ from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
 from agentsdk.types.usage import Usage
 
 _DEFAULT = RunConfig()
+_FACTS = ModelFacts(find_model, price_with, counter_of, context_window_of)
 
 _HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
     (MaxTurnsExceeded, "max_turns"),
+    (RequestLimitReached, "max_requests"),
+    (TokenLimitReached, "max_tokens"),
+    (CostLimitReached, "max_cost"),
+    (DeadlineReached, "deadline"),
+    (ToolCallLimitReached, "max_tool_calls"),
+    (ConsecutiveErrorsReached, "consecutive_errors"),
+    (RepeatedCalls, "repeated_calls"),
+    (NoProgress, "no_progress"),
     (ModelRefusalError, "model_refusal"),
     (InvalidOutputError, "invalid_final_output"),
 )
@@ -306,6 +331,8 @@ class Runner:
         """
         store = store_of(run_config)
         recorded = await load_run(store, run_id)
+        for one in (agent, change or agent):
+            check_agent(one, recorded)
         if change is None and model is None:
             if at is not None or new_run_id is not None or live_effects:
                 raise UserError("a replay was given options but no change, expected change= or model=; give one, or drop them")
@@ -371,16 +398,22 @@ def _prepared(
         raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
     config = config or _DEFAULT
     tracer = None if config.tracing_disabled else config.tracer or find_tracer()
-    ports = Ports(config, _drive, find_model, _now(config), hooks, tracer)
-    if context is None and isinstance(given, RunState):
-        context = load_context(config, given.value)
-    wrapper = RunContextWrapper(context)
+    now = time.time if config.clock is None else config.clock.time
+    ports = Ports(config, _drive, _FACTS, now, hooks, tracer, SCOPE.get())
+    model = config.model or agent.model
+    if config.window is not None and config.token_counter is None and model is not None:
+        counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
     if isinstance(given, RunState):
+        value = given.value
+        wrapper = RunContextWrapper(load_context(config, value) if context is None else context)
         run, begin = _resumed(agent, given, wrapper, ports)
+        limits = run.limits if max_turns is None else structs.replace(run.limits, turns=max_turns)
+        run.limits = with_raised(limits, value.limits_raised)
     else:
-        run, begin = _fresh(agent, given, history, wrapper, ports)
-    if max_turns is not None:
-        run.limits = structs.replace(run.limits, turns=max_turns)
+        run, begin = _fresh(agent, given, history, RunContextWrapper(context), ports)
+        if max_turns is not None:
+            run.limits = structs.replace(run.limits, turns=max_turns)
+    run.has_budget = ports.keeps_back or ports.scope is not None or has_budget(run.limits)
     return run, begin
 
 
@@ -486,15 +519,35 @@ async def _to_rest(
             await save_context(run)
         if fresh and hook_calls.watched(run):
             await hook_calls.agent_started(run)
-        await _drive(run)
+        try:
+            await (_drive(run) if run.limits.deadline is None and run.limits.working_time is None else _in_time(run))
+        except LimitReached as error:
+            await _past_limits(run, error, handlers)
     except AgentsException as error:
         error.state = run.at_rest()
-        if not await _handled(run, error, handlers):
+        if isinstance(error, LimitReached) or not await _handled(run, error, handlers):
             raise
     if session is not None:
         await save_session(run, session)
     if run.recorder is not None:
         await run.recorder.rest()
+
+
+def _in_time(run: Run) -> Coroutine[object, object, NextStep]:
+    return within_time(run, lambda: _drive(run))
+
+
+async def _past_limits(run: Run, error: LimitReached, handlers: RunErrorHandlers | None) -> None:
+    """Do as the handlers and `on_limit` say at each limit that the run reaches."""
+    while True:
+        error.state = run.at_rest()
+        if await _handled(run, error, handlers) or not await at_limit(run, error):
+            return
+        try:
+            await _in_time(run)
+            return
+        except LimitReached as next_one:
+            error = next_one
 
 
 async def _stopped(run: Run, failure: BaseException, session: Session | None) -> None:

@@ -127,8 +127,56 @@ MUTANTS = [
     Mutant(
         "a handoff lost: the agent not switched",
         "agentsdk/core/state.py",
-        "_replace(_commit(state), agent=event.agent, used_tools=False)",
-        "_replace(_commit(state), used_tools=False)",
+        "_replace(_commit(state), agent=event.agent, used_tools=False, window=0)",
+        "_replace(_commit(state), used_tools=False, window=0)",
+    ),
+    Mutant(
+        "durability lost: an append not waited for",
+        "agentsdk/engine/recorder.py",
+        "            self._queue += events\n            await self._durable()\n",
+        "            self._queue += events\n            self._start_writing()\n",
+    ),
+    Mutant(
+        "durability lost: an intent not waited for",
+        "agentsdk/engine/recorder.py",
+        "if any(_is(event, ToolsIntended) for event in events):",
+        "if False:",
+    ),
+    Mutant(
+        "two owners: the revision not looked at",
+        "agentsdk/ports/run_store.py",
+        "    if rev != expected_rev:",
+        "    if False:",
+    ),
+    Mutant(
+        "two owners: the lease not looked at",
+        "agentsdk/types/summary.py",
+        "return owner != self.owner and self.held_until > now",
+        "return False",
+    ),
+    Mutant(
+        "an approval for another tool",
+        "agentsdk/engine/tool_calls.py",
+        'return recorded in ("", fingerprint)',
+        "return True",
+    ),
+    Mutant(
+        "overshoot: others' reservations not counted",
+        "agentsdk/core/budget.py",
+        "if used + asked + getattr(self.reserved, kind) > limit:",
+        "if False:",
+    ),
+    Mutant(
+        "overshoot: the cap not sent",
+        "agentsdk/engine/limits.py",
+        "        if cap is None or cap == request.settings.max_tokens:",
+        "        if True:",
+    ),
+    Mutant(
+        "a loop not noticed",
+        "agentsdk/core/loops.py",
+        "if matches >= period * (rounds - 1):",
+        "if matches >= period * (rounds + 1):",
     ),
 ]
 

@@ -18,8 +18,14 @@ from msgspec import structs
 from agentsdk import (
     Agent,
     AgentsException,
+    ContextTooLongError,
+    ContextWindow,
+    CutResults,
+    DropOldest,
+    EstimatingCounter,
     FunctionTool,
     GuardrailFunctionOutput,
+    KeepByPriority,
     Model,
     ModelRequest,
     ModelResponse,
@@ -32,8 +38,10 @@ from agentsdk import (
     Runner,
     RunResult,
     RunState,
+    SlidingWindow,
     StopAtTools,
     StoreError,
+    Summarise,
     ToolApprovalItem,
     ToolContext,
     ToolGuardrailFunctionOutput,
@@ -50,6 +58,7 @@ from agentsdk import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.core.overflow import result_id
 from agentsdk.define.handoff import HandoffInputData
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
@@ -86,9 +95,10 @@ class World:
 
 
 class Brain:
-    """A model whose reply follows from the request's id: `"2"` is the second turn, `"2-1"` its next attempt."""
+    """A model whose reply follows from the request's id: `"2"` is the second turn, `"2-1"` its next attempt, `"2-summary-1"`
+    the summary of what came before. An exception in place of a reply is raised."""
 
-    def __init__(self, world: World, replies: dict[str, Say], name: str = "brain") -> None:
+    def __init__(self, world: World, replies: dict[str, Say | Exception], name: str = "brain") -> None:
         self.name = name
         self._world = world
         self._replies = replies
@@ -106,6 +116,8 @@ class Brain:
         await asyncio.sleep(0)
         turn = asked.rpartition("/")[2].partition("-")[2]
         said = self._replies[turn]
+        if isinstance(said, Exception):
+            raise said
         response = to_response(said, int(turn.partition("-")[0]), Usage(1, 10, 5))
         if request.stream:
             for word in response.text.split(" "):
@@ -269,8 +281,14 @@ def answered_requests(log: Iterable[RunEvent]) -> set[str]:
     turns: Counter[str] = Counter()
     attempts: Counter[str] = Counter()
     for path, event in unwrapped(log):
-        if isinstance(event, AttemptSpent | ModelReplied):
-            ids.add(f"{path}-{turns[path] + 1}" + (f"-{attempts[path]}" if attempts[path] else ""))
+        place = f"{path}-{turns[path] + 1}" + (f"-{attempts[path]}" if attempts[path] else "")
+        if isinstance(event, AttemptSpent) and event.kind == "summary":
+            number = 1
+            while f"{place}-summary-{number}" in ids:
+                number += 1
+            ids.add(f"{place}-summary-{number}")
+        elif isinstance(event, AttemptSpent | ModelReplied):
+            ids.add(place)
             attempts[path] += 1
         if isinstance(event, ModelReplied):
             turns[path] += 1
@@ -330,8 +348,12 @@ def thread_tool(world: World, name: str, effect: Effect = "once") -> FunctionToo
     return function_tool(body, name_override=name, effect=effect)
 
 
-def agent_of(world: World, replies: dict[str, Say] | Sequence[Say], name: str = "main", **fields: Any) -> Agent[Any, Any]:
-    by_turn = replies if isinstance(replies, dict) else {str(n): said for n, said in enumerate(replies, 1)}
+def agent_of(
+    world: World, replies: dict[str, Say | Exception] | Sequence[Say], name: str = "main", **fields: Any
+) -> Agent[Any, Any]:
+    by_turn: dict[str, Say | Exception] = {str(n): said for n, said in enumerate(replies, 1)}
+    if isinstance(replies, dict):
+        by_turn = replies
     model: Model = Brain(world, by_turn, name)
     return Agent(name, model=model, **fields)
 
@@ -685,6 +707,54 @@ def _reconciled(world: World) -> Agent[Any, Any]:
     return agent_of(world, [[call("pay", x=1), call("pay", x=2)], "paid"], tools=[pay])
 
 
+def page_tool(world: World) -> FunctionTool[Any]:
+    async def page(ctx: ToolContext[Any], x: int) -> str:
+        world.did(ctx.idempotency_key)
+        return page_text(x)
+
+    return function_tool(page)
+
+
+def page_text(x: int) -> str:
+    return f"page {x}: " + "so on and so forth, " * 100
+
+
+def _pages(world: World) -> Agent[Any, Any]:
+    read = call("read_result", result_id=result_id(page_text(2)), offset=100, length=400)
+    pages = [call("page", x=1), [call("page", x=2), call("page", x=3)], call("page", x=4), call("page", x=5), read]
+    return agent_of(world, [*pages, call("page", x=6), call("page", x=7), "read"], tools=[page_tool(world)])
+
+
+def _pages_summed_up(world: World) -> Agent[Any, Any]:
+    summary = "The user wants all pages to be read; the first ones were, and nothing was found in them."
+    summaries = {f"{n}-summary-1": said for n, said in enumerate(["", "", "", "", "", summary, summary, summary, summary], 1)}
+    pages: dict[str, Say] = {str(n): call("page", x=n) for n in range(1, 9)}
+    return agent_of(world, {**pages, **summaries, "9": "read"}, tools=[page_tool(world)])
+
+
+def _pages_refused(world: World) -> Agent[Any, Any]:
+    pages: dict[str, Say] = {str(n): call("page", x=n) for n in range(1, 5)}
+    too_long = {"5": ContextTooLongError("the prompt is too long")}
+    return agent_of(world, {**pages, **too_long, "5-1": call("page", x=5), "6": "read"}, tools=[page_tool(world)])
+
+
+def _nested_pages(world: World) -> Agent[Any, Any]:
+    pages = [call("page", x=n) for n in range(1, 6)]
+    helper = agent_of(world, [*pages, "five pages"], "helper", tools=[page_tool(world)])
+    replies = [call("page", x=1), call("helper", input="all"), call("page", x=2), call("page", x=3), "done"]
+    return agent_of(world, replies, tools=[helper.as_tool(), page_tool(world)])
+
+
+def _handed_over_pages(world: World) -> Agent[Any, Any]:
+    expert = agent_of(world, {str(n): call("page", x=n) for n in (5, 6)} | {"7": "solved"}, "expert", tools=[page_tool(world)])
+    replies = [call("page", x=n) for n in (1, 2, 3)]
+    return agent_of(world, [*replies, call("transfer_to_expert")], tools=[page_tool(world)], handoffs=[expert])
+
+
+def in_window(size: int, *strategies: Any) -> RunConfig:
+    return RunConfig(token_counter=EstimatingCounter(), window=ContextWindow(size=size, strategies=strategies, reserve=100))
+
+
 SCENARIOS = [
     Scenario("one answer", _one_answer, "hello there"),
     Scenario("tool turns", _tool_turns, "six", effects=3),
@@ -724,4 +794,15 @@ SCENARIOS = [
         "turn limit in a nested run", _nested_turns, "done", effects=3, recover=_as_it_stands, max_turns=_more_nested_turns
     ),
     Scenario("reconciled", _reconciled, "paid", effects=2),
+    Scenario("results cut and dropped", _pages, "read", effects=7, config=in_window(1_500, CutResults(), DropOldest())),
+    Scenario(
+        "summed up, or dropped where that fails",
+        _pages_summed_up,
+        "read",
+        effects=8,
+        config=in_window(1_500, Summarise(keep_turns=2, max_tokens=50), DropOldest()),
+    ),
+    Scenario("refused as too long", _pages_refused, "read", effects=5, config=in_window(100_000, SlidingWindow(1))),
+    Scenario("nested, each in its own window", _nested_pages, "done", effects=8, config=in_window(1_200, DropOldest())),
+    Scenario("handed over in a window", _handed_over_pages, "solved", effects=5, config=in_window(1_200, KeepByPriority())),
 ]

@@ -71,6 +71,16 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "now: another request: other model\n"
         "         and waits for approval of {\"number\":1816}\n",
     ),
+    "research_budget.py": (
+        [*(call("search", city=city) for city in ("Rome", "Paris", "Oslo", "Bonn")), "Rome."],
+        "found: Rome was founded in 753 BC.\nfound: Paris grew from a Gaulish town.\nfound: Oslo was founded around 1040.\n"
+        "found: The call was not run: the run has reached a limit.\n"
+        "answer: Rome.\n[5 turns, the last of them without tools]\n",
+    ),
+    "cost_limit.py": (
+        [call("look_up", city="Rome"), "2.8 million."],
+        "paused: the limit on cost is 0.15 dollars\nanswer: 2.8 million.\n",
+    ),
     "sessions_chat.py": (
         ["Rome.", "Madrid."],
         "you:   What is the capital of Italy?\nguide: Rome.\nyou:   And of Spain?\nguide: Madrid.\n"
@@ -108,6 +118,8 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^begin: .*\napprove: .*\nfinish:  Order -?\d+ is cancelled\.\nfork: .* waits again$",
         r"^replay: .* came out as recorded\nanother model parts at revision 1, .*\n +and waits for approval of",
     ],
+    "research_budget.py": [r"^found: The call was not run", r"^answer: .", r"^\[\d turns, the last of them without tools\]$"],
+    "cost_limit.py": [r"^paused: the limit on cost is 0\.15 dollars\nanswer: ."],
     "sessions_chat.py": [r"^guide: .", r"^\[the session holds 4 messages\]$"],
     "agent_as_tool.py": [r"^Concierge calls translate\(", r"^Translator says ", r"^answer: .", r"^\[[2-9] requests, "],
     "limits.py": [r"^\[booked for -?\d+\]\nstopped: run of agent 'Host' took 1 turns", r"^after 2 turns: ."],

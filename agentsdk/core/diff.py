@@ -20,6 +20,7 @@ from agentsdk.core.totals import Price, RunTotals, total
 from agentsdk.types.events import (
     GuardrailJudged,
     HandedOff,
+    InputAdded,
     InputReplaced,
     ModelReplied,
     Nested,
@@ -31,6 +32,7 @@ from agentsdk.types.events import (
     ToolUseJudged,
     TurnEnded,
     ViewReplaced,
+    ViewRestored,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
@@ -225,16 +227,18 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
             return RunStarted("", event.agent, names.items(event.input), 0, 0.0)
         case InputReplaced():
             return InputReplaced(names.items(event.input))
+        case InputAdded():
+            return InputAdded(names.items(event.items))
         case ViewReplaced():
             return ViewReplaced(names.items(event.items))
         case ModelReplied():
             output = cast("tuple[OutputItem, ...]", names.items(event.response.output))
-            return ModelReplied(ModelResponse(output, finish=event.response.finish), 0.0)
+            return ModelReplied(ModelResponse(output), 0.0)
         case GuardrailJudged():
             return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "")
         case ToolFinished():
             return structs.replace(event, call_id=names.number(event.call_id))
-        case ToolUseJudged() | OutputJudged() | HandedOff() | RunEnded():
+        case ToolUseJudged() | OutputJudged() | HandedOff() | RunEnded() | ViewRestored():
             return event
         case _:
             return None
@@ -260,6 +264,10 @@ def _line(event: RunEvent, names: _Names) -> str:
             return f"the output {'does not fit its type' if event.error else 'fits its type'}"
         case ViewReplaced():
             return f"the model sees {len(event.items)} items"
+        case ViewRestored():
+            return "the last compaction is taken back"
+        case InputAdded():
+            return f"{len(event.items)} messages arrive"
         case RunStarted():
             return f"begins with agent {event.agent!r} and {len(event.input)} items"
         case _:

@@ -1,31 +1,220 @@
-"""Limits of a run, and the pure check of them."""
+"""Limits of a run: what it may use, and what is said when that is used up."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from math import inf
+from typing import get_args
+
+from msgspec import Struct, structs
 
 from agentsdk.core.state import State
-from agentsdk.types.errors import LimitReached, MaxTurnsExceeded, UserError
+from agentsdk.types.errors import (
+    ConsecutiveErrorsReached,
+    CostLimitReached,
+    DeadlineReached,
+    LimitKind,
+    LimitReached,
+    MaxTurnsExceeded,
+    NoProgress,
+    Number,
+    RepeatedCalls,
+    RequestLimitReached,
+    TokenLimitReached,
+    ToolCallLimitReached,
+    UserError,
+)
+from agentsdk.types.events import LimitRaised
 
 
 class RunLimits(Struct, frozen=True, kw_only=True):
-    """What a run may use, nested runs included.
+    """What a run may use, nested runs and earlier parts of a resumed run included. None is no limit.
 
-    `turns`: model replies (20 by default, None for no limit). Raises `UserError` when it is below 1.
+    Spending: `turns` (replies of the model), `requests`, `input_tokens`, `output_tokens`, `tokens` (both together), `cost` (US
+    dollars: a `Decimal`, an int, or text as in `"2.50"`), `tool_calls`, and `calls_per_tool` by the tool's name.
+
+    Time, in seconds: `deadline` by the wall clock, `working_time` without waits for rate limits.
+
+    Being stuck, in turns running: `consecutive_errors` in which every call failed, `repeats` of the same calls with the same
+    results (rounds, of 1 to 4 turns each), `no_progress` that brought nothing new.
+
+    `reply_tokens` are set aside for each reply, and sent as its cap, where a limit on tokens or cost stands and the agent sets
+    no `max_tokens`. `final_tokens` are kept back for the last answer of `on_limit="finalize"`. A warning is given once the
+    fraction `warn_at` of a limit is used. Raises `UserError` naming the field that is wrong.
     """
 
     turns: int | None = 20
+    requests: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens: int | None = None
+    cost: Decimal | int | str | None = None
+    deadline: float | None = None
+    working_time: float | None = None
+    tool_calls: int | None = None
+    calls_per_tool: Mapping[str, int] = {}
+    consecutive_errors: int | None = 3
+    repeats: int | None = 3
+    no_progress: int | None = None
+    reply_tokens: int = 4096
+    final_tokens: int = 1024
+    warn_at: float = 0.8
 
     def __post_init__(self) -> None:
-        if self.turns is not None and self.turns < 1:
-            raise UserError(f"RunLimits(turns={self.turns!r}), expected at least 1 or None; give the run a turn")
+        for field, least in _COUNTS.items():
+            _check_count(field, getattr(self, field), least, required=field in _REQUIRED)
+        for field in ("deadline", "working_time"):
+            seconds = getattr(self, field)
+            if seconds is not None and not (_is_real(seconds) and seconds > 0):
+                raise _wrong(field, seconds, "finite seconds above 0, or None")
+        if not (_is_real(self.warn_at) and 0 < self.warn_at <= 1):
+            raise _wrong("warn_at", self.warn_at, "a fraction above 0, at most 1")
+        structs.force_setattr(self, "cost", _dollars(self.cost))
+        per_tool: object = self.calls_per_tool
+        if not isinstance(per_tool, Mapping):
+            raise _wrong("calls_per_tool", per_tool, "a mapping of tool names to counts")
+        for name, count in self.calls_per_tool.items():
+            _check_count(f"calls_per_tool[{name!r}]", count, 1, required=True)
+        structs.force_setattr(self, "calls_per_tool", dict(self.calls_per_tool))
+
+    def raised(self, kind: LimitKind, value: Number | str | Mapping[str, int] | None) -> RunLimits:
+        """These limits with a higher one, or None for no limit of this kind. Counts per tool are added to those there are.
+
+        Raises `UserError` for a kind there is not, and for a value that does not raise the limit.
+        """
+        if kind not in get_args(LimitKind):
+            raise UserError(f"there is no limit {kind!r}, expected one of {get_args(LimitKind)}")
+        if kind == "calls_per_tool":
+            given: object = value
+            per_tool = {} if given is None else {**self.calls_per_tool, **given} if isinstance(given, Mapping) else given
+            limits = structs.replace(self, calls_per_tool=per_tool)
+            lower = any(limits.calls_per_tool.get(name, count) < count for name, count in self.calls_per_tool.items())
+        else:
+            limits = structs.replace(self, **{kind: value})
+            before, after = getattr(self, kind), getattr(limits, kind)
+            lower = after is not None and (before is None or after <= before)
+        if lower:
+            raise UserError(
+                f"limit {kind!r} was to be raised to {value!r}, expected more than {getattr(self, kind)!r}; "
+                "give less to a new run only"
+            )
+        return limits
 
 
-def reached(limits: RunLimits, state: State, reserved: int = 0) -> LimitReached | None:
-    """The limit that forbids asking the model once more, or None. `reserved` replies are being asked for already."""
-    if limits.turns is not None and state.all_turns + reserved >= limits.turns:
-        return MaxTurnsExceeded(
-            f"run of agent {state.first_agent!r} took {state.all_turns} turns without a final output, expected at most "
-            f"{limits.turns}; resume error.state with a higher max_turns, or handle it with error_handlers={{'max_turns': ...}}"
+_COUNTS: Mapping[str, int] = {
+    **dict.fromkeys(("turns", "requests", "input_tokens", "output_tokens", "tokens", "tool_calls"), 1),
+    **dict.fromkeys(("consecutive_errors", "no_progress", "reply_tokens", "final_tokens"), 1),
+    "repeats": 2,
+}
+_REQUIRED = ("reply_tokens", "final_tokens")
+
+
+def _check_count(field: str, value: object, least: int, *, required: bool) -> None:
+    if value is None and not required:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise _wrong(field, value, f"at least {least}" + ("" if required else " or None"))
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
+
+
+def _dollars(value: object) -> Decimal | None:
+    if value is None:
+        return None
+    if isinstance(value, float):
+        raise UserError(
+            f"RunLimits(cost={value!r}), expected a Decimal, an int or text, as a float is not exact; write cost={str(value)!r}"
         )
+    if isinstance(value, Decimal | int | str) and not isinstance(value, bool):
+        try:
+            dollars = Decimal(value)
+        except InvalidOperation:
+            dollars = Decimal("nan")
+        if dollars.is_finite() and dollars > 0:
+            return dollars
+    raise _wrong("cost", value, "US dollars above 0, or None")
+
+
+def _wrong(field: str, value: object, expected: str) -> UserError:
+    return UserError(f"RunLimits({field}={value!r}), expected {expected}; give the run room, or leave the limit out")
+
+
+class Reached(Struct, frozen=True):
+    """A limit that forbids what comes next: `used` of `limit` is gone, and `asked` more would be needed.
+
+    `what` names the tool of `calls_per_tool`, or the calls that repeat. `limits` is the object whose limit it is: this run's,
+    that of one it is nested in, or of a scope around them.
+    """
+
+    kind: LimitKind
+    used: Number
+    limit: Number
+    limits: RunLimits
+    asked: Number = 0
+    what: str = ""
+
+
+def limit_error(reached: Reached, agent: str) -> LimitReached:
+    """What is raised for a limit that the run of `agent` reached."""
+    kind, limit = reached.kind, reached.limit
+    error, done, expected = _WORDS[kind]
+    used = f"run of agent {agent!r} {done.format(used=reached.used, what=reached.what)}"
+    more = f" and needs {reached.asked} more" if reached.asked and kind not in ("turns", "requests") else ""
+    remedy = f"resume error.state with limits.raised({kind!r}, ...)"
+    if kind == "turns":
+        remedy = "resume error.state with a higher max_turns, or handle it with error_handlers={'max_turns': ...}"
+    elif kind == "repeats":
+        remedy += ", or declare a tool that is there to be called again with polling=True"
+    return error(f"{used}{more}, expected {expected.format(limit=limit)}; {remedy}", kind=kind, used=reached.used, limit=limit)
+
+
+_AT_MOST, _FEWER = "at most {limit}", "fewer than {limit}"
+_WORDS: Mapping[LimitKind, tuple[type[LimitReached], str, str]] = {
+    "turns": (MaxTurnsExceeded, "took {used} turns without a final output", _AT_MOST),
+    "requests": (RequestLimitReached, "made {used} requests", _AT_MOST),
+    "input_tokens": (TokenLimitReached, "used {used} input tokens", _AT_MOST),
+    "output_tokens": (TokenLimitReached, "used {used} output tokens", _AT_MOST),
+    "tokens": (TokenLimitReached, "used {used} tokens", _AT_MOST),
+    "cost": (CostLimitReached, "cost {used} US dollars", _AT_MOST),
+    "deadline": (DeadlineReached, "ran for {used:g} seconds", "at most {limit:g}"),
+    "working_time": (DeadlineReached, "worked for {used:g} seconds, waits for rate limits aside", "at most {limit:g}"),
+    "tool_calls": (ToolCallLimitReached, "made {used} tool calls", _AT_MOST),
+    "calls_per_tool": (ToolCallLimitReached, "called tool {what!r} {used} times", _AT_MOST),
+    "consecutive_errors": (ConsecutiveErrorsReached, "took {used} turns running in which every call failed", _FEWER),
+    "repeats": (RepeatedCalls, "called {what} {used} times running with the same results", _FEWER),
+    "no_progress": (NoProgress, "took {used} turns running that brought nothing new", _FEWER),
+}
+
+
+def turns_reached(limits: RunLimits, state: State, reserved: int = 0) -> Reached | None:
+    """The turn limit, if it forbids one more reply. `reserved` replies are being asked for already."""
+    if limits.turns is not None and state.all_turns + reserved >= limits.turns:
+        return Reached("turns", state.all_turns, limits.turns, limits)
     return None
+
+
+def with_raised(limits: RunLimits, raised: Sequence[LimitRaised]) -> RunLimits:
+    """The limits of a run of which a person raised some: where what they allowed is more, it counts."""
+    for event in raised:
+        allowed = allowed_number(event.limit, event.allowed)
+        standing = getattr(limits, event.limit)
+        if standing is not None and (allowed is None or allowed > standing):
+            limits = structs.replace(limits, **{event.limit: allowed})
+    return limits
+
+
+def allowed_number(kind: str, text: str | None) -> Number | None:
+    """A limit as the number it is, from its text. Raises `UserError` for a kind that is not one number, or another text."""
+    if kind not in get_args(LimitKind) or kind == "calls_per_tool":
+        raise UserError(f"limit {kind!r} cannot be raised so, expected a limit that is one number; give the run other limits")
+    if text is None:
+        return None
+    try:
+        number: Number = Decimal(text) if kind == "cost" else float(text) if kind in ("deadline", "working_time") else int(text)
+    except (ValueError, InvalidOperation):
+        raise UserError(f"limit {kind!r} was to be raised to {text!r}, expected a number; give 40, or '2.50'") from None
+    checked: Number = getattr(structs.replace(RunLimits(), **{kind: number}), kind)
+    return checked

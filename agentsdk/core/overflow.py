@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from agentsdk.types.items import InputText, OutputText, Part
 
+READ_RESULT = "read_result"
+"""The tool that gives the rest of a result. What it gives is bounded, and is not cut as other results are."""
+
 Output = str | tuple[Part, ...]
 """A call's result as the history holds it."""
 
@@ -33,16 +36,21 @@ def output_text(output: Output) -> str:
     return "".join(part.text for part in output if isinstance(part, InputText | OutputText))
 
 
+def result_id(text: str) -> str:
+    """The id under which the whole text of a result is kept."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
 def cap_output(output: Output, limit: int = MAX_RESULT_CHARS) -> tuple[Output, Overflow | None]:
     """The output with its text cut to about `limit` characters, and what was cut (None where nothing was).
 
     Head and tail stay, a marker between them names the id under which the whole text is kept. The text of parts is counted and
     cut together; images, audio and files are not counted.
     """
-    text = output_text(output)
+    text = output if isinstance(output, str) else output_text(output)
     if len(text) <= limit:
         return output, None
-    overflow = Overflow(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16], text, limit)
+    overflow = Overflow(result_id(text), text, limit)
     cut = _cut(overflow)
     if isinstance(output, str):
         return cut, overflow
@@ -54,6 +62,9 @@ def _cut(overflow: Overflow) -> str:
     text = overflow.text
     head = overflow.limit * 3 // 4
     tail = overflow.limit - head
-    left_out = len(text) - head - tail
-    marker = f"\n[... {left_out} of {len(text)} characters left out; the whole result has the id {overflow.id!r} ...]\n"
-    return text[:head] + marker + text[len(text) - tail :]
+    end = len(text) - tail
+    marker = (
+        f"\n[... characters {head} to {end} of {len(text)} are left out: "
+        f"{READ_RESULT}(result_id={overflow.id!r}, offset={head}) ...]\n"
+    )
+    return text[:head] + marker + text[end:]

@@ -9,18 +9,22 @@ import msgspec
 
 from agentsdk.core import codec
 from agentsdk.core.arguments import approval_digest
+from agentsdk.core.limits import allowed_number
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem, interruptions
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import OpenTurn, State, apply, fold, transcript
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import StateCorruptError, StateMismatchError, UserError
+from agentsdk.types.errors import LimitKind, Number, StateCorruptError, StateMismatchError, UserError
 from agentsdk.types.events import (
     ApprovalDecided,
     CallRetried,
     InputReplaced,
+    LimitHit,
+    LimitRaised,
     Nested,
     RunEvent,
     ToolFinished,
+    ViewRestored,
 )
 from agentsdk.types.items import InputItem, Item, item_to_dict, items_from_input
 from agentsdk.types.text import clean_text
@@ -86,6 +90,11 @@ class RunState:
         return list(interruptions(self.value))
 
     @property
+    def limit_reached(self) -> LimitHit | None:
+        """The limit that the run rests at: of what kind it is, how much is used, and of how much."""
+        return self.value.limit
+
+    @property
     def value(self) -> State:
         """The state with the decisions made here."""
         state = self._state
@@ -131,6 +140,28 @@ class RunState:
         """Say that a call in doubt failed; the model is told `reason`. Raises `UserError` if it is not in doubt."""
         self._require_doubt(item)
         self._append(item.path, ToolFinished(item.call_id, clean_text(reason), True))
+
+    def raise_limit(self, kind: LimitKind, allowed: Number | str | None) -> None:
+        """Let the run go on beyond a limit: up to `allowed` in all, what it has used included; None for no limit of this kind.
+
+        It counts in the run's `RunLimits` from now on, where it is higher. Raises `UserError` for a kind that is none, or that
+        is not a number.
+        """
+        number = allowed_number(kind, None if allowed is None else str(allowed))
+        self._decisions.append(LimitRaised(kind, None if number is None else str(number)))
+
+    def restore_view(self) -> None:
+        """Take the last compaction back: the model sees again what it saw before it, and all that has come since.
+
+        The view is then left as it is for as long as it fits into the model's window, less the reserve, at all. Again called,
+        the compaction before that is taken back. Raises `UserError` where there is none.
+        """
+        if self.value.compacted is None:
+            raise UserError(
+                f"run {self.run_id!r} has no compaction to take back, expected its view to have been compacted; the whole "
+                "conversation is in state.items()"
+            )
+        self._decisions.append(ViewRestored())
 
     def replace_input(self, new_input: str | Iterable[InputItem]) -> None:
         """Begin again with another input: what a run stopped by an input guardrail needs."""

@@ -21,8 +21,11 @@ from agentsdk.types.events import (
     ContextSaved,
     GuardrailJudged,
     HandedOff,
+    InputAdded,
     InputReplaced,
     LimitHit,
+    LimitNear,
+    LimitRaised,
     ModelReplied,
     Nested,
     OutputJudged,
@@ -32,11 +35,13 @@ from agentsdk.types.events import (
     RunStarted,
     SessionSaved,
     Stopped,
+    TimeSpent,
     ToolFinished,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
     ViewReplaced,
+    ViewRestored,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
 from agentsdk.types.response import ModelResponse
@@ -75,12 +80,26 @@ class OpenTurn(Struct, frozen=True, gc=False):
         return tuple(item for item in self.response.output if type(item) is FunctionCall)
 
 
+class Compaction(Struct, frozen=True, gc=False):
+    """What a compaction of the view replaced.
+
+    `before` is the view as it was, None where that was the whole transcript; `length` of the items of the view after it stand
+    for that. `earlier` is the compaction before this one.
+    """
+
+    before: tuple[Item, ...] | None
+    length: int
+    earlier: Compaction | None
+
+
 class State(Struct, frozen=True, gc=False):
     """A run at one moment.
 
     `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or
     compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`:
-    whether the current agent has called a tool. `saved` items of the transcript are in the session, `provisional` more stand
+    whether the current agent has called a tool. `compacted` is the view's last compaction, `is_restored` whether a person has
+    taken one back since, `window` the size of the model's window where a refusal has shown it, 0 where none has. `has_cut`:
+    whether a result was cut for being too long. `saved` items of the transcript are in the session, `provisional` more stand
     there for the open turn. `context` is the user's context object as their codec wrote it.
     """
 
@@ -97,11 +116,19 @@ class State(Struct, frozen=True, gc=False):
     turns: int = 0
     all_turns: int = 0
     used_tools: bool = False
+    compacted: Compaction | None = None
+    is_restored: bool = False
+    window: int = 0
+    has_cut: bool = False
     usage: Usage = NO_USAGE
     invalid_outputs: int = 0
     input_verdicts: tuple[GuardrailJudged, ...] = ()
     always: tuple[ApprovalDecided, ...] = ()
-    limit: str = ""
+    limit: LimitHit | None = None
+    limits_near: tuple[str, ...] = ()
+    limits_raised: tuple[LimitRaised, ...] = ()
+    elapsed: float = 0.0
+    working: float = 0.0
     stopped: str = ""
     ended: RunEnded | None = None
     context: str = ""
@@ -199,14 +226,24 @@ def _input_replaced(state: State, event: InputReplaced) -> State:
         agent=state.first_agent,
         turn=None,
         used_tools=False,
+        compacted=None,
+        is_restored=False,
         invalid_outputs=0,
         input_verdicts=(),
         saved=min(state.saved, state.history),
         provisional=0,
         ended=None,
-        limit="",
+        limit=None,
         stopped="",
     )
+
+
+def _input_added(state: State, event: InputAdded) -> State:
+    if state.turn is not None:
+        raise KeyError("input enters between two turns")
+    transcript = state.transcript.extended(event.items)
+    view = transcript if state.view is state.transcript else state.view.extended(event.items)
+    return _replace(state, transcript=transcript, view=view)
 
 
 def _guardrail(state: State, event: GuardrailJudged) -> State:
@@ -217,6 +254,8 @@ def _guardrail(state: State, event: GuardrailJudged) -> State:
 
 
 def _attempt(state: State, event: AttemptSpent) -> State:
+    if event.kind == "summary":
+        return _replace(state, usage=state.usage + event.usage)
     turn = state.turn or _NO_TURN
     if event.partial:
         turn = _replace(turn, partial=turn.partial + event.partial, continuations=turn.continuations + 1)
@@ -240,7 +279,7 @@ def _replied(state: State, event: ModelReplied) -> State:
         all_turns=state.all_turns + 1,
         usage=state.usage + event.response.usage,
         stopped="",
-        limit="",
+        limit=None,
     )
 
 
@@ -265,7 +304,8 @@ def _finished(state: State, event: ToolFinished) -> State:
     turn = _open(state)
     if event.call_id in turn.results:
         raise KeyError("a call has one result")
-    return _replace(state, turn=_replace(turn, results={**turn.results, event.call_id: event}))
+    turn = _replace(turn, results={**turn.results, event.call_id: event})
+    return _replace(state, turn=turn, has_cut=True) if event.whole else _replace(state, turn=turn)
 
 
 def _doubted(state: State, event: CallsInDoubt) -> State:
@@ -308,21 +348,46 @@ def _turn_ended(state: State, event: TurnEnded) -> State:
 
 
 def _handed_off(state: State, event: HandedOff) -> State:
-    return _replace(_commit(state), agent=event.agent, used_tools=False)
+    return _replace(_commit(state), agent=event.agent, used_tools=False, window=0)
 
 
 def _view_replaced(state: State, event: ViewReplaced) -> State:
-    return _replace(state, view=Tape(event.items))
+    view = Tape(event.items)
+    if not event.reason:
+        return _replace(state, view=view, compacted=None, is_restored=False)
+    before = None if state.view is state.transcript else tuple(state.view)
+    compacted = Compaction(before, len(event.items), state.compacted)
+    return _replace(state, view=view, compacted=compacted, is_restored=False, window=event.window or state.window)
+
+
+def _view_restored(state: State, event: ViewRestored) -> State:
+    last = state.compacted
+    if last is None:
+        raise KeyError("no compaction to take back")
+    view = state.transcript if last.before is None else Tape((*last.before, *state.view[last.length :]))
+    return _replace(state, view=view, compacted=last.earlier, is_restored=True)
+
+
+def _limit_near(state: State, event: LimitNear) -> State:
+    return _replace(state, limits_near=(*state.limits_near, event.limit))
 
 
 def _limit(state: State, event: LimitHit) -> State:
-    return _replace(state, limit=event.limit)
+    return _replace(state, limit=event)
+
+
+def _limit_raised(state: State, event: LimitRaised) -> State:
+    return _replace(state, limit=None, limits_raised=(*state.limits_raised, event))
+
+
+def _time(state: State, event: TimeSpent) -> State:
+    return _replace(state, elapsed=event.elapsed, working=event.working)
 
 
 def _ended(state: State, event: RunEnded) -> State:
     if state.turn is not None:
         state = _commit(state)
-    return _replace(state, ended=event, stopped="", limit="")
+    return _replace(state, ended=event, stopped="", limit=None)
 
 
 def _stopped(state: State, event: Stopped) -> State:
@@ -367,6 +432,7 @@ _CHANGES: dict[type, Callable[..., State]] = {
     RunStarted: _started,
     RunResumed: _resumed,
     InputReplaced: _input_replaced,
+    InputAdded: _input_added,
     GuardrailJudged: _guardrail,
     AttemptSpent: _attempt,
     ModelReplied: _replied,
@@ -381,7 +447,11 @@ _CHANGES: dict[type, Callable[..., State]] = {
     TurnEnded: _turn_ended,
     HandedOff: _handed_off,
     ViewReplaced: _view_replaced,
+    ViewRestored: _view_restored,
+    LimitNear: _limit_near,
     LimitHit: _limit,
+    LimitRaised: _limit_raised,
+    TimeSpent: _time,
     RunEnded: _ended,
     Stopped: _stopped,
     SessionSaved: _saved,

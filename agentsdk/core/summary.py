@@ -25,7 +25,7 @@ def summarise(state: State, *, now: float, owner: str, held_until: float) -> Run
         input_tokens=state.usage.input_tokens,
         output_tokens=state.usage.output_tokens,
         waiting=waiting,
-        reason=state.stopped or state.limit,
+        reason=state.stopped or ("" if state.limit is None else state.limit.limit),
         forked_from=started.forked_from,
         owner=owner,
         held_until=held_until,
@@ -35,4 +35,4 @@ def summarise(state: State, *, now: float, owner: str, held_until: float) -> Run
 def _resting(state: State, waiting: int) -> RunStatus:
     if state.ended is not None:
         return "finished"
-    return "waiting" if waiting else "stopped"
+    return "waiting" if waiting or (state.limit is not None and state.limit.pauses) else "stopped"

@@ -40,7 +40,8 @@ def total(state: State, price: Price) -> RunTotals:
         if isinstance(event, ToolsIntended):
             begun |= {(*path, call_id) for call_id in event.call_ids}
         elif isinstance(event, ModelReplied | AttemptSpent) and cost is not None:
-            # Which model an attempt was spent on is not recorded.
-            paid = price(event.response.usage, event.response.model) if isinstance(event, ModelReplied) else None
+            # Of an attempt only that for a summary names its model.
+            spent = event.response if isinstance(event, ModelReplied) else event
+            paid = price(spent.usage, spent.model)
             cost = None if paid is None else cost + paid
     return RunTotals(state.all_turns, len(begun), state.usage, cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Self, cast
 
@@ -174,6 +175,7 @@ class Declaration:
 
     __slots__ = (
         "_behavior",
+        "_extended",
         "_guardrails",
         "_handoffs",
         "_name",
@@ -182,6 +184,7 @@ class Declaration:
         "handoffs",
         "is_static",
         "output",
+        "polling",
         "request_tools",
         "spec",
         "tools",
@@ -212,6 +215,8 @@ class Declaration:
                 )
             self._name_once(agent, declared.spec.name)
             self.handoffs[declared.spec.name] = declared
+        self._extended: Declaration | None = None
+        self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
         self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
@@ -228,6 +233,16 @@ class Declaration:
             and self._guardrails is agent.output_guardrails
             and self._name == agent.name
         )
+
+    def with_tool(self, tool: FunctionTool[Any]) -> Declaration:
+        """This declaration and a tool of the SDK's, the same object each time. What the agent itself names so stands."""
+        if tool.name in self.tools or tool.name in self.handoffs:
+            return self
+        if self._extended is None:
+            self._extended = more = copy(self)
+            more.tools = {**self.tools, tool.name: tool}
+            more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
+        return self._extended
 
     def enabled(self, tools: set[str], handoffs: set[str]) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
         """The spec, and the model's tools, of an agent of which only these tools and handoffs are enabled."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Generic
+from typing import Generic, Protocol
 
+from agentsdk.core.overflow import MAX_RESULT_CHARS
 from agentsdk.types.generics import TContext
 from agentsdk.types.usage import Usage
 
@@ -27,6 +28,19 @@ class RunContextWrapper(Generic[TContext]):
         return f"{type(self).__name__}(usage={self.usage!r})"
 
 
+class FullResults(Protocol):
+    """Where the whole of results that were cut can be had: the run."""
+
+    @property
+    def max_result_chars(self) -> int:
+        """The most characters of a result that are not cut."""
+        ...
+
+    async def full_result(self, result_id: str) -> str | None:
+        """The whole text of a result, by the id that its marker names; None for an unknown id."""
+        ...
+
+
 class ToolContext(RunContextWrapper[TContext]):
     """The run as one tool call sees it.
 
@@ -35,7 +49,7 @@ class ToolContext(RunContextWrapper[TContext]):
     asked for the call.
     """
 
-    __slots__ = ("agent_name", "idempotency_key", "tool_arguments", "tool_call_id", "tool_name")
+    __slots__ = ("_results", "agent_name", "idempotency_key", "tool_arguments", "tool_call_id", "tool_name")
 
     def __init__(
         self,
@@ -46,6 +60,7 @@ class ToolContext(RunContextWrapper[TContext]):
         tool_arguments: str = "",
         idempotency_key: str = "",
         agent_name: str = "",
+        results: FullResults | None = None,
     ) -> None:
         self.context = context
         self.usage = usage
@@ -54,6 +69,16 @@ class ToolContext(RunContextWrapper[TContext]):
         self.tool_arguments = tool_arguments
         self.idempotency_key = idempotency_key
         self.agent_name = agent_name
+        self._results = results
+
+    @property
+    def max_result_chars(self) -> int:
+        """A result with more characters is cut before the model sees it."""
+        return MAX_RESULT_CHARS if self._results is None else self._results.max_result_chars
+
+    async def full_result(self, result_id: str) -> str | None:
+        """The whole text of a result of this run that was cut, by the id its marker names; None for an unknown id."""
+        return None if self._results is None else await self._results.full_result(result_id)
 
     def __repr__(self) -> str:
         return f"ToolContext(tool_name={self.tool_name!r}, tool_call_id={self.tool_call_id!r}, agent_name={self.agent_name!r})"

@@ -44,4 +44,32 @@ class AgentUpdatedStreamEvent(Struct, frozen=True):
     type: ClassVar[Literal["agent_updated_stream_event"]] = "agent_updated_stream_event"
 
 
-StreamEvent = RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent
+class ContextCompactedStreamEvent(Struct, frozen=True):
+    """What the model is sent was made smaller to fit its context window; the run's history stays whole.
+
+    `reason` names what did it, `before` and `after` are the request's tokens, `vanished` is what a summary lost.
+    """
+
+    reason: str
+    before: int
+    after: int
+    vanished: tuple[str, ...]
+    type: ClassVar[Literal["context_compacted_stream_event"]] = "context_compacted_stream_event"
+
+
+class LimitNearStreamEvent(Struct, frozen=True):
+    """Most of a limit is used (`RunLimits.warn_at`). `used` and `allowed` are as text."""
+
+    limit: str
+    used: str
+    allowed: str
+    type: ClassVar[Literal["limit_near_stream_event"]] = "limit_near_stream_event"
+
+
+StreamEvent = (
+    RawResponsesStreamEvent
+    | RunItemStreamEvent
+    | AgentUpdatedStreamEvent
+    | ContextCompactedStreamEvent
+    | LimitNearStreamEvent
+)

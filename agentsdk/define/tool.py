@@ -68,8 +68,9 @@ class FunctionTool(Generic[TContext]):
     """A tool with a Python body. Make one with `@function_tool`, or here from a schema and a callable of your own.
 
     Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `timeout` is in seconds. `effect` says what
-    running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. Raises `UserError`
-    for a name providers do not take, a timeout that is not positive, or an unknown effect.
+    running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools
+    (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck.
+    Raises `UserError` for a name providers do not take, a timeout that is not positive, or an unknown effect.
     """
 
     __slots__ = (
@@ -88,6 +89,7 @@ class FunctionTool(Generic[TContext]):
         "is_enabled",
         "name",
         "needs_approval",
+        "polling",
         "reconcile",
         "strict_json_schema",
         "timeout",
@@ -104,6 +106,7 @@ class FunctionTool(Generic[TContext]):
     effect: Effect
     failure_error_function: FailureErrorFunction[TContext] | None
     reconcile: Reconcile[TContext] | None
+    polling: bool
     _description: str | None
     _fingerprint: str | None
     _params_json_schema: JsonObject | None
@@ -130,6 +133,7 @@ class FunctionTool(Generic[TContext]):
         effect: Effect = "once",
         failure_error_function: FailureErrorFunction[TContext] | None = default_tool_error_function,
         reconcile: Reconcile[TContext] | None = None,
+        polling: bool = False,
     ) -> None:
         self._set(
             name=name,
@@ -145,6 +149,7 @@ class FunctionTool(Generic[TContext]):
             effect=effect,
             failure_error_function=failure_error_function,
             reconcile=reconcile,
+            polling=polling,
             **_NO_FUNCTION,
         )
 
@@ -187,8 +192,10 @@ class FunctionTool(Generic[TContext]):
                 source = inspect.getsource(cast(Any, body))
             except (OSError, TypeError):
                 source = ""
-            declared = msgspec.json.encode((self.spec, source), order="deterministic")
-            object.__setattr__(self, "_fingerprint", hashlib.sha256(declared).hexdigest()[:16])
+            declared = msgspec.to_builtins(self.spec, order="deterministic")
+            del declared["polling"]  # says nothing of what the tool does
+            encoded = msgspec.json.encode((declared, source))
+            object.__setattr__(self, "_fingerprint", hashlib.sha256(encoded).hexdigest()[:16])
         return cast(str, self._fingerprint)
 
     @property
@@ -208,6 +215,7 @@ class FunctionTool(Generic[TContext]):
                 self.strict_json_schema,
                 self.effect,
                 approval if isinstance(approval, bool) else None,
+                self.polling,
             )
             object.__setattr__(self, "_spec", spec)
             return spec
@@ -363,6 +371,7 @@ def function_tool(
     tool_input_guardrails: Sequence[ToolInputGuardrail[C]] = (),
     tool_output_guardrails: Sequence[ToolOutputGuardrail[C]] = (),
     reconcile: Reconcile[C] | None = None,
+    polling: bool = False,
 ) -> FunctionTool[C]: ...
 @overload
 def function_tool(
@@ -381,6 +390,7 @@ def function_tool(
     tool_input_guardrails: Sequence[ToolInputGuardrail[Any]] = (),
     tool_output_guardrails: Sequence[ToolOutputGuardrail[Any]] = (),
     reconcile: Reconcile[Any] | None = None,
+    polling: bool = False,
 ) -> FunctionTool[Any]: ...
 @overload
 def function_tool(
@@ -399,6 +409,7 @@ def function_tool(
     tool_input_guardrails: Sequence[ToolInputGuardrail[Any]] = (),
     tool_output_guardrails: Sequence[ToolOutputGuardrail[Any]] = (),
     reconcile: Reconcile[Any] | None = None,
+    polling: bool = False,
 ) -> _ToolDecorator: ...
 def function_tool(
     func: Callable[..., object] | None = None,
@@ -416,6 +427,7 @@ def function_tool(
     tool_input_guardrails: Sequence[ToolInputGuardrail[Any]] = (),
     tool_output_guardrails: Sequence[ToolOutputGuardrail[Any]] = (),
     reconcile: Reconcile[Any] | None = None,
+    polling: bool = False,
 ) -> FunctionTool[Any] | _ToolDecorator:
     """Make a function, sync or async, a tool: `@function_tool`, or `@function_tool(timeout=5)`.
 
@@ -455,6 +467,7 @@ def function_tool(
             effect=effect,
             failure_error_function=failure_error_function,
             reconcile=reconcile,
+            polling=polling,
             _func=function,
             _is_async=inspect.iscoroutinefunction(unwrapped(function)),
             _read=read,

@@ -35,9 +35,6 @@ def copied(
 
     def tool_copy(one: FunctionTool[Any]) -> FunctionTool[Any]:
         twin = tool(one)
-        if isinstance(twin, AgentTool):
-            # The declaration that approvals are bound to is the original's.
-            return twin.clone(agent=agent_copy(twin.agent), _fingerprint=one.fingerprint)
-        return twin
+        return twin.clone(agent=agent_copy(twin.agent)) if isinstance(twin, AgentTool) else twin
 
     return agent_copy(first)

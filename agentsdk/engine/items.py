@@ -16,8 +16,24 @@ from agentsdk.define.run_items import (
     ToolCallItem,
     ToolCallOutputItem,
 )
-from agentsdk.define.stream_events import AgentUpdatedStreamEvent, RunItemName, RunItemStreamEvent, StreamEvent
-from agentsdk.types.events import HandedOff, InputReplaced, ModelReplied, RunEvent, RunStarted, ToolFinished
+from agentsdk.define.stream_events import (
+    AgentUpdatedStreamEvent,
+    ContextCompactedStreamEvent,
+    LimitNearStreamEvent,
+    RunItemName,
+    RunItemStreamEvent,
+    StreamEvent,
+)
+from agentsdk.types.events import (
+    HandedOff,
+    InputReplaced,
+    LimitNear,
+    ModelReplied,
+    RunEvent,
+    RunStarted,
+    ToolFinished,
+    ViewReplaced,
+)
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message, Reasoning
 from agentsdk.types.response import OutputItem
 
@@ -45,6 +61,10 @@ class ItemWalk:
         if isinstance(event, RunStarted):
             self.agent = self.agents[event.agent]
             return [AgentUpdatedStreamEvent(self.agent)]
+        if isinstance(event, ViewReplaced) and event.reason:
+            return [ContextCompactedStreamEvent(event.reason, event.before, event.after, event.vanished)]
+        if isinstance(event, LimitNear):
+            return [LimitNearStreamEvent(event.limit, event.used, event.allowed)]
         if isinstance(event, InputReplaced):
             self.agent = self._first
             self._handoffs.clear()

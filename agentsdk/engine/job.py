@@ -29,4 +29,5 @@ class Job:
             call.arguments,
             f"{run.path}/{call.call_id}",
             run.agent.name,
+            run,
         )

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 
 from msgspec import structs
 
-from agentsdk.core.limits import reached
+from agentsdk.core.limits import turns_reached
 from agentsdk.core.pairing import paired
 from agentsdk.core.process import cleaned, is_empty, with_unique_calls
 from agentsdk.define.run_config import CallModelInputFilter
 from agentsdk.define.stream_events import RawResponsesStreamEvent
-from agentsdk.engine import hooks
+from agentsdk.engine import hooks, limits
 from agentsdk.engine.callbacks import answer
-from agentsdk.engine.prepare import Prepared, instructions
+from agentsdk.engine.limits import Leave
+from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
+from agentsdk.engine.window import fit_window, shorten
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import SpanAttributes
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
     AgentsException,
+    ContextTooLongError,
     EmptyResponseError,
     IncompleteResponseError,
     ModelBehaviorError,
     ModelError,
     UserError,
 )
-from agentsdk.types.events import AttemptSpent, LimitHit, ModelReplied
+from agentsdk.types.events import AttemptSpent, ModelReplied
 from agentsdk.types.items import FunctionCall, Item, Message, OutputText
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
@@ -37,23 +40,27 @@ from agentsdk.types.tape import Tape
 MAX_EMPTY_REPLIES = 3
 """How often an empty reply is asked for again before it is an error."""
 
-_CONTINUE = Message("user", "Continue exactly where your last message stopped, without repeating any of it.")
-
-
 async def ask(run: Run, prepared: Prepared) -> None:
     """Ask for the turn's reply and record it, if the limits allow one more.
 
     The reply is reserved while it is asked for, so that nested runs side by side cannot pass the limit together. Raises the
     limit reached, `ModelError`s, and `EmptyResponseError`.
     """
+    if run.state.turns:  # before, it cannot be stuck
+        loop = limits.stuck(run, prepared)
+        if loop is not None:
+            await limits.stop(run, loop)
     root = run if run.parent is None else run.root
-    limit = reached(root.limits, root.state, root.asking)
+    if root.has_budget:  # each request asks for leave itself
+        await _ask(run, prepared)
+        return
+    limit = turns_reached(root.limits, root.state, root.asking)
     if limit is None and run is not root:
-        limit = reached(run.limits, run.state)
+        limit = turns_reached(run.limits, run.state)
     if limit is not None:
-        if not run.state.limit:
-            await run.record(LimitHit("turns"))
-        raise limit
+        await limits.stop(run, limit)
+    if root.limits.turns is not None and root.state.all_turns >= root.limits.turns * root.limits.warn_at:
+        await limits.warn_of_turns(root)
     root.asking += 1
     replies = run.state.turns
     try:
@@ -63,34 +70,57 @@ async def ask(run: Run, prepared: Prepared) -> None:
             root.asking -= 1
 
 
-async def _ask(run: Run, prepared: Prepared) -> None:
+async def ask_last(run: Run, prepared: Prepared, prompt: str) -> None:
+    """Ask for a last answer, without calls, from what was kept back for it. `prompt` tells the model so."""
+    await _ask(run, prepared, prompt)
+
+
+async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
     """Ask until there is a reply the turn can be resolved from.
 
-    An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound.
+    An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound. `last` is
+    the prompt of a last answer: calls in it are left out.
     """
     config = run.ports.config
     model = run.ports.model_of(prepared.agent)
     given = prepared.agent.instructions
     system_prompt = given if isinstance(given, str) else await instructions(run)
     is_watched = hooks.watched(run)
+    is_guarded = config.window is not None or (run if run.parent is None else run.root).has_budget
+    send = _reply if run.ports.tracer is None else _traced_reply
+    leave: Leave | None = None
     empty = 0
+    is_shortened = False
     while True:
         partial = "" if run.state.turn is None else run.state.turn.partial
-        request = _request(run, prepared, system_prompt, partial)
+        if config.window is not None:
+            await fit_window(run, prepared, config.window)
+        request = _request(run, prepared, system_prompt)
         if config.call_model_input_filter is not None:
             request = await filtered(config.call_model_input_filter, request)
+        if last:
+            request = _without_calls(request, last)
         if is_watched:
             await hooks.llm_started(run, request.instructions, _sent(request))
-        response = await (_reply if run.ports.tracer is None else _traced_reply)(run, model, request)
+        if is_guarded:
+            try:
+                response, leave = await _guarded(run, prepared, model, request, send, is_last=bool(last))
+            except ContextTooLongError:
+                if config.window is None or is_shortened or not await shorten(run, prepared, config.window):
+                    raise
+                is_shortened = True
+                continue
+        else:
+            response = await send(run, model, request)
         try:
-            response = with_unique_calls(_proven(model, response), run.call_ids)
+            response = with_unique_calls(_proven(model, _spoken(response) if last else response), run.call_ids)
         except ModelBehaviorError:
-            await run.record(AttemptSpent(response.usage))  # no use to the turn, but paid for
+            await _wasted(run, response, leave)  # no use to the turn, but paid for
             raise
         if response.finish == "length" and _continues(run, response):
-            await run.record(AttemptSpent(response.usage, response.text))
+            await _wasted(run, response, leave, response.text)
         elif not partial and is_empty(response):
-            await run.record(AttemptSpent(response.usage))
+            await _wasted(run, response, leave)
             empty += 1
             if empty > MAX_EMPTY_REPLIES:
                 raise EmptyResponseError(
@@ -104,26 +134,65 @@ async def _ask(run: Run, prepared: Prepared) -> None:
     for item in response.output:
         if type(item) is FunctionCall:
             run.call_ids.add(item.call_id)
-    await run.record(ModelReplied(response, run.ports.now(), prepared.disabled))
+    counted = run.counted if config.call_model_input_filter is None else 0
+    await run.record(ModelReplied(response, run.ports.now(), prepared.disabled, counted))
+    if leave is not None:
+        await leave.spent(response, turns=1)
     if is_watched:
         await hooks.llm_ended(run, response)
 
 
-def _request(run: Run, prepared: Prepared, system_prompt: str, partial: str) -> ModelRequest:
+_Send = Callable[[Run, Model, ModelRequest], Coroutine[object, object, ModelResponse]]
+
+
+async def _guarded(
+    run: Run, prepared: Prepared, model: Model, request: ModelRequest, send: _Send, *, is_last: bool
+) -> tuple[ModelResponse, Leave | None]:
+    """One reply, its request reserved and capped where limits say so."""
+    if not run.root.has_budget:
+        return await send(run, model, request), None
+    leave = await limits.reserve(run, prepared, request, is_last=is_last)
+    try:
+        response = await send(run, model, leave.capped(request))
+    except BaseException:
+        leave.release()
+        raise
+    if not response.model:
+        response = structs.replace(response, model=model.name)  # what it is priced by, also after a resume
+    return response, leave
+
+
+async def _wasted(run: Run, response: ModelResponse, leave: Leave | None, partial: str = "") -> None:
+    """Record a reply that is not the turn's: text that is being continued, or one of no use."""
+    await run.record(AttemptSpent(response.usage, partial, "reply", response.model))
+    if leave is not None:
+        await leave.spent(response, turns=0)
+
+
+def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
     state = run.state
-    turn = state.turn
-    tail: tuple[Item, ...] = (Message("assistant", partial), _CONTINUE) if partial else ()
-    attempt = 0 if turn is None else turn.continuations + turn.empty_replies
     return ModelRequest(
         state.view,
         system_prompt,
-        tail,
+        continuation(run) if state.turn is not None else (),
         prepared.request_tools,
         prepared.spec.output,
         _settings(run, prepared),
         run.channel is not None,
-        f"{run.path}-{state.turns + 1}" if not attempt else f"{run.path}-{state.turns + 1}-{attempt}",
+        run.request_id,
     )
+
+
+def _without_calls(request: ModelRequest, prompt: str) -> ModelRequest:
+    """The tools stay, so that the provider's cache does and calls in the history are understood; they may not be used."""
+    settings = request.settings.resolve(ModelSettings(tool_choice="none")) if request.tools else request.settings
+    return structs.replace(request, tail=(*request.tail, Message("user", prompt)), settings=settings)
+
+
+def _spoken(response: ModelResponse) -> ModelResponse:
+    """A last answer without the calls that it was not to make."""
+    output = tuple([item for item in response.output if type(item) is not FunctionCall])
+    return response if len(output) == len(response.output) else structs.replace(response, output=output, finish="stop")
 
 
 def _settings(run: Run, prepared: Prepared) -> ModelSettings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentsdk.core.limits import RunLimits, reached
+from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import FinalOutput
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
@@ -55,7 +55,7 @@ async def run_agent_tool(
     except (ModelError, GuardrailError) as error:
         return ToolFinished(call.call_id, await tool.error_text(context, error), True)
     except LimitReached as error:
-        if reached(run.root.limits, run.root.state) is not None:
+        if not child.is_at_limit:
             raise
         return ToolFinished(call.call_id, await tool.error_text(context, error), True)
     if not isinstance(step, FinalOutput):
@@ -66,4 +66,4 @@ async def run_agent_tool(
     output, overflow = cap_output(to_output(value), config.max_tool_result_chars)
     if overflow is not None:
         await run.keep(overflow)
-    return ToolFinished(call.call_id, output)
+    return ToolFinished(call.call_id, output, whole="" if overflow is None else overflow.id)

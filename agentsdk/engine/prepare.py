@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
+from agentsdk.core.state import State
+from agentsdk.core.strategies import CutResults
 from agentsdk.define.agent import Agent, Declaration
+from agentsdk.define.read_result import read_result
+from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import UserError
+from agentsdk.types.items import Item, Message
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
 from agentsdk.types.text import clean_text
 
@@ -24,6 +30,15 @@ class Prepared(Struct, frozen=True):
     disabled: tuple[str, ...] = ()
 
 
+def with_read_result(declared: Declaration, config: RunConfig, state: State) -> Declaration:
+    """An agent's declaration, with `read_result` where results are, or may be, cut.
+
+    With a window that cuts results it is there from the start: tools that change would void the provider's prompt cache.
+    """
+    cuts = config.window is not None and any(isinstance(strategy, CutResults) for strategy in config.window.strategies)
+    return declared.with_tool(read_result) if declared.tools and (cuts or state.has_cut) else declared
+
+
 async def prepare(run: Run, agent: Agent[Any, Any], declared: Declaration) -> Prepared:
     """What is enabled now. The rules for it are asked once a turn: an open turn keeps what its reply was offered."""
     turn = run.state.turn
@@ -36,12 +51,27 @@ async def prepare(run: Run, agent: Agent[Any, Any], declared: Declaration) -> Pr
     return Prepared(agent, declared, *declared.enabled(tools, handoffs), disabled)
 
 
+CONTINUE = Message("user", "Continue exactly where your last message stopped, without repeating any of it.")
+
+
+def continuation(run: Run) -> tuple[Item, ...]:
+    """What follows the history in the next request: the text that stopped at its length, to be gone on with."""
+    turn = run.state.turn
+    return (Message("assistant", turn.partial), CONTINUE) if turn is not None and turn.partial else ()
+
+
 async def instructions(run: Run) -> str:
-    """The agent's instructions as text."""
+    """The agent's instructions as text, asked for once a turn."""
     given = run.agent.instructions
     if given is None or isinstance(given, str):
         return given or ""
-    text = cast(object, await answer(f"instructions of agent {run.agent.name!r}", given, run.context, run.agent))
+    if run.instructions is None or run.instructions[0] != run.state.turns:
+        run.instructions = (run.state.turns, await _asked_for(run, given))
+    return run.instructions[1]
+
+
+async def _asked_for(run: Run, given: Callable[..., object]) -> str:
+    text = await answer(f"instructions of agent {run.agent.name!r}", given, run.context, run.agent)
     if not isinstance(text, str):
         raise UserError(
             f"instructions of agent {run.agent.name!r} returned {type(text).__name__!r}, expected a str; return the text"

@@ -24,11 +24,22 @@ from agentsdk.types.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from agentsdk.types.events import LimitHit, Nested, RunEnded, RunEvent, SessionSaved, Stopped, ToolsIntended, TurnEnded
+from agentsdk.types.events import (
+    LimitHit,
+    LimitNear,
+    Nested,
+    RunEnded,
+    RunEvent,
+    SessionSaved,
+    Stopped,
+    TimeSpent,
+    ToolsIntended,
+    TurnEnded,
+)
 
 logger = logging.getLogger("agentsdk")
 
-_DERIVED = (TurnEnded, RunEnded, SessionSaved, LimitHit, Stopped)
+_DERIVED = (TurnEnded, RunEnded, SessionSaved, LimitNear, LimitHit, TimeSpent, Stopped)
 """Events that a run entered again comes to by itself: they need no commit of their own, and go with the next one."""
 
 

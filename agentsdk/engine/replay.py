@@ -7,48 +7,41 @@ copies whose model, tools and other callables only say that they were called, wh
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from msgspec import Struct, structs
 
 from agentsdk.core.diff import MAX_SHOWN_CHARS, Divergence
-from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import Interruption, interruptions
 from agentsdk.core.revisions import step_start
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail, ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail, ToolInputGuardrail
 from agentsdk.define.handoff import HandoffDeclaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.copies import copied
-from agentsdk.engine.moments import Moment, check_agent, moments, nested_agent
+from agentsdk.engine.moments import Moment, moments, nested_agent
 from agentsdk.engine.prepare import find_agent
-from agentsdk.engine.run import Ports, Run
+from agentsdk.engine.run import ModelFacts, Ports, Run
 from agentsdk.engine.turn import run_single_turn
-from agentsdk.ports.model import ModelRequest
-from agentsdk.types.deltas import ModelStreamEvent
 from agentsdk.types.errors import AgentsException, ModelRefusalError
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
     CallRetried,
-    ContextSaved,
     HandedOff,
     RunEnded,
     RunEvent,
-    RunResumed,
-    SessionSaved,
-    Stopped,
     ToolFinished,
     ToolsIntended,
     TurnEnded,
     unnested,
 )
 
-G = TypeVar("G", InputGuardrail[Any], OutputGuardrail[Any], ToolInputGuardrail[Any], ToolOutputGuardrail[Any])
+G = TypeVar("G", InputGuardrail[Any], OutputGuardrail[Any], ToolInputGuardrail[Any])
 
 
 class Replay(Struct, frozen=True):
@@ -72,8 +65,7 @@ class Replay(Struct, frozen=True):
 
 
 async def replay(recorded: State, agent: Agent[Any, Any], config: RunConfig) -> Replay:
-    """Replay a run up to its first step that comes out otherwise. Raises `StateMismatchError` for a run of another agent."""
-    check_agent(agent, recorded)
+    """Replay a run up to its first step that comes out otherwise."""
     inert = copied(agent, _inert_fields, _inert_tool, _inert_handoff)
     config = _inert_config(config)
     turns = steps = 0
@@ -115,7 +107,7 @@ def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
         )
         if decides and not deciding:
             yield from _pause(moment.whole, first)
-        deciding = decides or (deciding and isinstance(event, RunResumed | SessionSaved | ContextSaved | Stopped))
+        deciding = decides
         if isinstance(event, HandedOff):
             start = step_start(recorded.log, moment.revision)
             moment = next((before for before in results if before.revision == start), moment)
@@ -156,7 +148,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         return f"there is no agent {step.state.agent!r}"
     if step.is_nested:
         config = structs.replace(config, input_guardrails=(), output_guardrails=())
-    ports = Ports(config, run_single_turn, _never("a model provider"), _late, None, None)
+    ports = Ports(config, run_single_turn, _NOTHING_OF_MODELS, _late, None, None, None)
     run = _Entered(step.agent, RunContextWrapper(None), ports, step.state)
     try:
         taken = await run_single_turn(run)
@@ -232,14 +224,7 @@ def _never(what: str) -> Any:
     return asked
 
 
-class _Silent:
-    """A model that must not be asked."""
-
-    name = "silent"
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        raise _Asked("asks the model")
-        yield
+_NOTHING_OF_MODELS = ModelFacts(_never("the model"), _never("a price"), _never("a token counter"), _never("a window's size"))
 
 
 def _late() -> float:
@@ -250,8 +235,7 @@ def _late() -> float:
 def _inert_config(config: RunConfig) -> RunConfig:
     return structs.replace(
         config,
-        model=_Silent(),
-        limits=RunLimits(turns=None),
+        model=None,
         input_guardrails=_inert_guardrails(config.input_guardrails),
         output_guardrails=_inert_guardrails(config.output_guardrails),
         handoff_input_filter=None,
@@ -264,7 +248,7 @@ def _inert_fields(agent: Agent[Any, Any]) -> dict[str, Any]:
     behavior = agent.tool_use_behavior
     is_rule = callable(behavior)
     return {
-        "instructions": None,
+        "model": None,
         "hooks": None,
         "input_guardrails": _inert_guardrails(agent.input_guardrails),
         "output_guardrails": _inert_guardrails(agent.output_guardrails),
@@ -276,9 +260,7 @@ def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
     changes: dict[str, Any] = {
         "_spec": tool.spec,
         "_fingerprint": tool.fingerprint,
-        "reconcile": None,
         "tool_input_guardrails": _inert_guardrails(tool.tool_input_guardrails),
-        "tool_output_guardrails": _inert_guardrails(tool.tool_output_guardrails),
     }
     if callable(tool.needs_approval):
         changes["needs_approval"] = _never(f"needs_approval of tool {tool.name!r}")

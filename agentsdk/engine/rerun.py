@@ -15,10 +15,12 @@ import msgspec
 from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments, parse_arguments
+from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.diff import Divergence, RunDiff, diff, told_reply
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
+from agentsdk.core.strategies import Summarise
 from agentsdk.core.totals import Price
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.context import ToolContext
@@ -30,10 +32,11 @@ from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.copies import copied
 from agentsdk.engine.model_call import filtered
-from agentsdk.engine.moments import Moment, check_agent, moments
+from agentsdk.engine.moments import Moment, moments
+from agentsdk.engine.prepare import with_read_result
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
-from agentsdk.types.errors import AgentsException
+from agentsdk.types.errors import AgentsException, ContextTooLongError
 from agentsdk.types.events import (
     ApprovalDecided,
     AttemptSpent,
@@ -103,12 +106,11 @@ class Change(Struct, frozen=True):
 async def rerun(
     recorded: State, start: State, change: Change, config: RunConfig, *, play: Play, find_model: FindModel, price: Price
 ) -> Rerun:
-    """Go on from `start`, a fork of the run, with what is changed. Raises `StateMismatchError` for a run of other agents."""
-    check_agent(change.before, recorded)
-    check_agent(change.after, recorded)
+    """Go on from `start`, a fork of the run, with what is changed."""
     record = _Record(recorded, start, change, config, find_model)
     agent = copied(change.after, record.fields, record.tool, record.handoff)
-    config = structs.replace(config, run_id=None, model=None, call_model_input_filter=None)
+    window = record.window(config.window)
+    config = structs.replace(config, run_id=None, model=None, call_model_input_filter=None, window=window)
     hooks = _Gate(record)
     state, output, failure = RunState(start, _unbegun(start), config.state_key), cast(object, None), None
     while True:
@@ -148,12 +150,18 @@ class _Reply(Struct, frozen=True):
     moment: Moment
     response: ModelResponse
     disabled: tuple[str, ...] = ()
+    is_refused: bool = False
+
+
+_Kind = tuple[str, str, str]
+"""What makes calls equal: the tool, its fingerprint, the canonical arguments."""
 
 
 class _Call:
     """A recorded call, and what became of it."""
 
     def __init__(self) -> None:
+        self.kind: _Kind | None = None
         self.ran = False
         self.result: ToolFinished | None = None
         self.decided: ApprovalDecided | None = None
@@ -164,10 +172,6 @@ class _Served(ToolFinished, kw_only=True):
     """A recorded result on its way to its call, with what the tool's output guardrails said of it."""
 
     verdicts: dict[str, GuardrailJudged]
-
-
-_Kind = tuple[str, str, str]
-"""What makes calls equal: the tool, its fingerprint, the canonical arguments."""
 
 
 class _Record:
@@ -185,6 +189,7 @@ class _Record:
         self._run_id = start.run_id
         self._stops: list[tuple[str, tuple[Item, ...]]] = []
         self._replies: dict[str, _Reply] = {}
+        self._summaries: dict[str, AttemptSpent] = {}
         self._calls: dict[_Kind, dict[str, _Call]] = {}
         self._claimed: dict[str, _Call] = {}
         self._read(recorded, len(start.log))
@@ -208,7 +213,7 @@ class _Record:
             call = self.call_of(context, tool.fingerprint)
             if call is not None and call.ran and call.result is not None:
                 result = call.result
-                return _Served(result.call_id, result.output, result.is_error, verdicts=call.verdicts)
+                return _Served(result.call_id, result.output, result.is_error, result.whole, verdicts=call.verdicts)
             return await tool.invoke(context, parse_arguments(arguments))
 
         return tool.clone(
@@ -217,8 +222,6 @@ class _Record:
             _func=None,
             _on_invoke_tool=body,
             _is_async=True,
-            timeout=None,
-            reconcile=None,
             tool_output_guardrails=[_recalled(guardrail) for guardrail in tool.tool_output_guardrails],
         )
 
@@ -239,16 +242,43 @@ class _Record:
         """The recorded reply, if the request is what was sent in this place. The first that is not is the divergence."""
         reply = self._replies.get(request.request_id.removeprefix(self._run_id))
         if reply is None:
-            return None
+            return self.summary_for(request)
         others = self._differences(reply, agent, request)
         if not others:
             self.reused += 1
+            if reply.is_refused:
+                raise ContextTooLongError("the recorded request was refused as too long, expected so here as well")
             return reply.response
         if self.divergence is None:
             at = reply.moment
             now = f"another request: other {', '.join(others)}"
             self.divergence = Divergence(at.revision, at.state.turns + 1, at.state.agent, told_reply(reply.response), now)
         return None
+
+    def summary_for(self, request: ModelRequest) -> ModelResponse | None:
+        """The recorded summary that was asked for in this place, as long as the runs have not parted."""
+        summary = self._summaries.get(request.request_id.removeprefix(self._run_id))
+        if summary is None or self.divergence is not None:
+            return None
+        self.reused += 1
+        text = (Message("assistant", summary.partial),) if summary.partial else ()
+        return ModelResponse(text, summary.usage, model=summary.model)
+
+    def window(self, window: ContextWindow | None) -> ContextWindow | None:
+        """A window whose summaries are the record's."""
+        if window is None:
+            return None
+        strategies = [
+            structs.replace(strategy, model=_RecordedSummaries(self, cast("str | Model", strategy.model)))
+            if isinstance(strategy, Summarise) and strategy.model is not None
+            else strategy
+            for strategy in window.strategies
+        ]
+        return structs.replace(window, strategies=strategies)
+
+    def summary_model(self, given: str | Model) -> Model:
+        """The model to ask for a summary."""
+        return self._find_model(given, self._config.model_provider)
 
     def given_model(self, agent: Agent[Any, Any]) -> str | Model | None:
         """The model of an agent, or its name, as it is now."""
@@ -306,12 +336,16 @@ class _Record:
         for moment in moments(recorded, self._change.before):
             event, path = moment.event, _place(moment.path)
             match event:
+                case AttemptSpent(kind="summary"):
+                    place = f"{_request_place(moment)}-summary-"
+                    number = 1 + sum(known.startswith(place) for known in self._summaries)
+                    self._summaries[f"{place}{number}"] = event
                 case AttemptSpent():
                     place = _request_place(moment)
                     attempts.setdefault(path, []).append(place)
                     text = (Message("assistant", event.partial),) if event.partial else ()
                     response = ModelResponse(text, event.usage, "length" if text else "stop")
-                    self._replies[place] = _Reply(moment, response)
+                    self._replies[place] = _Reply(moment, response, is_refused=event.kind == "refused")
                 case ModelReplied():
                     self._replies[_request_place(moment)] = _Reply(moment, _own_part(moment, event), event.disabled)
                     for place in attempts.pop(path, ()):
@@ -325,27 +359,30 @@ class _Record:
                 case GuardrailJudged(kind="tool_output"):
                     calls[f"{path}/{event.call_id}"].verdicts[event.guardrail] = event
                 case ToolFinished():
-                    calls[f"{path}/{event.call_id}"].result = event
+                    call = calls[f"{path}/{event.call_id}"]
+                    call.result = event
                     if moment.revision < begin:
-                        calls[f"{path}/{event.call_id}"].ran = False  # that result is the rerun's already
+                        call.kind = None  # the rerun has that result already
                 case Stopped():
                     self._stops.append((event.reason, ()))
                 case InputReplaced() if moment.revision >= begin and self._stops:
                     self._stops[-1] = (self._stops[-1][0], event.input)
                 case _:
                     pass
+        for place, call in calls.items():
+            if call.kind is not None:
+                self._calls.setdefault(call.kind, {})[place] = call
         if recorded.stopped and self._stops:
             self._stops.pop()  # nobody went on from there
 
-    def _read_calls(self, moment: Moment, event: ModelReplied, calls: dict[str, _Call]) -> None:
+    @staticmethod
+    def _read_calls(moment: Moment, event: ModelReplied, calls: dict[str, _Call]) -> None:
         for item in event.response.output:
             if isinstance(item, FunctionCall):
-                place = _place((*moment.path, item.call_id))
-                call = calls[place] = _Call()
+                call = calls[_place((*moment.path, item.call_id))] = _Call()
                 tool = None if moment.agent is None else moment.agent.declaration().tools.get(item.name)
                 if tool is not None:
-                    kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
-                    self._calls.setdefault(kind, {})[place] = call
+                    call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
 
     def _claim(self, place: str, kind: _Kind) -> _Call | None:
         """The recorded call in this place, if it is equal, or else the first equal one that no other call has claimed."""
@@ -360,10 +397,8 @@ class _Record:
         state, before = reply.moment.state, reply.moment.agent
         if before is None or before.name != after.name:
             return ["agent"]
-        declared = before.declaration()
+        declared = with_read_result(before.declaration(), self._config, state)
         offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
-        partial = "" if state.turn is None else state.turn.partial
-        tail = (Message("assistant", partial),) if partial else ()
         model, now = self._config.model or before.model, self.given_model(after)
         same = {
             "model": now is model or (isinstance(now, str) and now == model),
@@ -371,7 +406,7 @@ class _Record:
             "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
             "output type": declared.spec.output == request.output,
             "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),
-            "items": request.items == state.view and request.tail[:1] == tail,
+            "items": request.items == state.view,
         }
         return [name for name, is_same in same.items() if not is_same]
 
@@ -392,6 +427,27 @@ class _RecordedModel:
             return
         model = self._record.live_model(self._agent)
         async with contextlib.aclosing(model.stream(await self._record.request(request))) as events:
+            async for event in events:
+                if isinstance(event, ResponseCompleted):
+                    self._record.asked += 1
+                    self._record.spent += event.response.usage
+                yield event
+
+
+class _RecordedSummaries:
+    """The model of a window's summaries: what the record has of them, and the real one for the rest."""
+
+    def __init__(self, record: _Record, given: str | Model) -> None:
+        self.name = given if isinstance(given, str) else given.name
+        self._record = record
+        self._given = given
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        response = self._record.summary_for(request)
+        if response is not None:
+            yield ResponseCompleted(response)
+            return
+        async with contextlib.aclosing(self._record.summary_model(self._given).stream(request)) as events:
             async for event in events:
                 if isinstance(event, ResponseCompleted):
                     self._record.asked += 1

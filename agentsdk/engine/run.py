@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec import Struct
+
+from agentsdk.core.budget import Budget
+from agentsdk.core.calibration import Calibration
+from agentsdk.core.compaction_price import TokenPrices
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import NextStep
-from agentsdk.core.overflow import Overflow
+from agentsdk.core.overflow import Overflow, output_text
+from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.run_state import RunState
-from agentsdk.core.state import State, apply, new_state
+from agentsdk.core.state import State, apply, new_state, transcript
+from agentsdk.core.totals import Price
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
+from agentsdk.define.prices import Prices
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
+from agentsdk.engine.limiter import Limiter
 from agentsdk.engine.recorder import Recorder
 from agentsdk.ports.model import Model, ModelProvider
+from agentsdk.ports.token_counter import TokenCounter
 from agentsdk.ports.tracer import Span, Tracer
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, Nested, RunEvent, RunStarted
-from agentsdk.types.items import FunctionCall, Item
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
+
+_RESULT_ID = re.compile("[0-9a-f]{16}")
 
 NO_LIMITS = RunLimits(turns=None)
 """A nested run's own limits, unless its tool sets some: those of the root hold for it anyway."""
@@ -57,38 +70,93 @@ Drive = Callable[["Run"], Awaitable[NextStep]]
 """Drives a run to the step where it rests: how an agent used as a tool is run."""
 
 
+class ModelFacts(Struct, frozen=True):
+    """What is known of models by their names: the models, their prices beside those given, what counts their tokens, and how
+    large their windows are, in tokens."""
+
+    find: Callable[[str | Model | None, ModelProvider | None], Model]
+    price_with: Callable[[Prices | None], Price]
+    counter_of: Callable[[str], TokenCounter]
+    context_window_of: Callable[[str], int | None]
+
+
+class LookedUp(Struct, frozen=True):
+    """The sizes of models' windows, and what their tokens cost: looked up once a run."""
+
+    context_windows: dict[str, int | None]
+    token_prices: dict[str, TokenPrices | None]
+
+
 class Ports:
     """What runs of one tree share: everything that is not state."""
 
-    __slots__ = ("_find_model", "_models", "config", "drive", "full_results", "hooks", "now", "tracer")
+    __slots__ = (
+        "_looked_up",
+        "_models",
+        "_price",
+        "config",
+        "drive",
+        "facts",
+        "full_results",
+        "hooks",
+        "keeps_back",
+        "now",
+        "scope",
+        "tracer",
+    )
 
     def __init__(
         self,
         config: RunConfig,
         drive: Drive,
-        find_model: Callable[[str | Model | None, ModelProvider | None], Model],
+        facts: ModelFacts,
         now: Callable[[], float],
         hooks: RunHooks[Any] | None,
         tracer: Tracer | None,
+        scope: Budget | None,
     ) -> None:
         self.config = config
         self.drive = drive
-        self._find_model = find_model
+        self.facts = facts
         self._models: dict[str | None, Model] = {}
         self.now = now
         self.hooks = hooks
         self.tracer = tracer
+        self._price: Price | None = None
+        self._looked_up: LookedUp | None = None
+        self.scope = scope
+        """The budget of the `limited` block that the run began in."""
+        self.keeps_back = config.on_limit not in ("raise", "pause")
+        """Whether what a last answer takes is kept out of all other requests."""
         self.full_results: dict[str, str] = {}
         """Results that were too long for the model, whole, by the id their marker names: those of this process."""
 
+    @property
+    def looked_up(self) -> LookedUp:
+        """What was looked up of models, by their names."""
+        if self._looked_up is None:
+            self._looked_up = LookedUp({}, {})
+        return self._looked_up
+
+    @property
+    def price(self) -> Price:
+        """What a reply cost, by its model's name: at the prices given, or those of the price lists."""
+        if self._price is None:
+            self._price = self.facts.price_with(self.config.prices)
+        return self._price
+
     def model_of(self, agent: Agent[Any, Any]) -> Model:
-        """The agent's model; a name is looked up once a run. Raises `UserError` where there is none."""
+        """The agent's model. Raises `UserError` where there is none."""
         given = self.config.model or agent.model
+        return given if given is not None and not isinstance(given, str) else self.model(given)
+
+    def model(self, given: str | Model | None) -> Model:
+        """The model that is meant; a name is looked up once a run. Raises `UserError` where there is none."""
         if given is not None and not isinstance(given, str):
             return given
         model = self._models.get(given)
         if model is None:
-            model = self._models[given] = self._find_model(given, self.config.model_provider)
+            model = self._models[given] = self.facts.find(given, self.config.model_provider)
         return model
 
 
@@ -102,12 +170,18 @@ class Run:
         "agent",
         "agents",
         "asking",
+        "calibration",
         "call_id",
         "call_ids",
         "channel",
         "context",
+        "counted",
         "final_output",
+        "has_budget",
+        "instructions",
+        "is_at_limit",
         "is_over",
+        "limiter",
         "limits",
         "parent",
         "ports",
@@ -141,6 +215,17 @@ class Run:
         self.span: Span | None = None
         self.final_output: object = None
         self.limits = ports.config.limits if parent is None else NO_LIMITS
+        self.limiter: Limiter | None = None
+        self.has_budget = False
+        """Whether the tree's requests and calls need leave; the root's."""
+        self.is_at_limit = False
+        """Whether it was stopped by one of its own limits, not by those around it."""
+        self.instructions: tuple[int, str] | None = None
+        """The agent's instructions where a callable gives them, and after how many turns it did."""
+        self.counted = 0
+        """The tokens counted for the next request; 0 where nothing needs them."""
+        self.calibration: tuple[int, Calibration] = (0, Calibration())
+        """How much of the log was read to learn what the model bills for a counted token, and that."""
         self.stop_requested = False
         self.asking = 0
         """Replies that this run and those nested in it are being given just now; counted at the root."""
@@ -184,6 +269,33 @@ class Run:
         if root.recorder is not None:
             await root.recorder.attach(overflow.id, overflow.text)
 
+    @property
+    def max_result_chars(self) -> int:
+        """The most characters of a result that are not cut."""
+        return self.ports.config.max_tool_result_chars
+
+    async def full_result(self, result_id: str) -> str | None:
+        """The whole text of a result that was cut, from wherever it is kept. Raises `StoreError`."""
+        if not _RESULT_ID.fullmatch(result_id):
+            return None
+        kept = self.ports.full_results
+        store = self.ports.config.store
+        if result_id not in kept and store is not None:
+            started = self.root.state.log[0]
+            origin = started.forked_from if isinstance(started, RunStarted) else ""
+            for run_id in filter(None, (self.root.state.run_id, origin)):
+                data = await store.attachment(run_id, result_id)
+                if data is not None:
+                    kept[result_id] = data.decode()
+                    break
+        if result_id not in kept:  # a state without a store still has what the window cut
+            for item in transcript(self.state):
+                text = output_text(item.output) if isinstance(item, FunctionCallOutput) else ""
+                if text and overflow_id(text) == result_id:
+                    kept[result_id] = text
+                    break
+        return kept.get(result_id)
+
     def at_rest(self) -> RunState:
         """The run as it stands, to be saved, decided on and resumed."""
         return RunState(self.state, state_key=self.ports.config.state_key)
@@ -200,6 +312,13 @@ class Run:
     def path(self) -> str:
         """The run's id, and the calls that lead to it: unique for each nested run."""
         return self.state.run_id if self.parent is None else f"{self.parent.path}/{self.call_id}"
+
+    @property
+    def request_id(self) -> str:
+        """The id of the next model request: unique in the run, and the same when it is asked again after a crash."""
+        turn = self.state.turn
+        attempt = 0 if turn is None else turn.continuations + turn.empty_replies
+        return f"{self.path}-{self.state.turns + 1}{f'-{attempt}' if attempt else ''}"
 
     @property
     def depth(self) -> int:

@@ -21,7 +21,7 @@ from agentsdk.engine.recorder import Recorder
 from agentsdk.engine.run import Run
 from agentsdk.ports.run_store import RunStore, not_found
 from agentsdk.types.errors import RunConflict, StateCorruptError, UserError
-from agentsdk.types.events import InputReplaced, ModelReplied, Nested, RunEvent, RunResumed, RunStarted
+from agentsdk.types.events import InputReplaced, ModelReplied, Nested, RunEvent, RunResumed, RunStarted, ViewRestored
 from agentsdk.types.summary import check_run_id
 
 _ATTEMPTS = 8
@@ -100,7 +100,7 @@ async def save_decisions(store: RunStore, decided: RunState, now: float) -> RunS
         before = await load_run(store, run_id)
         state = before
         for event in decisions:
-            moved_on = isinstance(event, InputReplaced) and len(before.log) != len(seen.log)
+            moved_on = isinstance(event, InputReplaced | ViewRestored) and len(before.log) != len(seen.log)
             if moved_on or not _waits_for(state, event):
                 raise RunConflict(
                     f"run {run_id!r} no longer waits for what was decided here, expected it to; another process was first: "

@@ -19,6 +19,7 @@ from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
+from agentsdk.engine.limits import reserve_calls
 from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
@@ -49,7 +50,10 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     turn = _turn(run)
     intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
     if intended:
-        await run.record(ToolsIntended(intended))
+        if (run if run.parent is None else run.root).has_budget:
+            await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
+        else:
+            await run.record(ToolsIntended(intended))
     config = run.ports.config
     try:
         await together(
@@ -238,11 +242,12 @@ async def _result(run: Run, job: Job, span: Span | None = None) -> ToolFinished 
         if instead is not None:
             return ToolFinished(call_id, instead)
     if isinstance(value, ToolFinished):  # a recorded result stands as it is
-        return ToolFinished(call_id, value.output, value.is_error)
+        return ToolFinished(call_id, value.output, value.is_error, value.whole)
     output, overflow = cap_output(to_output(value), run.ports.config.max_tool_result_chars)
-    if overflow is not None:
-        await run.keep(overflow)
-    return ToolFinished(call_id, output)
+    if overflow is None:
+        return ToolFinished(call_id, output)
+    await run.keep(overflow)
+    return ToolFinished(call_id, output, whole=overflow.id)
 
 
 def _redefined(run: Run) -> bool:

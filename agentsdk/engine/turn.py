@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
+from agentsdk.core.next_step import RUN_AGAIN, FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.define.guardrail import InputGuardrail
+from agentsdk.define.inbox import Inbox
 from agentsdk.engine import hooks
 from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.judge import (
@@ -24,25 +25,29 @@ from agentsdk.engine.judge import (
     waiting_input_guardrails,
 )
 from agentsdk.engine.model_call import ask
-from agentsdk.engine.prepare import Prepared, prepare
+from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import both
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
-from agentsdk.types.events import RunEnded, TurnEnded
+from agentsdk.types.events import InputAdded, RunEnded, TurnEnded
 from agentsdk.types.items import Item, Message
 
 
 async def run_single_turn(run: Run) -> NextStep:
     """Take the run through one turn, or through what is missing of the open one."""
     agent = run.agent
+    config, turn = run.ports.config, run.state.turn
     declared = agent.declaration()
+    if config.window is not None or run.state.has_cut:
+        declared = with_read_result(declared, config, run.state)
     prepared = (
         Prepared(agent, declared, declared.spec, declared.request_tools)
         if declared.is_static
         else await prepare(run, agent, declared)
     )
-    turn = run.state.turn
+    if config.inbox is not None and turn is None and run.parent is None:
+        await _take_in(run, config.inbox)
     if run.state.input_verdicts:
         raise_if_input_tripped(run)
     guardrails = waiting_input_guardrails(run)
@@ -63,6 +68,10 @@ async def run_single_turn(run: Run) -> NextStep:
     step = resolve_next_step(prepared.spec, run.state, processed)
     match step:
         case FinalOutput():
+            if config.inbox is not None and run.parent is None and config.inbox.due():
+                run.final_output = None
+                await run.record(TurnEnded())
+                return RUN_AGAIN
             await _finish(run, prepared, step)
         case RunAgain():
             await _again(run, prepared, processed)
@@ -73,6 +82,14 @@ async def run_single_turn(run: Run) -> NextStep:
         case _:
             assert_never(step)
     return step
+
+
+async def _take_in(run: Run, inbox: Inbox) -> None:
+    """Let in what has arrived since the last turn. It leaves the inbox only once it is recorded."""
+    arrived = inbox.due()
+    if arrived:
+        await run.record(InputAdded(arrived))
+        inbox.taken(arrived)
 
 
 async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: Sequence[InputGuardrail[Any]]) -> None:

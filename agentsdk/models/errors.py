@@ -11,6 +11,7 @@ from agentsdk.models.loose import as_list, as_object, as_text
 from agentsdk.types.errors import (
     AuthenticationError,
     BadRequestError,
+    ContextTooLongError,
     NotFoundError,
     ProviderError,
     ProviderUnavailableError,
@@ -20,6 +21,13 @@ from agentsdk.types.text import clean_text
 
 _MAX_MESSAGE = 500
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,9})?")
+_TOO_LONG_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_max_prompt_tokens_exceeded")
+# OpenAI and those compatible with it; Anthropic; Google; llama.cpp; Bedrock.
+_TOO_LONG = re.compile(
+    r"maximum context length|prompt is too long|exceeds? (?:the )?(?:model's )?context (?:limit|length|window)"
+    r"|token count .{0,40}exceeds the maximum|exceeds? the available context size|input is too long for",
+    re.IGNORECASE,
+)
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached")
 _CLASSES: dict[int, type[ProviderError]] = {
     401: AuthenticationError,
@@ -127,6 +135,8 @@ def _error(
     kind = _class(status)
     if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
         kind = AuthenticationError  # Google answers a wrong key with status 400
+    if kind is BadRequestError and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
+        kind = ContextTooLongError
     retryable = kind in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
     said = f": {message}" if message else ""
     about = ", ".join(part for part in ("" if status is None else f"status {status}", code) if part)
@@ -141,6 +151,7 @@ def _error(
 
 
 _REMEDIES: dict[type[ProviderError], str] = {
+    ContextTooLongError: "; give the run a RunConfig(window=ContextWindow(size=...)), or send less",
     AuthenticationError: "; check api_key and what it may do",
     NotFoundError: "; check the model's name and base_url",
     RateLimitError: "; ask less often, or raise the account's limits",

@@ -26,7 +26,7 @@ from agentsdk.models.prefix import to_json
 from agentsdk.models.rate_headers import nothing_left_for
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
-from agentsdk.ports.clock import Clock
+from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
@@ -245,7 +245,7 @@ class HttpModel(ABC):
         """Send one attempt, and return its answer if it is none of an error."""
         settings = request.settings.retry or self._retry
         if settings.heed_limits and (wait := self._closed_until - self._clock.time()) > 0:
-            await self._clock.sleep(min(wait, settings.max_retry_after))
+            await wait_idle(self._clock, min(wait, settings.max_retry_after))
         exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=request.stream)
         if settings.heed_limits:
             now = self._clock.time()

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import Protocol
 
 from msgspec import Struct
 
+from agentsdk.core.totals import Price
+from agentsdk.define.prices import Prices
 from agentsdk.types.errors import UserError
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
@@ -82,3 +85,21 @@ def price_run(result: HasReplies, provider: str | None = None) -> RunCost:
         total += cost or 0
         priced += reply.usage
     return RunCost(total, None not in by_model.values() and priced == result.usage, by_model)
+
+
+def price_with(given: Prices | None) -> Price:
+    """Prices of replies by the model's name: what was given first, then the price lists, where they are installed.
+
+    A name that is given also stands for the dated versions of its model, whose names begin with it.
+    """
+
+    def price(usage: Usage, model: str) -> Decimal | None:
+        if given is not None:
+            name = max((name for name in given if model == name or model.startswith(f"{name}-")), key=len, default=None)
+            if name is not None:
+                return given[name].of(usage)
+        if find_spec("genai_prices") is None:
+            return None
+        return cost_of(usage, model)
+
+    return price

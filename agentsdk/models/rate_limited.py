@@ -8,7 +8,7 @@ from contextlib import aclosing
 from weakref import WeakKeyDictionary
 
 from agentsdk.models.retry import SystemClock
-from agentsdk.ports.clock import Clock
+from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import UserError
@@ -79,7 +79,7 @@ class _Limits:
         """Wait for a request's turn; the tokens set aside for it. A wait that is cancelled takes nothing."""
         async with self._turn:  # the lock lets its waiters in in their order
             while (wait := self._wait()) > 0:
-                await self._clock.sleep(wait)
+                await wait_idle(self._clock, wait)
             if self._requests is not None:
                 self._requests.take(1)
             if self._tokens is not None:

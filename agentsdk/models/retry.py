@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from math import isfinite
 from typing import TypeVar
 
-from agentsdk.ports.clock import Clock
+from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.types.deltas import AttemptDiscarded, ResponseCreated
 from agentsdk.types.errors import ProviderError
 from agentsdk.types.settings import ModelRetrySettings
@@ -62,7 +62,7 @@ async def with_retries(
         failures += 1
         if begun:
             yield AttemptDiscarded(reason)
-        await clock.sleep(wait)
+        await wait_idle(clock, wait)
 
 
 def wait_before_retry(failures: int, retry_after: float | None, settings: ModelRetrySettings, chance: float) -> float:

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import cast
+
+import msgspec
 
 from agentsdk.testing.scripted import words
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, Reasoning
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
+
+_TOKEN = re.compile(r"\w{1,4}|[^\w\s]|\s{4,}")
+
+
+def count_tokens(text: str) -> int:
+    """The tokens of a text by an encoding that is no model's: pieces of words, signs, and long gaps."""
+    return len(_TOKEN.findall(text))
+
+
+def request_tokens(request: JsonObject, count: Callable[[str], int]) -> int:
+    """What a request's messages and tools come to."""
+    messages = cast("list[JsonObject]", request.get("messages") or [])
+    texts = [msgspec.json.encode(request[field]).decode() for field in ("tools", "response_format") if request.get(field)]
+    for message in messages:
+        content, calls = message.get("content") or "", message.get("tool_calls")
+        texts.append(content if isinstance(content, str) else msgspec.json.encode(content).decode())
+        if calls:
+            texts.append(msgspec.json.encode(calls).decode())
+    return 3 + 4 * len(messages) + sum(map(count, texts))
 
 
 class ChatDialect:

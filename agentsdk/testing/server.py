@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Literal, Protocol, Self
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from agentsdk.testing.chat_dialect import ChatDialect
+from agentsdk.testing.chat_dialect import ChatDialect, count_tokens, request_tokens
 from agentsdk.testing.scripted import Say, to_response
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
@@ -110,6 +110,8 @@ class FakeServer:
         self.requests: list[CapturedRequest] = []
         self.connections = 0
         """How many connections were made."""
+        self.refused = 0
+        """How many requests were too long for the context window, if there is one. They take nothing from the script."""
         self._script = list(script)
         self._dialect = dialect
         self._server: asyncio.Server | None = None
@@ -201,7 +203,7 @@ class FakeServer:
         return request.json if request.body else {}
 
     def _next_reply(self, request: CapturedRequest) -> ServerReply:
-        number = len(self.requests)
+        number = len(self.requests) - self.refused
         if not self._serves(request.path):
             return _refusal(404, f"no such path: {request.path}")
         if number > len(self._script):
@@ -217,10 +219,33 @@ class FakeOpenAIServer(FakeServer):
 
     async with FakeOpenAIServer(["Hello!"]) as server:
         model = OpenAIChatCompletionsModel("gpt-test", base_url=server.base_url)
+
+    With a `context_window`, in tokens, it refuses longer requests as OpenAI does, and bills what it counts: `count` gives the
+    tokens of a text.
     """
 
-    def __init__(self, script: ServerScript) -> None:
+    def __init__(
+        self, script: ServerScript, *, context_window: int | None = None, count: Callable[[str], int] = count_tokens
+    ) -> None:
         super().__init__(script, ChatDialect())
+        self._context_window = context_window
+        self._count = count
+
+    def _next_reply(self, request: CapturedRequest) -> ServerReply:
+        if self._context_window is None:
+            return super()._next_reply(request)
+        tokens = request_tokens(request.json, self._count)
+        if tokens > self._context_window:
+            self.refused += 1
+            return _refusal(
+                400,
+                f"This model's maximum context length is {self._context_window} tokens. However, your messages resulted in "
+                f"{tokens} tokens.",
+                "context_length_exceeded",
+            )
+        reply = super()._next_reply(request)
+        usage: JsonObject = {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20}
+        return structs.replace(reply, usage=usage) if reply.usage == "default" else reply
 
 
 class _Answer:
@@ -354,5 +379,5 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-def _refusal(status: int, message: str) -> ServerReply:
-    return ServerReply(status=status, body={"error": {"message": message, "type": "invalid_request_error"}})
+def _refusal(status: int, message: str, code: str | None = None) -> ServerReply:
+    return ServerReply(status=status, body={"error": {"message": message, "type": "invalid_request_error", "code": code}})

@@ -3,6 +3,7 @@
 ```
 AgentsException                            .state: where the run stood; resuming it loses nothing
 ├── UserError                              the caller: a declaration, an argument, a callable given to us
+│   ├── ContextWindowError                 what the model must be sent does not fit into its context window
 │   ├── HookError                          a hook raised
 │   └── CallbackError                      another callable given to us raised (instructions, a rule, a filter, an output check)
 ├── ModelError                             the model or its provider
@@ -18,14 +19,23 @@ AgentsException                            .state: where the run stood; resuming
 │       ├── ModelConnectionError           no connection, or a reset
 │       ├── ModelTimeoutError              a connect, idle or total deadline passed
 │       ├── BadRequestError                400, 413, 422: the request as it stands will never be taken
+│       │   └── ContextTooLongError        it is longer than the model's context window
 │       ├── AuthenticationError            401, 403
 │       ├── NotFoundError                  404
 │       ├── RateLimitError                 429; .retry_after in seconds, if the provider said
 │       └── ProviderUnavailableError       408, 409, 5xx
 ├── ToolError                              a tool, where its error cannot go to the model
 │   └── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
-├── LimitReached                           a limit of the run
-│   └── MaxTurnsExceeded
+├── LimitReached                           a limit of the run: .kind .used .limit
+│   ├── MaxTurnsExceeded
+│   ├── RequestLimitReached
+│   ├── TokenLimitReached                  input, output or both
+│   ├── CostLimitReached
+│   ├── DeadlineReached                    wall clock, or working time
+│   ├── ToolCallLimitReached               in all, or of one tool
+│   ├── ConsecutiveErrorsReached           turns running in which every call failed
+│   ├── RepeatedCalls                      the same calls with the same results, round after round
+│   └── NoProgress                         turns running that brought nothing new
 ├── GuardrailError                         a guardrail
 │   ├── GuardrailFailedError               it raised: fails closed
 │   ├── InputGuardrailTripwireTriggered    .guardrail_result is its verdict
@@ -50,7 +60,27 @@ A message names the object, says what was expected, then the remedy. It carries 
 
 from __future__ import annotations
 
-from typing import Protocol
+from decimal import Decimal
+from typing import Literal, Protocol
+
+LimitKind = Literal[
+    "turns",
+    "requests",
+    "input_tokens",
+    "output_tokens",
+    "tokens",
+    "cost",
+    "deadline",
+    "working_time",
+    "tool_calls",
+    "calls_per_tool",
+    "consecutive_errors",
+    "repeats",
+    "no_progress",
+]
+"""What can be limited: the fields of `RunLimits` of the same names."""
+
+Number = int | float | Decimal
 
 
 class ResumableState(Protocol):
@@ -73,6 +103,10 @@ class AgentsException(Exception):  # noqa: N818 - the field's name for the root
 
 class UserError(AgentsException):
     """The caller's declaration or argument is wrong."""
+
+
+class ContextWindowError(UserError):
+    """What the model must be sent does not fit into its context window; the message shows the arithmetic."""
 
 
 class HookError(UserError):
@@ -172,6 +206,10 @@ class BadRequestError(ProviderError):
     """The provider will never take this request as it stands."""
 
 
+class ContextTooLongError(BadRequestError):
+    """The request is longer than the model's context window, as the provider counts."""
+
+
 class AuthenticationError(ProviderError):
     """The key is missing, wrong or not allowed to do this."""
 
@@ -197,11 +235,53 @@ class ToolTimeoutError(ToolError):
 
 
 class LimitReached(AgentsException):
-    """A limit of the run was reached; `.state` resumes with a higher one."""
+    """A limit of the run was reached; `.state` resumes with a higher one.
+
+    `kind` is the field of `RunLimits`, `used` what the run had used of it, `limit` what it may use (US dollars, seconds, or a
+    count).
+    """
+
+    def __init__(self, message: str, *, kind: LimitKind, used: Number, limit: Number) -> None:
+        super().__init__(message)
+        self.kind: LimitKind = kind
+        self.used = used
+        self.limit = limit
 
 
 class MaxTurnsExceeded(LimitReached):
     """The run took `limits.turns` turns without a final output."""
+
+
+class RequestLimitReached(LimitReached):
+    """The next request to a model would be one more than `limits.requests`."""
+
+
+class TokenLimitReached(LimitReached):
+    """The next request does not fit what is left of `limits.input_tokens`, `output_tokens` or `tokens`."""
+
+
+class CostLimitReached(LimitReached):
+    """The next request may cost more than is left of `limits.cost`."""
+
+
+class DeadlineReached(LimitReached):
+    """The run took as long as `limits.deadline` or `limits.working_time` allows."""
+
+
+class ToolCallLimitReached(LimitReached):
+    """The turn's calls are more than is left of `limits.tool_calls`, or of a tool's `limits.calls_per_tool`; none was run."""
+
+
+class ConsecutiveErrorsReached(LimitReached):
+    """In `limits.consecutive_errors` turns running every call failed."""
+
+
+class RepeatedCalls(LimitReached):
+    """The run made the same calls with the same results for `limits.repeats` rounds running."""
+
+
+class NoProgress(LimitReached):
+    """`limits.no_progress` turns running brought nothing new."""
 
 
 class GuardrailError(AgentsException):

@@ -46,6 +46,12 @@ class InputReplaced(Compact, tag="input"):
     input: tuple[Item, ...]
 
 
+class InputAdded(Compact, tag="added"):
+    """Messages that arrived while the run was going on; they enter between two turns."""
+
+    items: tuple[Item, ...]
+
+
 class GuardrailJudged(Compact, tag="verdict"):
     """A guardrail's verdict. `info` is JSON text; `call_id` is set for guardrails of a tool."""
 
@@ -58,18 +64,29 @@ class GuardrailJudged(Compact, tag="verdict"):
 
 
 class AttemptSpent(Compact, tag="attempt"):
-    """A reply that is not the turn's: `partial` text that stopped at its length and is being continued, or one of no use."""
+    """A request that did not give the turn's reply.
+
+    `kind`: the `reply` was of no use, or is being continued, `partial` being its text so far; the request was `refused` as too
+    long; or it asked for a `summary` of earlier items, `partial` being that, `""` where none came. `model` is the model's name,
+    where it may be another than the reply's.
+    """
 
     usage: Usage
     partial: str = ""
+    kind: Literal["reply", "refused", "summary"] = "reply"
+    model: str = ""
 
 
 class ModelReplied(Compact, tag="reply"):
-    """The turn's reply, proven complete, its call ids unique in the run. `disabled` names tools that were not offered."""
+    """The turn's reply, proven complete, its call ids unique in the run. `disabled` names tools that were not offered.
+
+    `counted` are the tokens that were counted for its request; 0 where none were.
+    """
 
     response: ModelResponse
     at: float
     disabled: tuple[str, ...] = ()
+    counted: int = 0
 
 
 class ApprovalJudged(Compact, tag="asked"):
@@ -106,11 +123,12 @@ class ToolsIntended(Compact, tag="intend"):
 
 
 class ToolFinished(Compact, tag="result"):
-    """A call's one result."""
+    """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut."""
 
     call_id: str
     output: str | tuple[Part, ...]
     is_error: bool = False
+    whole: str = ""
 
 
 class CallsInDoubt(Compact, tag="doubt"):
@@ -151,15 +169,53 @@ class HandedOff(Compact, tag="handoff"):
 
 
 class ViewReplaced(Compact, tag="view"):
-    """What the model sees from now on; the log keeps the original."""
+    """What the model sees from now on; the log keeps the original.
+
+    A compaction has a `reason`: what made the view smaller, from `before` tokens to `after`. `vanished`: names, numbers and
+    questions that a summary lost. `window`: the window's size in tokens, where a refusal has shown it to be smaller than known.
+    """
 
     items: tuple[Item, ...]
+    reason: str = ""
+    before: int = 0
+    after: int = 0
+    vanished: tuple[str, ...] = ()
+    window: int = 0
+
+
+class ViewRestored(Compact, tag="restored"):
+    """A person took the last compaction back: the view is what it was before, and what has been added since."""
+
+
+class LimitNear(Compact, tag="near"):
+    """Most of a limit is used. `limit` is its kind, `used` and `allowed` are as text, so that money stays exact."""
+
+    limit: str
+    used: str
+    allowed: str
 
 
 class LimitHit(Compact, tag="limit"):
-    """A limit was reached."""
+    """A limit was reached. `limit` is its kind, `used` and `allowed` are as text. With `pauses` the run waits for a person."""
 
     limit: str
+    used: str = ""
+    allowed: str = ""
+    pauses: bool = False
+
+
+class LimitRaised(Compact, tag="raised"):
+    """A person raised a limit: `allowed`, as text, is what the run may use from now on in all; None is no limit."""
+
+    limit: str
+    allowed: str | None
+
+
+class TimeSpent(Compact, tag="time"):
+    """How long the run has gone on, in seconds, over all its processes; `working` without its waits for rate limits."""
+
+    elapsed: float
+    working: float
 
 
 class RunEnded(Compact, tag="ended"):
@@ -199,6 +255,7 @@ RunEvent = (
     RunStarted
     | RunResumed
     | InputReplaced
+    | InputAdded
     | GuardrailJudged
     | AttemptSpent
     | ModelReplied
@@ -213,7 +270,11 @@ RunEvent = (
     | TurnEnded
     | HandedOff
     | ViewReplaced
+    | ViewRestored
+    | LimitNear
     | LimitHit
+    | LimitRaised
+    | TimeSpent
     | RunEnded
     | Stopped
     | SessionSaved

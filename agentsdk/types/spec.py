@@ -17,7 +17,8 @@ ToolUse = Literal["run_llm_again", "stop_on_first_tool", "stop_at_tools", "custo
 class ToolSpec(Struct, frozen=True):
     """A tool as the model sees it, and what the loop must know of it.
 
-    `needs_approval` is None where a callable decides call by call.
+    `needs_approval` is None where a callable decides call by call. `polling`: it is there to be called again and again, so that
+    calling it is no loop.
     """
 
     name: str
@@ -26,6 +27,7 @@ class ToolSpec(Struct, frozen=True):
     strict: bool = True
     effect: Effect = "once"
     needs_approval: bool | None = False
+    polling: bool = False
 
 
 class HandoffSpec(Struct, frozen=True):

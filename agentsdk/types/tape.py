@@ -39,6 +39,10 @@ class Tape(Sequence[T], Generic[T]):
         tape._length = len(cells)
         return tape
 
+    def since(self, position: int) -> list[T]:
+        """The cells from `position` on."""
+        return self._cells[position : self._length]
+
     def __len__(self) -> int:
         return self._length
 

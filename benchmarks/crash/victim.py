@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 from benchmarks.crash.world import Kill, World
 
-_lines = open(0, "rb", buffering=0)  # noqa: SIM115 - shared with the forked processes, so nothing may be read ahead
-
 
 class Order(NamedTuple):
     """What a forked process is to do with the run `run_id`: begin it, or go on with it, and die at `kill`."""
@@ -37,6 +35,14 @@ class Order(NamedTuple):
         return World(self.folder, self.steps, None if self.kill is None else Kill(*self.kill))
 
 
+def next_line() -> bytes:
+    """A line of standard input, and nothing beyond it: the forked processes read there too."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    return line
+
+
 def report(word: str, rest: object = "") -> None:
     """One line, whole."""
     os.write(1, f"{word} {json.dumps(rest)}\n".encode())
@@ -50,7 +56,7 @@ def found(replies: int, results: list[str]) -> None:
 def wait_for_person() -> None:
     """Say that calls wait for a person, and wait until they are decided."""
     report("waiting")
-    _lines.readline()
+    next_line()
 
 
 def finished(world: World, outcome: dict[str, Any]) -> None:
@@ -66,7 +72,7 @@ def main() -> None:
     for module in needed:
         importlib.import_module(module)
     report("ready")
-    while line := _lines.readline():
+    while line := next_line():
         if not line.startswith(b"{"):
             continue  # meant for a process that was dead by then
         pid = os.fork()

@@ -16,8 +16,11 @@ from agentsdk.types.events import (
     CallsInDoubt,
     GuardrailJudged,
     HandedOff,
+    InputAdded,
     InputReplaced,
     LimitHit,
+    LimitNear,
+    LimitRaised,
     ModelReplied,
     Nested,
     OutputJudged,
@@ -26,11 +29,13 @@ from agentsdk.types.events import (
     RunStarted,
     SessionSaved,
     Stopped,
+    TimeSpent,
     ToolFinished,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
     ViewReplaced,
+    ViewRestored,
 )
 from agentsdk.types.items import (
     FunctionCall,
@@ -110,22 +115,46 @@ def logs(draw: Draw, depth: int = 0) -> list[RunEvent]:
         turn, is_closed = draw(_turns(depth, numbers))
         log += turn
         if not is_closed:
-            return log + draw(_at_the_end)
-    return log + draw(_at_the_end)
+            break
+    return _with_compactions_to_restore(log + draw(_at_the_end))
+
+
+def _with_compactions_to_restore(log: list[RunEvent]) -> list[RunEvent]:
+    """The log without the restorations of a view that was not compacted."""
+    valid: list[RunEvent] = []
+    compacted = 0
+    for event in log:
+        if isinstance(event, ViewRestored):
+            if not compacted:
+                continue
+            compacted -= 1
+        elif isinstance(event, ViewReplaced) and event.reason:
+            compacted += 1
+        elif isinstance(event, ViewReplaced | InputReplaced):
+            compacted = 0
+        valid.append(event)
+    return valid
 
 
 _between_turns = st.lists(
     st.one_of(
         st.builds(InputReplaced, st.lists(plain_items, max_size=2).map(tuple)),
-        st.builds(ViewReplaced, st.lists(plain_items, max_size=2).map(tuple)),
+        st.builds(ViewReplaced, st.lists(plain_items, max_size=2).map(tuple), st.sampled_from(["", "DropOldest"])),
+        st.just(ViewRestored()),
         st.builds(GuardrailJudged, texts, st.just("input"), st.sampled_from(["allow", "raise_exception"])),
-        st.builds(LimitHit, st.just("turns")),
+        st.builds(InputAdded, st.lists(plain_items, max_size=2).map(tuple)),
+        st.builds(LimitNear, st.just("turns"), texts, texts),
+        st.builds(LimitHit, st.just("turns"), texts, texts, st.booleans()),
+        st.builds(LimitRaised, st.just("turns"), st.none() | texts),
+        st.builds(TimeSpent, moments, moments),
         st.builds(Stopped, texts),
         st.builds(SessionSaved, st.integers(0, 9), st.integers(0, 2)),
     ),
     max_size=2,
 )
-_at_the_end = st.just([]) | _between_turns.filter(lambda events: not any(isinstance(event, InputReplaced) for event in events))
+_at_the_end = st.just([]) | _between_turns.filter(
+    lambda events: not any(isinstance(event, InputReplaced | InputAdded) for event in events)
+)
 
 
 @st.composite

@@ -140,7 +140,7 @@ def test_of_a_key_given_twice_what_is_sealed_is_what_is_read() -> None:
         '{"version":1,"log":[],"secret":"secret"}',
         '{"version":1,"log":[["secret"]]}',
         '{"version":1,"log":[["limit",7]]}',
-        '{"version":1,"log":[["limit","turns","secret"]]}',
+        '{"version":1,"log":[["limit","turns",["secret"]]]}',
         '{"version":1,"log":[["limit","\\ud800"]]}',
         '{"version":1,"log":[["limit","\ud800"]]}',
         b'{"version":1,"log":[["limit","\xff"]]}',

@@ -21,6 +21,7 @@ from agentsdk.types.events import (
     ContextSaved,
     GuardrailJudged,
     HandedOff,
+    InputAdded,
     InputReplaced,
     LimitHit,
     ModelReplied,
@@ -37,6 +38,7 @@ from agentsdk.types.events import (
     ToolUseJudged,
     TurnEnded,
     ViewReplaced,
+    ViewRestored,
 )
 from agentsdk.types.items import (
     FunctionCall,
@@ -80,7 +82,7 @@ SAME: dict[str, list[RunEvent]] = {
     "itself": LOG,
     "other ids and times": [
         RunStarted("b", "first", (structs.replace(HELLO, id="m1"),), 1, 9.0, "f", "a"),
-        ModelReplied(ModelResponse(OTHER_CALLS, Usage(1), response_id="r", model="m"), 9.0, ("other",)),
+        ModelReplied(ModelResponse(OTHER_CALLS, Usage(1), "unknown", "r", "m"), 9.0, ("other",)),
         ToolsIntended(("d1", "d2")),
         ToolFinished("d1", "paid"),
         ToolFinished("d2", "text"),
@@ -193,6 +195,16 @@ PARTED: dict[str, tuple[list[RunEvent], Divergence, int]] = {
         Divergence(8, 2, "first", NOTHING, "the model sees 1 items"),
         6,
     ),
+    "a compaction taken back": (
+        [*LOG[:6], ViewReplaced((HELLO,), "DropOldest"), ViewRestored(), *LOG[6:]],
+        Divergence(8, 2, "first", NOTHING, "the model sees 1 items"),
+        6,
+    ),
+    "messages that arrive": (
+        [*LOG[:6], InputAdded((HELLO,)), *LOG[6:]],
+        Divergence(8, 2, "first", NOTHING, "1 messages arrive"),
+        6,
+    ),
     "another input on the way": (
         [STARTED, ASKED, InputReplaced((HELLO,)), *LOG[1:]],
         Divergence(3, 1, "first", "'pay' gave 'paid'", "the input is replaced"),
@@ -202,6 +214,11 @@ PARTED: dict[str, tuple[list[RunEvent], Divergence, int]] = {
         [STARTED, InputReplaced((HELLO,)), said("so")],
         Divergence(1, 1, "first", 'calls pay({"x": 1}), read({})', "the input is replaced"),
         1,
+    ),
+    "the same verdict twice": (
+        [*LOG[:7], GuardrailJudged("g", "output", "allow"), GuardrailJudged("g", "output", "allow"), LOG[7]],
+        Divergence(8, 2, "first", NOTHING, "output guardrail 'g' says 'allow'"),
+        7,
     ),
     "an event more": ([*LOG, InputReplaced(())], Divergence(8, 3, "first", NOTHING, "the input is replaced"), 8),
 }
@@ -216,6 +233,12 @@ def test_the_first_difference(name: str) -> None:
     back = compared(log, LOG).divergence
     assert back is not None
     assert (back.revision, back.recorded, back.now) == (revision_b, divergence.now, divergence.recorded)
+
+
+def test_a_turn_begun_again_before_its_reply_is_the_same_turn() -> None:
+    begun = [STARTED, InputReplaced((HELLO,))]
+    found = compared([*begun, said("one")], [*begun, said("two")]).divergence
+    assert found == Divergence(2, 1, "first", "says 'one'", "says 'two'")
 
 
 INNER: list[RunEvent] = [RunStarted("", "inner", (HELLO,), 0, 1.0), *TURN, TurnEnded(), said("dug"), RunEnded("dug")]

@@ -25,9 +25,8 @@ def test_a_long_result_keeps_head_and_tail_and_names_the_rest() -> None:
     assert overflow.limit == 400
     head, marker, tail = cut.split("\n")
     assert (head, tail) == (text[:300], text[-100:])
-    assert (
-        marker == f"[... {len(text) - 400} of {len(text)} characters left out; the whole result has the id {overflow.id!r} ...]"
-    )
+    missing = f"characters 300 to {len(text) - 100} of {len(text)} are left out"
+    assert marker == f"[... {missing}: read_result(result_id={overflow.id!r}, offset=300) ...]"
     assert cap_output(text, 400) == (cut, overflow)
     assert cap_output(text + "x", 400)[1] != overflow
 

@@ -67,7 +67,7 @@ def test_a_log_of_every_event_is_read_whole(path: Path) -> None:
     assert [type(item).__name__ for item in state.items()] == [
         *("Message", "Message", "Reasoning", "Message", "FunctionCall", "FunctionCall", "FunctionCall"),
         *("FunctionCallOutput", "FunctionCallOutput", "FunctionCallOutput", "Message"),
-        *("FunctionCall", "FunctionCallOutput", "Message"),
+        *("FunctionCall", "FunctionCallOutput", "Message", "Message"),
     ]
     assert unpaired(state.items()) == []
 

@@ -1,4 +1,4 @@
-"""A handoff is one step: no revision within it is one to go on from."""
+"""A handoff is one step, and so is a compaction: no revision within them is one to go on from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from agentsdk.core.revisions import step_start
 from agentsdk.types.events import (
+    AttemptSpent,
     HandedOff,
     ModelReplied,
     Nested,
@@ -18,6 +19,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import Usage
 
 CALLS = tuple(FunctionCall(name, name, "{}") for name in ("look", "wrong", "one", "two"))
 STARTED = RunStarted("run", "first", (), 0, 1.0)
@@ -58,6 +60,17 @@ def test_of_a_nested_run(revision: int) -> None:
     log: list[RunEvent] = [ToolsIntended(("one",)), *(Nested("a", event) for event in LOG)]
     within = START + 1 < revision < START + 1 + len(HANDOFF)
     assert step_start(log, revision) == (START + 1 if within else revision)
+
+
+def test_within_a_compaction_it_is_where_that_begins() -> None:
+    compaction = [AttemptSpent(Usage(1), kind="summary"), AttemptSpent(Usage(1), kind="refused"), ViewReplaced((), "Summarise")]
+    for nesting in (lambda event: event, lambda event: Nested("a", event)):
+        log = [*BEFORE, *map(nesting, compaction), *AFTER]
+        start = len(BEFORE)
+        begins = {start + 1: start, start + 2: start}
+        for revision in range(start, len(log) + 1):
+            assert step_start(log, revision) == begins.get(revision, revision)
+    assert step_start([*BEFORE, AttemptSpent(Usage(1)), *AFTER], len(BEFORE) + 1) == len(BEFORE) + 1
 
 
 def test_a_handoff_without_a_result_is_left_alone() -> None:

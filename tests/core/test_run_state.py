@@ -23,6 +23,8 @@ from agentsdk.types.events import (
     CallRetried,
     CallsInDoubt,
     InputReplaced,
+    LimitHit,
+    LimitRaised,
     ModelReplied,
     Nested,
     RunEnded,
@@ -30,6 +32,7 @@ from agentsdk.types.events import (
     RunStarted,
     ToolFinished,
     ToolsIntended,
+    ViewReplaced,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
@@ -379,3 +382,27 @@ def test_runs_nested_deeper_than_the_interpreter_can_follow_are_corruption(frame
 
     with pytest.raises(StateCorruptError, match="untouched copy"):
         load_below(sys.getrecursionlimit() - len(inspect.stack(0)) - frames_left)
+
+
+def limited_run(*events: RunEvent) -> RunState:
+    return RunState(fold([RunStarted("r", "first", (Message("user", "go"),), 0, 1.0), *events]))
+
+
+def test_a_person_raises_the_limit_that_a_run_rests_at() -> None:
+    state = limited_run(LimitHit("cost", "2.4", "2.50", True))
+    assert state.limit_reached == LimitHit("cost", "2.4", "2.50", True)
+    state.raise_limit("cost", "5.00")
+    state.raise_limit("tokens", None)
+    assert state.limit_reached is None
+    loaded = RunState.from_string(AGENT, state.to_string())
+    assert list(loaded.value.limits_raised) == [LimitRaised("cost", "5.00"), LimitRaised("tokens", None)]
+    with pytest.raises(UserError, match="expected a number"):
+        state.raise_limit("turns", "many")
+
+
+def test_only_a_compaction_is_taken_back() -> None:
+    state = limited_run(ViewReplaced((Message("user", "short"),), "DropOldest"))
+    state.restore_view()
+    assert list(state.value.view) == [Message("user", "go")]
+    with pytest.raises(UserError, match="no compaction to take back"):
+        state.restore_view()

@@ -19,8 +19,11 @@ from agentsdk.types.events import (
     CallsInDoubt,
     GuardrailJudged,
     HandedOff,
+    InputAdded,
     InputReplaced,
     LimitHit,
+    LimitNear,
+    LimitRaised,
     ModelReplied,
     Nested,
     OutputJudged,
@@ -29,11 +32,13 @@ from agentsdk.types.events import (
     RunStarted,
     SessionSaved,
     Stopped,
+    TimeSpent,
     ToolFinished,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
     ViewReplaced,
+    ViewRestored,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
@@ -91,6 +96,8 @@ class Retold:
     log: list[RunEvent] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     view: list[Item] = field(default_factory=list)
+    views: list[list[Item]] = field(default_factory=list)
+    """The views before each compaction that can be taken back, kept up to date."""
     agent: str = ""
     history: int = 0
     turn: Turn | None = None
@@ -101,7 +108,11 @@ class Retold:
     invalid_outputs: int = 0
     verdicts: list[GuardrailJudged] = field(default_factory=list)
     always: list[ApprovalDecided] = field(default_factory=list)
-    limit: str = ""
+    limit: LimitHit | None = None
+    near: list[str] = field(default_factory=list)
+    raised: list[LimitRaised] = field(default_factory=list)
+    elapsed: float = 0.0
+    working: float = 0.0
     stopped: str = ""
     saved: int = 0
     provisional: int = 0
@@ -119,13 +130,14 @@ class Retold:
             case InputReplaced():
                 self.items = [*self.items[: self.history], *event.input]
                 self.view = list(self.items)
+                self.views = []
                 self.agent = "first"
                 self.turn = self.ended = None
                 self.verdicts = []
                 self.saved = min(self.saved, self.history)
                 self.provisional = self.invalid_outputs = 0
                 self.used_tools = False
-                self.limit = self.stopped = ""
+                self.limit, self.stopped = None, ""
             case GuardrailJudged(kind="input"):
                 self.verdicts.append(event)
             case AttemptSpent():
@@ -139,11 +151,25 @@ class Retold:
                 self.turns += 1
                 self.all_turns += 1
                 self.usage += event.response.usage
-                self.limit = self.stopped = ""
+                self.limit, self.stopped = None, ""
             case ViewReplaced():
+                self.views = [*self.views, self.view] if event.reason else []
                 self.view = list(event.items)
+            case ViewRestored():
+                self.view = self.views.pop()
+            case InputAdded():
+                self.items += event.items
+                for view in (self.view, *self.views):
+                    view += event.items
+            case LimitNear():
+                self.near.append(event.limit)
             case LimitHit():
-                self.limit = event.limit
+                self.limit = event
+            case LimitRaised():
+                self.limit = None
+                self.raised.append(event)
+            case TimeSpent():
+                self.elapsed, self.working = event.elapsed, event.working
             case Stopped():
                 self.stopped = event.reason
             case SessionSaved():
@@ -152,7 +178,7 @@ class Retold:
                 if turn is not None:
                     self.close()
                 self.ended = event
-                self.limit = self.stopped = ""
+                self.limit, self.stopped = None, ""
             case _:
                 assert turn is not None
                 self.tell_of(turn, event)
@@ -209,7 +235,8 @@ class Retold:
         assert self.turn is not None
         items = [*self.turn.items(), *added]
         self.items += items
-        self.view += items
+        for view in (self.view, *self.views):
+            view += items
         self.used_tools = self.used_tools or bool(self.turn.results)
         self.turn = None
 
@@ -221,6 +248,8 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.agent, state.turns, state.all_turns, state.usage) == (story.agent, story.turns, story.all_turns, story.usage)
     assert (state.history, state.saved, state.provisional) == (story.history, story.saved, story.provisional)
     assert (state.limit, state.stopped, state.ended) == (story.limit, story.stopped, story.ended)
+    assert (list(state.limits_near), list(state.limits_raised)) == (story.near, story.raised)
+    assert (state.elapsed, state.working) == (story.elapsed, story.working)
     assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)
     assert (list(state.input_verdicts), list(state.always)) == (story.verdicts, story.always)
     turn = story.turn
@@ -302,6 +331,40 @@ def test_the_view_is_the_transcript_until_it_is_replaced() -> None:
     assert [item.text for item in state.transcript if isinstance(item, Message)] == ["hi", "1", "2"]
     state = apply(state, InputReplaced((Message("user", "new"),)))
     assert state.view is state.transcript
+
+
+def test_a_restored_view_is_the_transcript_again_where_it_was() -> None:
+    state = fold([STARTED, replied(Message("assistant", "1")), TurnEnded(), ViewReplaced((USER,), "DropOldest")])
+    state = fold([*state.log, replied(Message("assistant", "2")), TurnEnded()])
+    again = apply(apply(state, ViewReplaced((USER,), "DropOldest")), ViewRestored())
+    assert (list(again.view), again.is_restored) == (list(state.view), True)
+    whole = apply(again, ViewRestored())
+    assert whole.view is whole.transcript
+    assert whole.compacted is None
+    assert not apply(whole, ViewReplaced((USER,), "DropOldest")).is_restored
+    with pytest.raises(StateCorruptError, match="'ViewRestored'"):
+        apply(whole, ViewRestored())
+
+
+def test_what_a_handoff_filter_replaced_is_not_restored() -> None:
+    state = fold([STARTED, replied(Message("assistant", "1")), TurnEnded(), ViewReplaced((USER,), "DropOldest")])
+    assert apply(state, ViewReplaced((USER,))).compacted is None
+    assert apply(state, InputReplaced((USER,))).compacted is None
+
+
+def test_the_window_that_a_refusal_showed_holds_for_the_agents_model() -> None:
+    state = fold([STARTED, ViewReplaced((USER,), "DropOldest", window=500), ViewReplaced((USER,), "DropOldest")])
+    assert state.window == 500
+    state = fold([*state.log, replied(call("a")), ToolFinished("a", "1"), HandedOff("second")])
+    assert state.window == 0
+
+
+def test_a_summary_is_no_attempt_of_the_turn() -> None:
+    state = fold([STARTED, AttemptSpent(Usage(1, 5, 5), "all of it", "summary", "cheap")])
+    assert (state.turn, state.usage) == (None, Usage(1, 5, 5))
+    state = apply(state, AttemptSpent(Usage(1), kind="refused"))
+    assert state.turn is not None
+    assert (state.turn.empty_replies, state.turn.partial, state.usage) == (1, "", Usage(2, 5, 5))
 
 
 def test_the_input_is_replaced_but_not_the_history_before_it() -> None:

@@ -69,6 +69,17 @@ def test_tool_is_short_for_function_tool() -> None:
     assert tool is function_tool
 
 
+def test_a_polling_tool_says_so_and_stays_the_tool_that_was_approved() -> None:
+    @function_tool(polling=True)
+    def state_of_job() -> str:
+        return "running"
+
+    assert state_of_job.spec.polling
+    polled = add.clone(polling=True)
+    assert (add.spec.polling, polled.spec.polling) == (False, True)
+    assert polled.fingerprint == add.fingerprint != add.clone(effect="none").fingerprint
+
+
 def test_a_tool_is_frozen_and_clones() -> None:
     with pytest.raises(UserError, match=r"tool 'add' is frozen, so 'timeout' cannot be set; use tool.clone\(timeout=...\)"):
         add.timeout = 1

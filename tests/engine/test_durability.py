@@ -41,6 +41,7 @@ from agentsdk.types.events import (
     RunStarted,
     Stopped,
     ToolFinished,
+    ViewReplaced,
 )
 from agentsdk.types.summary import RunSummary
 from tests.engine import killed_run
@@ -168,11 +169,11 @@ async def test_a_stream_of_a_stored_run_shows_the_same_events() -> None:
 
 
 def prefixes(appends: Sequence[Sequence[RunEvent]]) -> list[int]:
-    """Every prefix's length, but none within an append that holds a handoff."""
+    """Every prefix's length, but none within an append that holds a handoff or a compaction."""
     lengths: list[int] = []
     start = 0
     for events in appends:
-        whole = any(isinstance(event, HandedOff) for _, event in unwrapped(events))
+        whole = any(isinstance(event, HandedOff | ViewReplaced) for _, event in unwrapped(events))
         lengths += [start + len(events)] if whole else range(start + 1, start + len(events) + 1)
         start += len(events)
     return lengths

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from agentsdk import (
     Agent,
+    MemoryRunStore,
     RunConfig,
     RunConflict,
     Runner,
@@ -17,13 +18,32 @@ from agentsdk import (
     RunState,
     ToolApprovalItem,
     UserError,
+    function_tool,
 )
 from agentsdk.core.revisions import step_start
+from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import RunStarted, ToolFinished
 from tests.engine.recorded import everything, recorded, scenario_called
 from tests.scenarios import RUN_ID, SCENARIOS, Scenario, World, finished_calls, reloaded
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_a_fork_can_read_what_was_cut_in_its_origin() -> None:
+    @function_tool(effect="none")
+    def look() -> str:
+        """Look."""
+        return "x" * 500 + "the end of it" + "y" * 500
+
+    store = MemoryRunStore()
+    config = RunConfig(store=store, run_id="origin", max_tool_result_chars=100)
+    first = Agent("main", model=ScriptedModel([call("look"), "done"]), tools=[look])
+    result = await Runner.run(first, "go", run_config=config)
+    (whole,) = result.full_results
+    fork = await Runner.fork("origin", at=4, run_config=config)
+    read = call("read_result", result_id=whole, offset=490, length=30)
+    again = await Runner.resume(Agent("main", model=ScriptedModel([read, "read"]), tools=[look]), fork, run_config=config)
+    assert "the end of it" in str([item for item in again.to_input_list() if item.get("type") == "function_call_output"][-1])
 
 FORKED = [scenario for scenario in SCENARIOS if scenario.recover is None and not isinstance(scenario.ends, type)]
 

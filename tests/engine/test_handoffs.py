@@ -13,6 +13,7 @@ from agentsdk import (
     MaxTurnsExceeded,
     Message,
     ModelError,
+    RepeatedCalls,
     RunConfig,
     Runner,
     RunState,
@@ -207,9 +208,12 @@ async def test_agents_that_hand_over_for_ever_reach_the_turn_limit() -> None:
     two = Agent("two", model=ScriptedModel([call("transfer_to_one")] * 20), handoffs=[one])
     one.handoffs = [two]
     with pytest.raises(MaxTurnsExceeded) as caught:
-        await Runner.run(one, "go", max_turns=7)
+        await Runner.run(one, "go", max_turns=5)
     assert isinstance(caught.value.state, RunState)
     assert caught.value.state.current_agent == "two"
+    with pytest.raises(RepeatedCalls, match="'transfer_to_two', then 'transfer_to_one' 3 times running") as looped:
+        await Runner.run(one, "go")
+    assert isinstance(looped.value.state, RunState) and looped.value.state.turns == 6
 
 
 async def test_a_disabled_handoff_is_not_offered_and_not_taken() -> None:

@@ -73,7 +73,7 @@ async def test_max_turns_carries_a_state_that_goes_on(run: Any) -> None:
         await run(agent, "go", max_turns=2)
     assert len(model.requests) == 2
     state = state_of(caught.value, agent)
-    assert [event for event in state.value.log if isinstance(event, LimitHit)] == [LimitHit("turns")]
+    assert [event for event in state.value.log if isinstance(event, LimitHit)] == [LimitHit("turns", "2", "2")]
     result = await run(agent, state, max_turns=3)
     assert result.final_output == "sum"
     assert len(model.requests) == 3

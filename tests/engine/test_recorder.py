@@ -125,8 +125,12 @@ async def test_each_parallel_result_is_durable_on_its_own() -> None:
 async def test_how_often_a_run_waits_for_the_store(level: Durability, commits: int) -> None:
     """At `sync` three for each tool turn (reply, intent, result): what follows from the log goes with the next."""
     store = Appends()
-    model = ScriptedModel([call("work"), call("work"), call("work"), "done"])
-    agent = Agent("main", model=model, tools=[function_tool(lambda: "worked", name_override="work")])
+    model = ScriptedModel([call("work", x=1), call("work", x=2), call("work", x=3), "done"])
+
+    def work(x: int) -> int:
+        return x
+
+    agent = Agent("main", model=model, tools=[function_tool(work)])
     await Runner.run(agent, "go", run_config=config_of(store, durability=level))
     assert len(store.appends) == commits
     assert [type(event) for event in store.appends[0]] == [RunStarted]
@@ -437,7 +441,7 @@ async def test_an_append_that_was_lost_to_another_process_is_none_of_ones_own() 
 
 async def kept(store: RunStore) -> list[str]:
     """The attached texts that the results in the store name."""
-    names = [text.partition("has the id '")[2].partition("'")[0] for text in await results(store)]
+    names = [text.partition("result_id='")[2].partition("'")[0] for text in await results(store)]
     return [(await store.attachment("r", name) or b"").decode() for name in names]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from agentsdk import (
     RunNotFoundError,
     SQLiteRunStore,
     StateMismatchError,
+    ToolGuardrailFunctionOutput,
     UserError,
     function_tool,
     handoff,
     input_guardrail,
     output_guardrail,
+    tool_input_guardrail,
 )
 from agentsdk.core.diff import Divergence
 from agentsdk.core.revisions import step_start
@@ -254,6 +257,40 @@ async def test_the_first_step_that_comes_out_otherwise_is_named(case: str) -> No
     assert str(replay).endswith(f"then not: {expected}")
 
 
+async def test_guardrails_of_the_whole_run_are_not_those_of_nested_ones() -> None:
+    world = World()
+
+    @input_guardrail
+    def fine(*_: object) -> GuardrailFunctionOutput:
+        world.did("input")
+        return GuardrailFunctionOutput(None, False)
+
+    @output_guardrail
+    def good(*_: object) -> GuardrailFunctionOutput:
+        world.did("output")
+        return GuardrailFunctionOutput(None, False)
+
+    guarded = RunConfig(input_guardrails=[fine], output_guardrails=[good])
+    scenario = dataclasses.replace(scenario_called("agent as tool, twice at once"), config=guarded)
+    config = await recorded(scenario)
+    replay = await Runner.replay(scenario.build(World()), RUN_ID, run_config=config)
+    assert (replay.divergence, dict(world.done)) == (None, {"input": 1, "output": 1})
+
+
+async def test_a_new_call_asks_no_guardrail_of_its_tool() -> None:
+    @tool_input_guardrail
+    def wary_of_calls(*_: object) -> ToolGuardrailFunctionOutput:
+        raise AssertionError("asked")
+
+    config = await recorded(scenario_called("handoff with payload"))
+    agent = scenario_called("handoff with payload").build(World())
+    guarded = tool_of(World(), "transfer_to_expert", tool_input_guardrails=[wary_of_calls])
+    agent.handoffs, agent.tools = [], [guarded]
+    replay = await Runner.replay(agent, RUN_ID, run_config=config)
+    assert replay.divergence is not None
+    assert replay.divergence.now == "asks guardrail 'wary_of_calls'"
+
+
 @pytest.mark.parametrize("decide", ["settle", "fail", "retry"])
 async def test_a_pause_over_a_call_in_doubt_is_a_step(decide: str) -> None:
     scenario = scenario_called("tool turns")
@@ -271,6 +308,35 @@ async def test_a_pause_over_a_call_in_doubt_is_a_step(decide: str) -> None:
         state.retry(item)
     await Runner.run(agent, await Runner.decide(state, run_config=config), run_config=config)
     assert await Runner.replay(agent, RUN_ID, run_config=config) == Replay(RUN_ID, 4, 5, True)
+
+
+async def test_calls_decided_on_together_are_one_pause() -> None:
+    scenario = scenario_called("parallel tools of every effect")
+    log = await log_of(await recorded(scenario))
+    config = await stored(log[:3])
+    agent = scenario.build(World())
+    state = (await Runner.resume(agent, RUN_ID, run_config=config)).to_state()
+    assert len(state.interruptions) == 2
+    for item in state.interruptions:
+        state.settle(item, result="paid")
+    await Runner.run(agent, await Runner.decide(state, run_config=config), run_config=config)
+    assert await Runner.replay(agent, RUN_ID, run_config=config) == Replay(RUN_ID, 3, 4, True)
+
+
+async def test_a_rule_that_asked_for_an_agent_is_not_asked_again() -> None:
+    asked: list[str] = []
+    helper = Agent("helper", model=ScriptedModel(["helped"]))
+
+    def rule(ctx: object, arguments: object, call_id: str) -> bool:
+        asked.append(call_id)
+        return True
+
+    tools = [helper.as_tool(needs_approval=rule)]
+    agent = Agent("main", model=ScriptedModel([call("helper", input="?")]), tools=tools)
+    config = RunConfig(store=MemoryRunStore(), run_id=RUN_ID)
+    await Runner.run(agent, "go", run_config=config)
+    assert await Runner.replay(agent, RUN_ID, run_config=config) == Replay(RUN_ID, 0, 1, False)
+    assert asked == ["call_1_1"]
 
 
 class Wall:

@@ -34,6 +34,7 @@ from agentsdk import (
     UserError,
     function_tool,
     handoff,
+    input_guardrail,
     output_guardrail,
     tool_input_guardrail,
     tool_output_guardrail,
@@ -42,7 +43,7 @@ from agentsdk.core.diff import NOTHING, Divergence
 from agentsdk.core.limits import RunLimits
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.scripted import ScriptedReply
-from agentsdk.types.errors import MaxTurnsExceeded, ModelError
+from agentsdk.types.errors import InputGuardrailTripwireTriggered, MaxTurnsExceeded, ModelError
 from agentsdk.types.items import InputImage, Message
 from agentsdk.types.spec import Effect
 from tests.engine.recorded import everything, recorded, scenario_called
@@ -191,6 +192,12 @@ async def test_the_nth_equal_call_has_the_nth_result() -> None:
     assert outputs[:3] == ["2", "0", "1"]
     # The third of a kind is in no record.
     assert [(item.tool_name, item.call_id) for item in rerun.held] == [("pay", "call_2_1")]
+    # Past the first turn the first of them is the rerun's own already.
+    live = saying(call("pay", x=1), call("pay", x=1))
+    rerun = await Runner.replay(agent, RUN_ID, model=live, at=5, run_config=config)
+    outputs = [item.output for item in rerun.state.items() if item.type == "function_call_output"]
+    assert outputs[:2] == ["0", "1"]
+    assert len(rerun.held) == 1
     assert next(count) == 3
 
 
@@ -423,7 +430,7 @@ async def test_guardrails_are_asked_as_they_are_now() -> None:
 
 async def test_a_filter_of_requests_changes_only_what_is_asked_live() -> None:
     def short(request: ModelRequest) -> ModelRequest:
-        return structs.replace(request, instructions="Short.")
+        return structs.replace(request, instructions=f"{request.instructions}Short.")
 
     till = Till(SHOP)
     config = await till.record(call_model_input_filter=short)
@@ -439,6 +446,14 @@ async def test_an_error_of_the_live_model_ends_it() -> None:
     rerun = await Runner.replay(till.agent, RUN_ID, model=saying(ModelError("gone")), run_config=config)
     assert isinstance(rerun.error, ModelError)
     assert (rerun.final_output, rerun.state.turns) == (None, 0)
+    # That the recorded run ended so too is no reason to ask again.
+    failing = Till([ModelError("gone")])
+    failed = RunConfig(store=MemoryRunStore(), run_id=RUN_ID)
+    with pytest.raises(ModelError):
+        await Runner.run(failing.agent, "go", run_config=failed)
+    live = saying(ModelError("gone"), "here")
+    rerun = await Runner.replay(failing.agent, RUN_ID, model=live, run_config=failed)
+    assert (len(live.requests), type(rerun.error)) == (1, ModelError)
     short = structs.replace(config, limits=RunLimits(turns=2))
     rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=short)
     assert isinstance(rerun.error, MaxTurnsExceeded)
@@ -456,6 +471,34 @@ async def test_a_limit_that_the_recorded_run_passed_holds_it_up_once() -> None:
     short = structs.replace(config, limits=RunLimits(turns=1))
     rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=short)
     assert isinstance(rerun.error, MaxTurnsExceeded)
+
+
+async def test_each_input_that_was_given_is_given_again() -> None:
+    @input_guardrail
+    def polite(ctx: object, agent: object, given: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(None, given[-1].text != "please")
+
+    till = Till(["so", "so", "sold"], input_guardrails=[polite])
+    config = RunConfig(store=MemoryRunStore(), run_id=RUN_ID)
+    given: Any = "go"
+    for words in ("go on", "please"):
+        with pytest.raises(InputGuardrailTripwireTriggered) as caught:
+            await Runner.run(till.agent, given, run_config=config)
+        given = caught.value.state
+        given.replace_input(words)
+    await Runner.run(till.agent, given, run_config=config)
+    log = (await Runner.load(RUN_ID, run_config=config)).value.log
+    for revision in range(1, len(log) + 1):
+        rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), at=revision, run_config=config)
+        assert (rerun.final_output, rerun.divergence, rerun.asked) == ("sold", None, 0), revision
+
+
+async def test_an_empty_reply_is_reused_whatever_was_not_offered() -> None:
+    till = Till(["", "sold"])
+    till.agent.tools = [till.tool("pay", "once", is_enabled=False), till.tool("look", "none")]
+    config = await till.record()
+    rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=config)
+    assert (rerun.divergence, rerun.reused, rerun.asked) == (None, 2, 0)
 
 
 async def test_models_are_compared_by_name_or_as_objects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -532,7 +575,8 @@ async def test_what_is_wrong_is_said() -> None:
     till = Till(SHOP)
     config = await till.record(context_codec=ContextCodec(lambda context: "not a number", str))
     with pytest.raises(StateMismatchError, match="expected by 'other'"):
-        await Runner.replay(till.agent, RUN_ID, change=Agent("other"), run_config=config)
+        await Runner.replay(till.agent, RUN_ID, change=Agent("other"), new_run_id="fork", run_config=config)
+    assert config.store is not None and await config.store.summary("fork") is None
     with pytest.raises(StateMismatchError, match="expected by 'other'"):
         await Runner.replay(Agent("other"), RUN_ID, change=till.agent, run_config=config)
     with pytest.raises(UserError, match="has no revision 99"):

@@ -13,8 +13,9 @@ import pytest
 from agentsdk import RunState
 from agentsdk.core.state import fold
 from agentsdk.define.agent import AgentTool
+from agentsdk.define.read_result import read_result
 from agentsdk.engine.run import Run
-from agentsdk.types.events import HandedOff, RunEvent
+from agentsdk.types.events import HandedOff, RunEvent, ViewReplaced
 from agentsdk.types.items import FunctionCall
 from tests.scenarios import (
     SCENARIOS,
@@ -50,11 +51,11 @@ def appends() -> Iterator[list[tuple[RunEvent, ...]]]:
 
 
 def prefixes(seen: list[tuple[RunEvent, ...]]) -> list[int]:
-    """Every prefix's length but those within the append of a handoff, which has to be one."""
+    """Every prefix's length but those within the append of a handoff or of a compaction, which has to be one."""
     lengths: list[int] = []
     start = 0
     for events in seen:
-        whole = any(isinstance(event, HandedOff) for _, event in unwrapped(events))
+        whole = any(isinstance(event, HandedOff | ViewReplaced) for _, event in unwrapped(events))
         lengths += [start + len(events)] if whole else range(start + 1, start + len(events) + 1)
         start += len(events)
     return lengths
@@ -165,7 +166,7 @@ def check_resumed(
 
 def calls_in_doubt(scenario: Scenario, log: list[RunEvent], prefix: list[RunEvent]) -> dict[str, bool]:
     """The calls in doubt after the prefix (begun, effect once, no result), and whether their tools can tell the result."""
-    tools = {tool.name: tool for agent in agents_of(scenario) for tool in agent.tools}
+    tools = {tool.name: tool for agent in agents_of(scenario) for tool in (*agent.tools, read_result)}
     names = {f"{path}/{item.call_id}": item.name for path, item in calls_of(log)}
     began = intended_calls(prefix) - finished_calls(prefix).keys()
     return {call: tools[names[call]].reconcile is not None for call in began if tools[names[call]].effect == "once"}

@@ -640,5 +640,5 @@ async def test_the_whole_of_a_long_result_is_kept_with_the_run(open_store: OpenS
         if isinstance(event, ToolFinished):
             text = str(event.output)
             assert len(text) < 300
-            marker = text.partition("has the id '")[2].partition("'")[0]
+            marker = text.partition("result_id='")[2].partition("'")[0]
             assert await store.attachment("r", marker) == text[:1].encode() * 500

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from agentsdk.models.errors import error_from_object, error_from_response
-from agentsdk.types.errors import NotFoundError, ProviderUnavailableError, RateLimitError
+from agentsdk.types.errors import (
+    BadRequestError,
+    ContextTooLongError,
+    NotFoundError,
+    ProviderUnavailableError,
+    RateLimitError,
+)
 
 
 def test_a_message_says_who_what_and_the_remedy() -> None:
@@ -32,3 +42,47 @@ def test_objects_of_any_kind() -> None:
         error = error_from_object("m", data)
         assert type(error) is ProviderUnavailableError
         assert str(error) == "m answered with an error"
+
+
+TOO_LONG: dict[str, dict[str, object]] = {
+    "openai": {"message": "Your input exceeds the context window of this model.", "code": "context_length_exceeded"},
+    "compatible": {"message": "This model's maximum context length is 8192 tokens. However, you requested 9000", "code": 400},
+    "anthropic": {"type": "invalid_request_error", "message": "prompt is too long: 213462 tokens > 200000 maximum"},
+    "anthropic, with the answer": {"message": "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"},
+    "google": {
+        "code": 400,
+        "status": "INVALID_ARGUMENT",
+        "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    },
+    "llama.cpp": {
+        "code": 400,
+        "type": "exceed_context_size_error",
+        "message": "the request exceeds the available context size, try increasing it",
+    },
+    "bedrock": {"message": "Input is too long for requested model."},
+}
+
+
+@pytest.mark.parametrize("told", TOO_LONG.values(), ids=TOO_LONG)
+def test_a_request_longer_than_the_window_has_a_type_of_its_own(told: dict[str, object]) -> None:
+    error = error_from_response("m", 400, {}, json.dumps({"error": told}).encode())
+    assert type(error) is ContextTooLongError
+    assert (error.status, error.retryable) == (400, False)
+    assert str(error).endswith("; give the run a RunConfig(window=ContextWindow(size=...)), or send less")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error": {"message": "max_tokens is too large", "code": "invalid_value"}}',
+        b'{"error": {"message": "the tool description is too long"}}',
+        b"",
+    ],
+)
+def test_other_bad_requests_have_not(body: bytes) -> None:
+    assert type(error_from_response("m", 400, {}, body)) is BadRequestError
+
+
+def test_a_window_that_is_outgrown_inside_a_stream() -> None:
+    error = error_from_object("m", {"code": "context_length_exceeded", "message": "Your input exceeds the context window."})
+    assert type(error) is ContextTooLongError

@@ -28,7 +28,13 @@ from agentsdk.types.deltas import (
     OutputTextDelta,
     ResponseCompleted,
 )
-from agentsdk.types.errors import BadRequestError, IncompleteResponseError, MalformedResponseError, UserError
+from agentsdk.types.errors import (
+    BadRequestError,
+    ContextTooLongError,
+    IncompleteResponseError,
+    MalformedResponseError,
+    UserError,
+)
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
@@ -213,9 +219,10 @@ async def test_a_schema_that_cannot_be_enforced_is_an_error_and_no_free_text() -
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_a_request_beyond_the_context_is_a_bad_request(stream: bool) -> None:
+async def test_a_request_beyond_the_context_is_too_long(stream: bool) -> None:
     async with smollm2() as model:
-        with pytest.raises(BadRequestError, match="context"):
+        assert model.context_window == 1024
+        with pytest.raises(ContextTooLongError, match="context"):
             await ask(model, request(Message("user", "word " * 2000), stream=stream))
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from agentsdk.testing import CapturedRequest, FakeOpenAIServer, ServerReply, call
+from agentsdk.testing.chat_dialect import request_tokens
 from agentsdk.testing.server import Say
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import Message, Reasoning, Refusal
@@ -157,3 +158,30 @@ async def test_events_go_out_as_they_are() -> None:
     async with serving(ServerReply(events=[b"raw\n\n", "text", {"a": 1}])) as (_, client):
         response = await client.post("/chat/completions", json=body())
     assert response.text == 'raw\n\ndata: text\n\ndata: {"a":1}\n\n'
+
+
+async def test_a_request_that_is_too_long_is_refused_and_takes_nothing_from_the_script() -> None:
+    def asking(length: int) -> dict[str, Any]:
+        return {"model": "m", "messages": [{"role": "user", "content": "x" * length}]}
+
+    async with (
+        FakeOpenAIServer(["short"], context_window=100, count=len) as server,
+        httpx.AsyncClient(base_url=server.base_url, timeout=5) as client,
+    ):
+        refused = await client.post("/chat/completions", json=asking(200))
+        taken = await client.post("/chat/completions", json=asking(50))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "context_length_exceeded")
+    assert "maximum context length is 100 tokens. However, your messages resulted in 207" in refused.json()["error"]["message"]
+    assert (server.refused, taken.json()["choices"][0]["message"]["content"]) == (1, "short")
+    assert taken.json()["usage"]["prompt_tokens"] == 57, "what it counted is billed"
+
+
+def test_calls_and_tools_are_counted() -> None:
+    call: dict[str, Any] = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
+    few = request_tokens({"messages": messages}, len)
+    with_tools = request_tokens({"messages": messages, "tools": [{"type": "function"}]}, len)
+    with_calls = request_tokens({"messages": [*messages, {"role": "assistant", "content": None, "tool_calls": [call]}]}, len)
+    assert few == 3 + 4 + 2
+    assert with_tools > few + 10
+    assert with_calls > few + 40

@@ -78,7 +78,13 @@ async def stream() -> None:
     streamed = Runner.run_streamed(typed, "Hi", context=User("Ada"))
     _ = assert_type(streamed, RunResultStreaming[Answer])
     async for event in streamed:
-        assert_type(event, RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent)
+        if event.type == "context_compacted_stream_event":
+            assert_type(event.before, int)
+        elif event.type == "limit_near_stream_event":
+            assert_type(event.used, str)
+            continue
+        else:
+            assert_type(event, RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent)
         if event.type == "agent_updated_stream_event":
             assert_type(event.new_agent, Agent[Any, Any])
     async for same in streamed.stream_events():

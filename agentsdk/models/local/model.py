@@ -73,6 +73,7 @@ class LocalModel:
         self._repeat_tools = repeat_tools if repeat_tools is not None else self.name not in KNOWN
         self._start_timeout = start_timeout
         self._say: Progress = on_progress if on_progress is not None else _say_nothing
+        self.context_window = context
         self._server = shared_server(ServerOptions(str(path), context, parallel, threads))
         self._chat: tuple[Address, OpenAIChatCompletionsModel] | None = None
 
@@ -95,7 +96,7 @@ class LocalModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply: any deltas, then one `ResponseCompleted`.
 
-        Raises `BadRequestError` when the request does not fit into the context, `IncompleteResponseError` when a call or a
+        Raises `ContextTooLongError` when the request does not fit into the context, `IncompleteResponseError` when a call or a
         typed output is cut by `max_tokens` or a stop sequence, and whatever else a chat server can cause.
         """
         settings = request.settings

@@ -17,7 +17,7 @@ from agentsdk.models.openai_responses.held import HeldReplies, is_lost
 from agentsdk.models.openai_responses.reply import ResponseAssembler
 from agentsdk.models.prefix import to_json
 from agentsdk.models.retry import wait_before_retry
-from agentsdk.ports.clock import Clock
+from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
@@ -180,7 +180,7 @@ class OpenAIResponsesModel(HttpModel):
                         raise
                 finally:
                     await events.aclose()
-                await self._clock.sleep(wait_before_retry(failures, retry_after, settings, self._random()))
+                await wait_idle(self._clock, wait_before_retry(failures, retry_after, settings, self._random()))
                 failures += 1
                 events = self._receive(request, assembler, assembler.rest(self.base_url), again, None)
         finally:

@@ -1,0 +1,70 @@
+"""`Inbox`: input for a run that is going on: what a user says meanwhile, events of a system, timers."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+
+from agentsdk.types.errors import UserError
+from agentsdk.types.items import InputItem, Message, items_from_input
+
+
+class Inbox:
+    """Messages that enter a run at its next turn: `RunConfig(inbox=inbox)`, and `inbox.put(...)` from any task or thread.
+
+    A run does not end while a message that is due waits: it takes another turn. What is not due by its end stays. One inbox
+    serves one run at a time. `clock` gives the seconds that delays are measured by.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._order = count()
+        self._ready: list[tuple[int, int, Message]] = []
+        self._later: list[tuple[float, int, int, Message]] = []
+
+    def __len__(self) -> int:
+        return len(self._ready) + len(self._later)
+
+    def __repr__(self) -> str:
+        return f"Inbox({len(self)} waiting)"
+
+    def put(self, message: str | InputItem, *, priority: int = 0, delay: float = 0.0) -> None:
+        """Add a message: a user's text, or a `Message` of any role but the assistant's.
+
+        Of those that are due those of the highest `priority` come first, then the earliest. A message is due after `delay`
+        seconds: a timer. Raises `UserError` for what is no message, and for a negative delay.
+        """
+        given = items_from_input(message if isinstance(message, str) else [message])
+        if len(given) != 1 or not isinstance(given[0], Message) or given[0].role == "assistant":
+            raise UserError(f"an inbox was given a {type(message).__name__!r}, expected a text or a user's or system's Message")
+        if not delay >= 0:
+            raise UserError(f"an inbox was given delay={delay!r}, expected seconds, 0 or more")
+        with self._lock:
+            number = next(self._order)
+            if delay:
+                heapq.heappush(self._later, (self._clock() + delay, -priority, number, given[0]))
+            else:
+                heapq.heappush(self._ready, (-priority, number, given[0]))
+
+    def due(self) -> tuple[Message, ...]:
+        """What is due now, in the order in which it enters; it stays until it is `taken`."""
+        with self._lock:
+            self._ripen()
+            return tuple(message for _, _, message in sorted(self._ready, key=lambda entry: entry[:2]))
+
+    def taken(self, messages: tuple[Message, ...]) -> None:
+        """These have entered the run."""
+        gone = set(map(id, messages))
+        with self._lock:
+            self._ready = [entry for entry in self._ready if id(entry[2]) not in gone]
+            heapq.heapify(self._ready)
+
+    def _ripen(self) -> None:
+        now = self._clock()
+        while self._later and self._later[0][0] <= now:
+            _, priority, number, message = heapq.heappop(self._later)
+            heapq.heappush(self._ready, (priority, number, message))

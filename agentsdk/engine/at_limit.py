@@ -1,0 +1,74 @@
+"""What becomes of a run that has reached a limit: raised, paused for a person, or brought to a last answer."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from agentsdk.core.limits import RunLimits
+from agentsdk.core.next_step import FinalOutput
+from agentsdk.core.state import UNKNOWN_OUTCOME
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.model_call import ask_last
+from agentsdk.engine.prepare import prepare, with_read_result
+from agentsdk.engine.run import Run
+from agentsdk.engine.turn import run_single_turn
+from agentsdk.types.errors import AgentsException, LimitReached, UserError
+from agentsdk.types.events import LimitHit, RunEvent, ToolFinished, TurnEnded
+
+NOT_RUN = "The call was not run: the run has reached a limit."
+
+LAST_PROMPT = (
+    "You have reached a limit of this run ({kind}) and can call no more tools. Give your final answer now, from what you have. "
+    "Say what is missing."
+)
+
+
+async def at_limit(run: Run, error: LimitReached) -> bool:
+    """Do as `on_limit` says. Whether the run goes on, with other limits; else it rests, paused or answered. Raises `error`."""
+    chosen: object = run.ports.config.on_limit
+    if callable(chosen):
+        chosen = cast(object, await answer("on_limit", cast(Any, chosen), error, run.context))
+    if isinstance(chosen, RunLimits):
+        if chosen == run.limits:
+            raise error
+        run.limits = chosen
+        run.limiter = None
+        run.is_at_limit = False
+        return True
+    if chosen == "raise":
+        raise error
+    if chosen == "pause":
+        await run.record(LimitHit(error.kind, str(error.used), str(error.limit), True))
+        return False
+    if chosen == "finalize":
+        await _finalize(run, error)
+        return False
+    raise UserError(
+        f"on_limit returned {type(chosen).__name__!r}, expected 'raise', 'finalize', 'pause' or RunLimits; return one"
+    ) from error
+
+
+async def _finalize(run: Run, error: LimitReached) -> None:
+    """One last answer, without calls. What goes wrong with it is added to the notes of `error`, and that is raised."""
+    await run.record(*_closing(run))
+    declared = with_read_result(run.agent.declaration(), run.ports.config, run.state)
+    try:
+        prepared = await prepare(run, run.agent, declared)
+        await ask_last(run, prepared, LAST_PROMPT.format(kind=error.kind.replace("_", " ")))
+        if isinstance(await run_single_turn(run), FinalOutput):
+            return
+    except AgentsException as failure:
+        error.add_note(f"the last answer failed too: {failure}")
+    raise error
+
+
+def _closing(run: Run) -> list[RunEvent]:
+    """What ends the open turn: each call that has no result is answered."""
+    turn = run.state.turn
+    if turn is None or turn.response is None:
+        return []
+    waiting = [call.call_id for call in turn.calls if call.call_id not in turn.results]
+    answers: list[RunEvent] = [
+        ToolFinished(call_id, UNKNOWN_OUTCOME if call_id in turn.intended else NOT_RUN, True) for call_id in waiting
+    ]
+    return [*answers, TurnEnded()]
