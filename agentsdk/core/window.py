@@ -112,12 +112,20 @@ class WindowView(Struct, frozen=True, dict=True, kw_only=True):
     @property
     def trigger(self) -> int:
         """Above it the view is made smaller. Where much must stay it lies higher, at most at the budget."""
+        if self._has_room:
+            return self.least_trigger
         return max(self.least_trigger, min(self.budget, (self.least + self.budget) // 2))
 
     @property
     def target(self) -> int:
         """What it is brought down to. Where much must stay, no more than half of the rest has to go."""
-        return min(self.trigger, max(int(self.target_share * self.size), (self.least + self.trigger) // 2))
+        share = int(self.target_share * self.size)
+        return min(self.trigger, share if self._has_room else max(share, (self.least + self.trigger) // 2))
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether what must stay is no more than half of the target."""
+        return 2 * self.least <= int(self.target_share * self.size)
 
     def without(self, gone: Collection[Block], note: Message = MARKER) -> Replace | None:
         """The view with `note` in place of the `gone` blocks, where the first of them stood; None where none goes.

@@ -37,6 +37,9 @@ from agentsdk.types.usage import Usage
 
 logger = logging.getLogger("agentsdk")
 
+SUMMARY_PAUSE = 5
+"""After how many turns a summary that failed is asked for again, where the view still fits without one."""
+
 
 async def fit_window(run: Run, prepared: Prepared, window: ContextWindow) -> None:
     """Make the run's view smaller, where the next request would weigh more than the window's trigger.
@@ -143,7 +146,7 @@ async def _summarised(run: Run, step: SummaryRequest, spent: list[AttemptSpent])
     given = cast(str | Model | None, step.model)
     model = run.ports.model_of(run.agent) if given is None else run.ports.model(given)
     view = step.view
-    if view.tokens <= view.budget and not await _is_worth_it(run, step, model):
+    if view.tokens <= view.budget and (_failed_lately(run) or not await _is_worth_it(run, step, model)):
         return None
     request = ModelRequest(
         Tape((Message("user", step.text),)),
@@ -170,6 +173,18 @@ async def _summarised(run: Run, step: SummaryRequest, spent: list[AttemptSpent])
     text = "" if replaced is None else response.text
     spent.append(AttemptSpent(response.usage, text, "summary", response.model or model.name))
     return replaced
+
+
+def _failed_lately(run: Run) -> bool:
+    """Whether no summary came when one was asked for a few turns ago: asked for every turn, it would be paid for every turn."""
+    replies = 0
+    for event in reversed(run.state.log):
+        if isinstance(event, AttemptSpent) and event.kind == "summary":
+            return not event.partial
+        replies += isinstance(event, ModelReplied)
+        if replies == SUMMARY_PAUSE:
+            break
+    return False
 
 
 async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:

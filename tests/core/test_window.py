@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from agentsdk.core.pairing import paired
 from agentsdk.core.strategies import CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
@@ -217,6 +218,11 @@ def test_the_trigger_is_a_fraction_of_the_window_and_the_reserve_stays_free() ->
     assert (view.budget, view.trigger, view.target) == (1_000, 750, 500)
     view = view_of([user("hi")], 1_000, reserve=400)
     assert (view.budget, view.trigger, view.target) == (600, 600, 500)
+
+
+def test_a_low_trigger_and_target_count_where_little_must_stay() -> None:
+    view = structs.replace(view_of([user("hi")], 1_000), trigger_share=0.3, target_share=0.1)
+    assert (view.trigger, view.target) == (300, 100)
 
 
 def test_where_much_must_stay_the_rest_is_not_all_dropped() -> None:

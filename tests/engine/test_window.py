@@ -81,7 +81,7 @@ async def test_sixty_turns_in_a_small_window_are_never_refused(strategies: list[
 
 async def test_without_a_window_nothing_is_counted() -> None:
     reader = Reader(3)
-    async with serving(reader, 100_000) as (_, model):
+    async with serving(reader, 40_000) as (_, model):
         result = await Runner.run(reading(model), "Go on.")
     assert [event.counted for event in of_kind(result.to_state(), ModelReplied)] == [0] * 4
 
@@ -143,6 +143,16 @@ async def test_a_summary_that_fails_is_spent_where_nothing_else_is_to_be_tried()
         result = await Runner.run(reading(model), "Go on.", run_config=config)
     assert of_kind(result.to_state(), ViewReplaced) == []
     assert len(of_kind(result.to_state(), AttemptSpent)) == reader.summaries > 0
+
+
+async def test_a_summary_that_fails_is_not_asked_for_every_turn() -> None:
+    """Over the trigger, but inside the window: nothing forces it."""
+    reader = Reader(16, summary=lambda: "")
+    async with serving(reader, 40_000) as (_, model):
+        config = windowed(40_000, Summarise(keep_turns=1, max_tokens=100), trigger=0.1, target=0.08)
+        result = await Runner.run(reading(model), "Go on.", run_config=config)
+    assert result.turns == 17
+    assert 1 <= reader.summaries <= 4
 
 
 async def test_summaries_that_fail_leave_the_budget_as_it_is() -> None:
