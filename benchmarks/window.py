@@ -284,6 +284,7 @@ async def main() -> int:
     print(f"{turns} turns, results of 2 KB, a window of {WINDOW:,} tokens, counted by {counter_of(MODEL)!r}\n")
     print(table(measured))
     if turns == TURNS:
+        RESULTS.mkdir(exist_ok=True)
         RESULTS.joinpath("window.md").write_text(table(measured) + "\n", encoding="utf-8")
         figures = {name: {**asdict(one), "ratio": one.ratio, "growth": one.growth} for name, one in measured.items()}
         RESULTS.joinpath("window.json").write_text(json.dumps(figures) + "\n", encoding="utf-8")
