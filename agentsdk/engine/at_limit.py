@@ -9,9 +9,10 @@ from agentsdk.core.next_step import FinalOutput
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.model_call import ask_last
-from agentsdk.engine.prepare import prepare, with_read_result
+from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
 from agentsdk.engine.turn import run_single_turn
+from agentsdk.engine.window import halve
 from agentsdk.types.errors import AgentsException, LimitReached, UserError
 from agentsdk.types.events import LimitHit, RunEvent, ToolFinished, TurnEnded
 
@@ -54,12 +55,23 @@ async def _finalize(run: Run, error: LimitReached) -> None:
     declared = with_read_result(run.agent.declaration(), run.ports.config, run.state)
     try:
         prepared = await prepare(run, run.agent, declared)
-        await ask_last(run, prepared, LAST_PROMPT.format(kind=error.kind.replace("_", " ")))
+        await _answered(run, prepared, LAST_PROMPT.format(kind=error.kind.replace("_", " ")))
         if isinstance(await run_single_turn(run), FinalOutput):
             return
     except AgentsException as failure:
         error.add_note(f"the last answer failed too: {failure}")
     raise error
+
+
+async def _answered(run: Run, prepared: Prepared, prompt: str) -> None:
+    """Ask for the last answer. Where the latest results are more than was kept back for, they and the oldest turns give way."""
+    while True:
+        try:
+            await ask_last(run, prepared, prompt)
+            return
+        except LimitReached as refused:
+            if refused.kind not in ("input_tokens", "tokens", "cost") or not await halve(run, prepared):
+                raise
 
 
 def _closing(run: Run) -> list[RunEvent]:

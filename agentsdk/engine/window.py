@@ -18,6 +18,7 @@ from agentsdk.core.budget import Grant
 from agentsdk.core.compaction_price import TokenPrices, compaction_price
 from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.process import cleaned
+from agentsdk.core.strategies import CutResults, DropOldest
 from agentsdk.core.totals import Price
 from agentsdk.core.window import Fits, Impossible, Replace, SummaryRequest, WindowView, current_input, fit
 from agentsdk.engine.limits import Leave, limiter_of
@@ -65,6 +66,17 @@ async def shorten(run: Run, prepared: Prepared, window: ContextWindow) -> bool:
     try:
         refused = AttemptSpent(Usage(requests=1), "", "refused", run.ports.model_of(run.agent).name)
         return await _compact(run, weight, window, weight.tokens, refused)
+    except ContextWindowError:
+        return False
+
+
+async def halve(run: Run, prepared: Prepared) -> bool:
+    """Make the next request about half as heavy, for a last answer that its limits leave too little for. Whether it is now."""
+    weight = await weighed(run, prepared)
+    strategies = (CutResults(keep_turns=0), DropOldest())
+    window = ContextWindow(trigger=1.0, target=0.9, reserve=0, strategies=strategies)
+    try:
+        return await _compact(run, weight, window, max(1, weight.tokens // 2))
     except ContextWindowError:
         return False
 

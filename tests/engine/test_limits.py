@@ -325,6 +325,20 @@ async def test_calls_that_a_limit_left_open_are_answered_before_the_last_answer(
     assert unpaired(result.to_state().items()) == []
 
 
+async def test_results_that_are_more_than_was_kept_back_for_give_way_to_the_last_answer() -> None:
+    @function_tool(effect="none")
+    async def dump() -> str:
+        return "word " * 20_000
+
+    model = ScriptedModel([call("look", x=1), call("dump"), "what I know"])
+    agent = Agent("main", model=model, tools=[look, dump])
+    result = await Runner.run(agent, "go", run_config=config(tokens=6_000, on_limit="finalize"))
+    assert result.final_output == "what I know"
+    assert len(str(model.requests[-1].items)) < 20_000
+    assert "word word" in str(result.to_input_list()), "the history stays whole"
+    assert unpaired(result.to_state().items()) == []
+
+
 async def test_a_last_answer_that_fails_leaves_the_limit_to_be_raised() -> None:
     model = ScriptedModel([call("look", x=1), call("look", x=2), call("look", x=3)])
     with pytest.raises(MaxTurnsExceeded) as raised:
