@@ -1,9 +1,10 @@
-"""What a model's name tells: how its tokens are counted, and how large its context window is."""
+"""What a model's name tells: how its tokens are counted, and how large its context window is.
+
+Every run can ask, few do: what answers is imported then.
+"""
 
 from __future__ import annotations
 
-from agentsdk.models.encodings import encoding_of, known_encoding, loaded
-from agentsdk.models.token_counter import EstimatingCounter, token_counter_for
 from agentsdk.ports.token_counter import TokenCounter
 
 _counters: dict[str, TokenCounter] = {}
@@ -13,6 +14,9 @@ def counter_of(model_name: str) -> TokenCounter:
     """The counter for a model, one for all runs. Its encoding is loading from now on, on a thread."""
     counter = _counters.get(model_name)
     if counter is None:
+        from agentsdk.models.encodings import encoding_of, known_encoding, loaded
+        from agentsdk.models.token_counter import EstimatingCounter, token_counter_for
+
         counter = token_counter_for(model_name)
         if isinstance(counter, EstimatingCounter):
             return counter  # the rank file may come later
