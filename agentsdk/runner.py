@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Sequence
 from typing import Any, assert_never, cast, overload
 
 from msgspec import structs
@@ -20,15 +19,12 @@ from agentsdk.core.state import State, fold, new_state
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
-from agentsdk.define.run_config import ErrorKind, RunConfig, RunErrorHandlerInput, RunErrorHandlers
+from agentsdk.define.run_config import RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent
-from agentsdk.engine import hooks as hook_calls
-from agentsdk.engine.at_limit import at_limit
-from agentsdk.engine.callbacks import answer
 from agentsdk.engine.channel import Channel
-from agentsdk.engine.deadline import within_time
+from agentsdk.engine.execute import execute
 from agentsdk.engine.items import ItemWalk
-from agentsdk.engine.judge import as_json, final_value
+from agentsdk.engine.judge import final_value
 from agentsdk.engine.limiter import SCOPE
 from agentsdk.engine.limits import has_budget
 from agentsdk.engine.moments import check_agent
@@ -37,57 +33,28 @@ from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, Rerun, rerun
 from agentsdk.engine.run import ModelFacts, Ports, Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context, save_context
-from agentsdk.engine.session import load_history, save_session, what_stands
+from agentsdk.engine.session import load_history
 from agentsdk.engine.spans import TracedTurns
-from agentsdk.engine.stored import begin_stored, fork_run, forked_log, load_run, release, save_decisions, store_of
+from agentsdk.engine.stored import fork_run, forked_log, load_run, release, save_decisions, store_of
 from agentsdk.engine.turn import run_single_turn
 from agentsdk.models.facts import context_window_of, counter_of
-from agentsdk.models.prices import cost_of, price_with
+from agentsdk.models.prices import price_with
 from agentsdk.models.provider import find_model
 from agentsdk.ports.model import Model
 from agentsdk.ports.session import Session
-from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
 from agentsdk.types.errors import (
-    AgentsException,
-    ConsecutiveErrorsReached,
-    CostLimitReached,
-    DeadlineReached,
-    InvalidOutputError,
-    LimitReached,
-    MaxTurnsExceeded,
-    ModelRefusalError,
-    NoProgress,
-    RepeatedCalls,
-    RequestLimitReached,
     ResumableState,
     StateMismatchError,
-    TokenLimitReached,
-    ToolCallLimitReached,
     UserError,
 )
-from agentsdk.types.events import HandedOff, RunEnded, RunEvent, RunStarted, Stopped
+from agentsdk.types.events import HandedOff, RunEvent, RunStarted
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
-from agentsdk.types.usage import Usage
 
 _DEFAULT = RunConfig()
 _FACTS = ModelFacts(find_model, price_with, counter_of, context_window_of)
-
-_HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
-    (MaxTurnsExceeded, "max_turns"),
-    (RequestLimitReached, "max_requests"),
-    (TokenLimitReached, "max_tokens"),
-    (CostLimitReached, "max_cost"),
-    (DeadlineReached, "deadline"),
-    (ToolCallLimitReached, "max_tool_calls"),
-    (ConsecutiveErrorsReached, "consecutive_errors"),
-    (RepeatedCalls, "repeated_calls"),
-    (NoProgress, "no_progress"),
-    (ModelRefusalError, "model_refusal"),
-    (InvalidOutputError, "invalid_final_output"),
-)
 
 RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""
@@ -115,7 +82,7 @@ class Runner:
         """
         history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
         run, begin = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
-        await _execute(run, begin, session, error_handlers, starting_agent)
+        await execute(run, begin, session, error_handlers, starting_agent)
         return RunResult(run)
 
     @staticmethod
@@ -206,10 +173,8 @@ class Runner:
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
             run, events = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
-            stream.attach(run)
-            run.channel = channel
-            run.publish = _publisher(run, channel)
-            await _execute(run, events, session, error_handlers, starting_agent)
+            _show(run, stream, channel)
+            await execute(run, events, session, error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
 
@@ -231,10 +196,8 @@ class Runner:
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             given = await _stored(run_id, run_config, take_over)
             run, events = _prepared(starting_agent, given, (), context, max_turns, hooks, run_config)
-            stream.attach(run)
-            run.channel = channel
-            run.publish = _publisher(run, channel)
-            await _execute(run, events, session, error_handlers, starting_agent)
+            _show(run, stream, channel)
+            await execute(run, events, session, error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
 
@@ -266,10 +229,10 @@ class Runner:
     async def diff(run_a: str, run_b: str, *, run_config: RunConfig) -> RunDiff:
         """Where two runs of the store part, a fork and its origin say, and what the second took more than the first.
 
-        A difference in cost needs the extra `prices`, and is None without it. Raises like `load`.
+        The cost is None where a price is not known, from `run_config.prices` or the extra `prices`. Raises like `load`.
         """
         store = store_of(run_config)
-        return diff(await load_run(store, run_a), await load_run(store, run_b), _price)
+        return diff(await load_run(store, run_a), await load_run(store, run_b), price_with(run_config.prices))
 
     @overload
     @staticmethod
@@ -351,14 +314,8 @@ class Runner:
             return result.to_state(), result.final_output if result.is_finished else None
 
         changed = Change(agent, change or agent, model, live_effects)
-        return await rerun(recorded, start, changed, run_config, play=play, find_model=find_model, price=_price)
-
-
-def _price(usage: Usage, model: str) -> Decimal | None:
-    try:
-        return cost_of(usage, model)
-    except UserError:  # the price lists are not installed
-        return None
+        price = price_with(run_config.prices)
+        return await rerun(recorded, start, changed, run_config, play=play, find_model=find_model, price=price)
 
 
 async def _drive(run: Run) -> NextStep:
@@ -398,8 +355,7 @@ def _prepared(
         raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
     config = config or _DEFAULT
     tracer = None if config.tracing_disabled else config.tracer or find_tracer()
-    now = time.time if config.clock is None else config.clock.time
-    ports = Ports(config, _drive, _FACTS, now, hooks, tracer, SCOPE.get())
+    ports = Ports(config, _drive, _FACTS, _now(config), hooks, tracer, SCOPE.get())
     model = config.model or agent.model
     if config.window is not None and config.token_counter is None and model is not None:
         counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
@@ -462,140 +418,8 @@ async def _stored(run_id: str, config: RunConfig, take_over: bool) -> RunState:
     return RunState(await load_run(store, run_id), state_key=config.state_key)
 
 
-async def _execute(
-    run: Run,
-    begin: tuple[RunEvent, ...],
-    session: Session | None,
-    handlers: RunErrorHandlers | None,
-    first: Agent[Any, Any],
-) -> None:
-    """Drive a run to rest, its errors typed and carrying its state, its session and its store up to date either way."""
-    run.span = span = None if run.ports.tracer is None else _run_span(run, run.ports.tracer, session)
-    failure: BaseException | None = None
-    try:
-        await _to_rest(run, begin, session, handlers, first)
-    except AgentsException as error:
-        failure = error
-        await _stopped(run, error, session)
-        raise
-    except Exception as error:
-        failure = AgentsException(
-            f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
-            "see the chained exception, and please report it"
-        )
-        await _stopped(run, failure, session)
-        raise failure from error
-    except BaseException as error:
-        failure = error
-        await _stopped(run, error, session)
-        raise
-    finally:
-        run.is_over = True
-        if run.recorder is not None:
-            run.recorder.close()
-        if span is not None:
-            span.end(failure)
-
-
-async def _to_rest(
-    run: Run,
-    begin: tuple[RunEvent, ...],
-    session: Session | None,
-    handlers: RunErrorHandlers | None,
-    first: Agent[Any, Any],
-) -> None:
-    fresh = not run.state.log
-    store = run.ports.config.store
-    try:
-        if store is not None and (run.state.ended is None or session is not None):
-            if session is not None and not fresh:
-                begin = (*await what_stands(run.state, session), *begin)
-            begin = await begin_stored(run, begin, store, first)
-        if begin:
-            await run.record(*begin)
-        if run.recorder is not None:
-            await run.recorder.flush()
-        if run.ports.config.context_codec is not None:
-            await save_context(run)
-        if fresh and hook_calls.watched(run):
-            await hook_calls.agent_started(run)
-        try:
-            await (_drive(run) if run.limits.deadline is None and run.limits.working_time is None else _in_time(run))
-        except LimitReached as error:
-            await _past_limits(run, error, handlers)
-    except AgentsException as error:
-        error.state = run.at_rest()
-        if isinstance(error, LimitReached) or not await _handled(run, error, handlers):
-            raise
-    if session is not None:
-        await save_session(run, session)
-    if run.recorder is not None:
-        await run.recorder.rest()
-
-
-def _in_time(run: Run) -> Coroutine[object, object, NextStep]:
-    return within_time(run, lambda: _drive(run))
-
-
-async def _past_limits(run: Run, error: LimitReached, handlers: RunErrorHandlers | None) -> None:
-    """Do as the handlers and `on_limit` say at each limit that the run reaches."""
-    while True:
-        error.state = run.at_rest()
-        if await _handled(run, error, handlers) or not await at_limit(run, error):
-            return
-        try:
-            await _in_time(run)
-            return
-        except LimitReached as next_one:
-            error = next_one
-
-
-async def _stopped(run: Run, failure: BaseException, session: Session | None) -> None:
-    """Keep what a run came to that is left before its end. What of that fails too is added to the notes of `failure`."""
-    recorder = run.recorder
-    is_ours = run.ports.config.store is None or (recorder is not None and recorder.failure is None)
-    if recorder is not None and not isinstance(failure, Exception):
-        recorder.hurry()
-    try:
-        if run.state.log and is_ours:
-            if run.state.ended is None and (recorder is not None or not isinstance(failure, Exception)):
-                await run.record(Stopped(type(failure).__name__))
-            if session is not None:
-                await save_session(run, session, after=failure)
-        if recorder is not None:
-            await recorder.rest()
-    except AgentsException as error:
-        if error is not failure:
-            failure.add_note(str(error))
-    if isinstance(failure, AgentsException):
-        failure.state = run.at_rest() if run.state.log else None
-
-
-def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:
-    attributes: SpanAttributes = {"agent": run.agent.name}
-    if session is not None:
-        attributes["conversation_id"] = session.session_id
-    if run.ports.config.workflow_name:
-        attributes["metadata"] = {"workflow_name": run.ports.config.workflow_name}
-    return tracer.start("run", run.agent.name, None, attributes)
-
-
-async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers | None) -> bool:
-    """Whether a handler gave the run its final output in place of `error`."""
-    for kind, name in _HANDLED:
-        handler = handlers.get(name) if handlers and isinstance(error, kind) else None
-        if handler is None:
-            continue
-        given = await answer(f"error handler {name!r}", handler, RunErrorHandlerInput(error, run.context))
-        if given is None:
-            return False
-        run.final_output = given.final_output
-        await run.record(RunEnded(as_json(given.final_output), True))
-        return True
-    return False
-
-
-def _publisher(run: Run, channel: Channel[StreamEvent]) -> Callable[[Run, RunEvent], None]:
+def _show(run: Run, stream: RunResultStreaming[Any], channel: Channel[StreamEvent]) -> None:
+    """Let the reader of `stream` see what happens in the run from now on."""
     state = run.state
     walk = ItemWalk(run.agents, run.agents[state.first_agent] if state.log else run.agent)
     for event in state.log:
@@ -605,7 +429,9 @@ def _publisher(run: Run, channel: Channel[StreamEvent]) -> Callable[[Run, RunEve
         for stream_event in walk.feed(event):
             channel.put_nowait(stream_event)
 
-    return publish
+    stream.attach(run)
+    run.channel = channel
+    run.publish = publish
 
 
 def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:

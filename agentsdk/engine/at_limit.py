@@ -39,7 +39,9 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
     if chosen == "raise":
         raise error
     if chosen == "pause":
-        await run.record(LimitHit(error.kind, str(error.used), str(error.limit), True))
+        hit = LimitHit(error.kind, str(error.used), str(error.limit), True)
+        if run.state.limit != hit:  # resumed before anybody has raised it
+            await run.record(hit)
         return False
     if chosen == "finalize":
         await _finalize(run, error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 
 from agentsdk.core.limits import Reached
 from agentsdk.core.next_step import NextStep
@@ -14,15 +14,13 @@ from agentsdk.types.errors import LimitKind
 from agentsdk.types.events import TimeSpent
 
 
-async def within_time(run: Run, drive: Callable[[], Coroutine[object, object, NextStep]]) -> NextStep:
+async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> NextStep:
     """Drive the run for the time it has left, and record what it took. Raises `DeadlineReached`.
 
     Waits for rate limits and before retries do not count as working time. What ignores its cancellation is left behind after
     the run's `cancel_grace`.
     """
     limits, state, now = run.limits, run.state, run.ports.now
-    if limits.deadline is None and limits.working_time is None:
-        return await drive()
     began = waited_until = now()
     waited = 0.0
 

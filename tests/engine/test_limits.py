@@ -25,6 +25,7 @@ from agentsdk import (
     ModelResponse,
     ModelSettings,
     NoProgress,
+    RateLimitedModel,
     RepeatedCalls,
     RequestLimitReached,
     ResponseCompleted,
@@ -41,7 +42,7 @@ from agentsdk import (
     limited,
 )
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.events import LimitNear, TimeSpent
+from agentsdk.types.events import LimitHit, LimitNear
 from tests.core.histories import unpaired
 
 pytestmark = pytest.mark.anyio
@@ -357,6 +358,8 @@ async def test_a_paused_run_goes_on_when_a_person_raises_the_limit() -> None:
     assert waiting.reason == "turns"
     again = await Runner.resume(agent, "r", run_config=given)
     assert not again.is_finished, "nobody has raised it"
+    hits = [event for event in again.to_state().value.log if isinstance(event, LimitHit)]
+    assert len(hits) == 2, "that it waits is said once"
     state = await Runner.load("r", run_config=given)
     state.raise_limit("turns", 5)
     await Runner.decide(state, run_config=given)
@@ -443,16 +446,36 @@ class Clock:
 
 
 async def test_waits_for_rate_limits_are_no_working_time() -> None:
-    from agentsdk import RateLimitedModel
-
     clock = Clock()
     slow = RateLimitedModel(ScriptedModel([call("look", x=1), call("look", x=2), "done"]), requests_per_minute=1, clock=clock)
     agent = Agent("main", model=slow, tools=[look])
-    given = RunConfig(limits=RunLimits(working_time=5.0, deadline=1_000), clock=clock)
-    result = await Runner.run(agent, "go", run_config=given)
-    (spent,) = [event for event in result.to_state().value.log if isinstance(event, TimeSpent)] or [None]
-    assert result.final_output == "done"
-    assert spent is None or spent.working < 5 <= spent.elapsed
+    given = RunConfig(limits=RunLimits(turns=2, working_time=5.0, deadline=1_000), clock=clock)
+    with pytest.raises(MaxTurnsExceeded) as raised:
+        await Runner.run(agent, "go", run_config=given)
+    state = raised.value.state
+    assert isinstance(state, RunState)
+    assert (state.value.elapsed, state.value.working) == (60.0, 0.0)
+
+
+async def test_time_that_was_spent_is_gone_after_a_resume() -> None:
+    clock = Clock()
+
+    @function_tool(effect="none")
+    async def work(x: int) -> str:
+        clock.now += 30
+        return f"{x} done"
+
+    model = ScriptedModel([call("work", x=n) for n in range(9)])
+    agent = Agent("main", model=model, tools=[work])
+    state: Any = "go"
+    for turns, spent in ((1, 30.0), (2, 60.0), (3, 90.0)):
+        with pytest.raises(MaxTurnsExceeded) as raised:
+            await Runner.run(agent, state, run_config=RunConfig(limits=RunLimits(turns=turns, deadline=80), clock=clock))
+        state = raised.value.state
+        assert (state.value.elapsed, state.value.working) == (spent, spent)
+    with pytest.raises(DeadlineReached, match="ran for 90 seconds, expected at most 80"):
+        await Runner.run(agent, state, run_config=RunConfig(limits=RunLimits(turns=9, deadline=80), clock=clock))
+    assert len(model.requests) == 3
 
 
 # Warnings, and what is carried over.
