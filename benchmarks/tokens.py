@@ -1,23 +1,44 @@
-"""What counting costs: a 2 KB tool result, long texts, loading an encoding, and how long the event loop stands still.
+"""What counting costs: a 2 KB tool result, long texts, loading an encoding, how long the event loop stands still, and a turn.
 
-python -m benchmarks.tokens
+    python -m benchmarks.tokens
+
+The turn is one of a run of 200 over HTTP with 2 KB results, its server in another process: with a window that is never reached,
+so that everything is counted and nothing made smaller, beside the same run without one. At most a tenth may be added.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
+import statistics
+import sys
 import time
 from collections.abc import Awaitable
+from itertools import pairwise
 
+from agentsdk import (
+    Agent,
+    ContextWindow,
+    MaxTurnsExceeded,
+    OpenAIChatCompletionsModel,
+    RunConfig,
+    Runner,
+    aclose,
+    function_tool,
+)
 from agentsdk.models.encodings import KNOWN, loaded
 from agentsdk.models.token_counter import EstimatingCounter, TiktokenCounter
 from agentsdk.ports.token_counter import TokenCounter
+from agentsdk.testing import FakeOpenAIServer, call
 from agentsdk.types.items import FunctionCallOutput, Message
 from agentsdk.types.spec import ToolSpec
 
 ROUNDS = 300
+TURNS = 200
+RUNS = 7
+ALLOWED = 0.1
 WORDS = ["search", "result", "status", "open", "customer", "price", "order", "shipped", "report", "file", "value"]
 
 
@@ -74,12 +95,68 @@ async def measure(counter: TokenCounter) -> None:
         )
 
 
-async def main() -> None:
+def serve() -> None:
+    """Answer every request with a call, as the process that the turns are measured against."""
+
+    async def answer() -> None:
+        async with FakeOpenAIServer([call("look", x=number) for number in range(10 * TURNS * RUNS)]) as server:
+            print(server.base_url, flush=True)
+            await asyncio.to_thread(sys.stdin.read)
+
+    asyncio.run(answer())
+
+
+async def late_turn(url: str, config: RunConfig) -> float:
+    """The seconds that one of a run's last twenty turns takes."""
+    times: list[float] = []
+    chance = random.Random(1)
+
+    @function_tool(effect="none")
+    async def look(x: int) -> str:
+        times.append(time.perf_counter())
+        return two_kilobytes(chance)
+
+    model = OpenAIChatCompletionsModel("gpt-4o", base_url=url, api_key="none")
+    with contextlib.suppress(MaxTurnsExceeded):
+        await Runner.run(Agent("main", model=model, tools=[look]), "go", max_turns=TURNS, run_config=config)
+    return statistics.median(after - before for before, after in pairwise(times[-21:]))
+
+
+async def turns() -> bool:
+    """Print what counting adds to a turn; whether that is no more than a tenth."""
+    counted = RunConfig(window=ContextWindow(size=10**9), token_counter=TiktokenCounter("o200k_base"))
+    pipe = asyncio.subprocess.PIPE
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "benchmarks.tokens", "--serve", stdin=pipe, stdout=pipe
+    )
+    assert server.stdin is not None and server.stdout is not None
+    try:
+        url = (await server.stdout.readline()).decode().strip()
+        took: dict[str, list[float]] = {"bare": [], "counted": []}
+        for _ in range(RUNS):
+            took["bare"].append(await late_turn(url, RunConfig()))
+            took["counted"].append(await late_turn(url, counted))
+        await aclose()
+    finally:
+        server.stdin.close()
+        await server.wait()
+    bare, with_counts = min(took["bare"]), min(took["counted"])
+    added = with_counts / bare - 1
+    print(f"a turn at turn {TURNS} over HTTP: {bare * 1e3:.2f} ms, counted {with_counts * 1e3:.2f} ms", end="")
+    print(f": {added:+.1%}: {'PASS' if added <= ALLOWED else 'MISS'}")
+    return added <= ALLOWED
+
+
+async def main() -> int:
     took, longest = await still(asyncio.wrap_future(loaded(KNOWN["o200k_base"])))
     print(f"loading o200k_base: {took * 1e3:.0f} ms; the loop stood still {longest * 1e3:.0f} ms at most")
     await measure(TiktokenCounter("o200k_base"))
     await measure(EstimatingCounter())
+    return 0 if await turns() else 1
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    if "--serve" in sys.argv:
+        serve()
+    else:
+        sys.exit(asyncio.run(main()))
