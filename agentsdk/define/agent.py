@@ -6,23 +6,52 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
 from msgspec import Struct
 
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail
+from agentsdk.define.guardrail import (
+    INPUT_GUARDRAILS,
+    OUTPUT_GUARDRAILS,
+    InputGuardrail,
+    OutputGuardrail,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+)
 from agentsdk.define.handoff import HandoffDeclaration, handoff
 from agentsdk.define.hooks import AgentHooks
 from agentsdk.define.output import AgentOutputSchema
-from agentsdk.define.tool import FunctionTool, IsEnabled, NeedsApproval
+from agentsdk.define.tool import (
+    FailureErrorFunction,
+    FunctionTool,
+    IsEnabled,
+    NeedsApproval,
+    default_tool_error_function,
+)
+from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import (
+    CALLABLE,
+    FLAG,
+    Expected,
+    Fields,
+    a,
+    a_name,
+    any_text,
+    either,
+    one_of,
+    optional,
+    sequence_of,
+    whole,
+)
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import FunctionCallOutput
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
+from agentsdk.types.text import require_text
 
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
 
@@ -31,6 +60,15 @@ class StopAtTools(Struct, frozen=True):
     """`tool_use_behavior`: the result of any of these tools is the final output."""
 
     stop_at_tool_names: Sequence[str]
+
+    def __post_init__(self) -> None:
+        _STOP_AT.check(self)
+
+
+_STOP_AT = Fields(
+    "StopAtTools",
+    stop_at_tool_names=sequence_of(a_name("the name of a tool"), "a list or tuple of tools' names; write ['save']"),
+)
 
 
 class ToolResult(Struct, frozen=True):
@@ -47,6 +85,12 @@ class ToolsToFinalOutputResult(Struct, frozen=True):
     is_final_output: bool
     final_output: Any = None
 
+    def __post_init__(self) -> None:
+        _TO_FINAL_OUTPUT.check(self)
+
+
+_TO_FINAL_OUTPUT = Fields("ToolsToFinalOutputResult", is_final_output=FLAG)
+
 
 ToolUseBehavior = (
     Literal["run_llm_again", "stop_on_first_tool"]
@@ -62,8 +106,8 @@ ToolUseBehavior = (
 class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
 
-    `model` is a model, a name for the run's provider, or None for its default. Raises `UserError` for a wrong declaration when
-    it is first run.
+    `model` is a model, a name for the run's provider, or None for its default. Raises `UserError` for a field that is wrong,
+    when the agent is made as when it is changed, and for parts that do not fit together when it is first run.
     """
 
     name: str
@@ -87,12 +131,22 @@ class Agent(Generic[TContext, TOutput]):
         return f"Agent(name={self.name!r})"
 
     def __post_init__(self) -> None:
-        if not isinstance(cast(object, self.name), str) or not self.name:
-            raise UserError(f"Agent(name={self.name!r}), expected a non-empty str; name the agent")
+        check_agent_fields(self)
+        require_text("an agent", self.name)
         self._declared: Declaration | None = None
 
+    if not TYPE_CHECKING:  # to a type checker it would say that an agent takes any attribute
+
+        def __setattr__(self, field: str, value: object) -> None:
+            if "_declared" in self.__dict__ and field != "_declared":
+                _FIELDS.check_one(field, value, f"agent {self.name!r}")
+                object.__setattr__(self, "_declared", None)
+            object.__setattr__(self, field, value)
+
     def clone(self, **changes: Any) -> Self:
-        """A copy with some fields replaced; lists are shared unless replaced."""
+        """A copy with some fields replaced; lists are shared unless replaced. Raises `UserError` for a field there is not."""
+        if unknown := sorted(changes.keys() - self.__dataclass_fields__.keys()):
+            raise UserError(f"agent {self.name!r} has no fields {unknown}, expected some of those that Agent takes")
         return replace(self, **changes)
 
     def as_tool(
@@ -104,20 +158,33 @@ class Agent(Generic[TContext, TOutput]):
         needs_approval: bool | NeedsApproval[TContext] = False,
         is_enabled: bool | IsEnabled[TContext] = True,
         max_turns: int | None = None,
+        timeout: float | None = None,
+        failure_error_function: FailureErrorFunction[TContext] | None = default_tool_error_function,
+        tool_input_guardrails: Sequence[ToolInputGuardrail[TContext]] = (),
+        tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]] = (),
     ) -> AgentTool[TContext]:
         """This agent as a tool of another one: it is given `input`, a text, and its final output is the call's result.
 
         Its run is part of the caller's: one log, one set of limits, and its approvals are the caller's interruptions.
-        `max_turns` limits one call of it.
+        `max_turns` limits one call of it, `timeout` (seconds) each stretch of one that no person interrupts. Raises `UserError`
+        for an argument that is wrong.
         """
+        if tool_name is None:
+            tool_name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.name).strip("_")[:64] or "agent"
+        if tool_description is None:
+            tool_description = self.handoff_description or f"Ask the agent {self.name}."
         return AgentTool(
             self,
-            tool_name or re.sub(r"[^A-Za-z0-9_-]+", "_", self.name).strip("_") or "agent",
-            tool_description or self.handoff_description or f"Ask the agent {self.name}.",
+            tool_name,
+            tool_description,
             custom_output_extractor,
             needs_approval=needs_approval,
             is_enabled=is_enabled,
             max_turns=max_turns,
+            timeout=timeout,
+            failure_error_function=failure_error_function,
+            tool_input_guardrails=tool_input_guardrails,
+            tool_output_guardrails=tool_output_guardrails,
         )
 
     def declaration(self) -> Declaration:
@@ -146,13 +213,18 @@ class AgentTool(FunctionTool[TContext]):
         needs_approval: bool | NeedsApproval[TContext],
         is_enabled: bool | IsEnabled[TContext],
         max_turns: int | None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            name, description, _AGENT_INPUT, _no_body, True, is_enabled, needs_approval, effect="none"
-        )
         object.__setattr__(self, "agent", agent)
         object.__setattr__(self, "custom_output_extractor", custom_output_extractor)
         object.__setattr__(self, "max_turns", max_turns)
+        super().__init__(
+            name, description, _AGENT_INPUT, _no_body, True, is_enabled, needs_approval, effect="none", **options
+        )
+
+    def _set(self, **values: object) -> None:
+        super()._set(**values)
+        _AGENT_TOOL.check(self, f"tool {self.name!r}")
 
 
 _AGENT_INPUT: JsonObject = {
@@ -176,13 +248,14 @@ class Declaration:
     __slots__ = (
         "_behavior",
         "_extended",
-        "_guardrails",
         "_handoffs",
+        "_input_guardrails",
         "_name",
-        "_output_type",
+        "_output_guardrails",
         "_tools",
         "handoffs",
         "is_static",
+        "may_be_guarded",
         "output",
         "polling",
         "request_tools",
@@ -191,48 +264,45 @@ class Declaration:
     )
 
     def __init__(self, agent: Agent[Any, Any]) -> None:
+        check_agent_fields(agent)  # the lists may have been changed in place
         self._name = agent.name
-        self._tools = list(agent.tools)
-        self._handoffs = list(agent.handoffs)
-        self._output_type = agent.output_type
+        self._tools = agent.tools[:]
+        self._handoffs = agent.handoffs[:]
+        self._input_guardrails = agent.input_guardrails[:]
+        self._output_guardrails = agent.output_guardrails[:]
         self._behavior = agent.tool_use_behavior
-        self._guardrails = agent.output_guardrails
         self.tools: dict[str, FunctionTool[Any]] = {}
         self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
         for tool in self._tools:
-            if not isinstance(cast(object, tool), FunctionTool):
-                raise UserError(
-                    f"agent {agent.name!r} has a {type(tool).__name__!r} among its tools, expected tools; "
-                    "decorate functions with @function_tool"
-                )
             self._name_once(agent, tool.name)
             self.tools[tool.name] = tool
         for given in self._handoffs:
             declared = handoff(given) if isinstance(given, Agent) else given
-            if not isinstance(cast(object, declared), HandoffDeclaration):
-                raise UserError(
-                    f"agent {agent.name!r} has a {type(given).__name__!r} among its handoffs, expected agents or handoff(agent)"
-                )
             self._name_once(agent, declared.spec.name)
             self.handoffs[declared.spec.name] = declared
         self._extended: Declaration | None = None
         self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
         self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
+        self.may_be_guarded = bool(self.handoffs)
+        for tool in self._tools:
+            if tool.tool_input_guardrails or tool.tool_output_guardrails or isinstance(tool, AgentTool):
+                self.may_be_guarded = True
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
         )
         self.spec, self.request_tools = self.enabled(set(self.tools), set(self.handoffs))
 
     def is_stale(self, agent: Agent[Any, Any]) -> bool:
-        """Whether a field of the agent changed since."""
-        return not (
-            self._tools == agent.tools
-            and self._handoffs == agent.handoffs
-            and self._output_type is agent.output_type
-            and self._behavior is agent.tool_use_behavior
-            and self._guardrails is agent.output_guardrails
-            and self._name == agent.name
-        )
+        """Whether a list of the agent was changed in place since. (A field that is set makes the agent declare itself anew.)"""
+        try:
+            return not (
+                self._tools == agent.tools
+                and self._handoffs == agent.handoffs
+                and self._input_guardrails == agent.input_guardrails
+                and self._output_guardrails == agent.output_guardrails
+            )
+        except Exception:  # of a comparison of something put into a list that does not belong there
+            return True
 
     def with_tool(self, tool: FunctionTool[Any]) -> Declaration:
         """This declaration and a tool of the SDK's, the same object each time. What the agent itself names so stands."""
@@ -248,7 +318,7 @@ class Declaration:
         """The spec, and the model's tools, of an agent of which only these tools and handoffs are enabled."""
         tool_specs = {name: tool.spec for name, tool in self.tools.items() if name in tools}
         handoff_specs = {name: declared.spec for name, declared in self.handoffs.items() if name in handoffs}
-        use, stop_at = _tool_use(self._behavior, self._name)
+        use, stop_at = _tool_use(self._behavior)
         spec = AgentSpec(
             self._name,
             tool_specs,
@@ -274,16 +344,59 @@ def _output_schema(agent: Agent[Any, Any]) -> AgentOutputSchema[Any] | None:
     return given if isinstance(given, AgentOutputSchema) else AgentOutputSchema(given)
 
 
-def _tool_use(behavior: object, name: str) -> tuple[ToolUse, frozenset[str]]:
-    if behavior == "run_llm_again":
-        return "run_llm_again", frozenset()
-    if behavior == "stop_on_first_tool":
-        return "stop_on_first_tool", frozenset()
+def _tool_use(behavior: object) -> tuple[ToolUse, frozenset[str]]:
+    if isinstance(behavior, str):
+        return ("run_llm_again" if behavior == "run_llm_again" else "stop_on_first_tool"), frozenset()
     if isinstance(behavior, StopAtTools):
         return "stop_at_tools", frozenset(behavior.stop_at_tool_names)
-    if callable(behavior):
-        return "custom", frozenset()
-    raise UserError(
-        f"agent {name!r} has tool_use_behavior={behavior!r}, expected 'run_llm_again', 'stop_on_first_tool', "
-        "StopAtTools([...]) or a callable"
-    )
+    return "custom", frozenset()
+
+
+def _is_type(value: object) -> bool:
+    """Whether it can stand as an `output_type`: a class, or a form of `typing`'s such as `list[int]` and `int | str`."""
+    return isinstance(value, type | AgentOutputSchema) or type(value).__module__ in ("typing", "types", "typing_extensions")
+
+
+MODEL = optional(either(a_name(""), A_MODEL, what="a model or the name of one; pass 'openai:NAME', say"))
+SETTINGS = a(ModelSettings, "ModelSettings; pass ModelSettings(...)")
+_NAME = a_name("a non-empty str; name the agent")
+_FIELDS = Fields(
+    "Agent",
+    name=_NAME,
+    instructions=optional(either(any_text(""), CALLABLE, what="a str or a callable that gives one; pass the text")),
+    tools=sequence_of(
+        a(FunctionTool, "a tool; decorate functions with @function_tool, and give agents as agent.as_tool()"),
+        "a list or tuple of tools; pass [tool]",
+    ),
+    handoffs=sequence_of(
+        a((Agent, HandoffDeclaration), "an Agent or handoff(agent)"), "a list or tuple of agents; pass [agent]"
+    ),
+    model=MODEL,
+    model_settings=SETTINGS,
+    output_type=optional(
+        Expected("a type or an AgentOutputSchema; pass a pydantic model, a dataclass, list[int] and so on", _is_type)
+    ),
+    input_guardrails=INPUT_GUARDRAILS,
+    output_guardrails=OUTPUT_GUARDRAILS,
+    hooks=optional(a(AgentHooks, "AgentHooks; pass an object of a subclass, RunHooks go to the run")),
+    tool_use_behavior=either(
+        one_of("", ("run_llm_again", "stop_on_first_tool")),
+        a(StopAtTools, ""),
+        CALLABLE,
+        what="'run_llm_again', 'stop_on_first_tool', StopAtTools([...]) or a callable",
+    ),
+    handoff_description=any_text("a str; it tells the model when to hand over to this agent"),
+    reset_tool_choice=FLAG,
+)
+_AGENT_TOOL = Fields(
+    "Agent.as_tool",
+    agent=a(Agent, "an Agent"),
+    custom_output_extractor=optional(CALLABLE),
+    max_turns=optional(whole("a whole number above 0", 1)),
+)
+
+
+def check_agent_fields(agent: Agent[Any, Any]) -> None:
+    """Raises `UserError` for a field of the agent that is wrong."""
+    _FIELDS.check_one("name", agent.name)
+    _FIELDS.check(agent, f"agent {agent.name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, Protocol
 
 from agentsdk.core.overflow import MAX_RESULT_CHARS
@@ -14,8 +15,8 @@ _NO_USAGE = Usage()
 class RunContextWrapper(Generic[TContext]):
     """The run as tools, hooks, guardrails and dynamic instructions see it.
 
-    `context` is the object given to `Runner.run(context=...)`: never sent to a model, never saved with the state. `usage` is
-    what the run has spent up to now.
+    `context` is the object given to `Runner.run(context=...)`: never sent to a model, and saved only by a `context_codec`.
+    `usage` is what the run has spent up to now.
     """
 
     __slots__ = ("context", "usage")
@@ -28,8 +29,26 @@ class RunContextWrapper(Generic[TContext]):
         return f"{type(self).__name__}(usage={self.usage!r})"
 
 
-class FullResults(Protocol):
-    """Where the whole of results that were cut can be had: the run."""
+class CallingRun(Protocol):
+    """The run that a call is of, as far as the call may ask it."""
+
+    @property
+    def root_id(self) -> str:
+        """The id of the outermost run."""
+        ...
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The calls that lead to the run, outermost first."""
+        ...
+
+    def call_key(self, call_id: str) -> str:
+        """The idempotency key of one of its calls."""
+        ...
+
+    def thread_patience(self) -> float | None:
+        """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""
+        ...
 
     @property
     def max_result_chars(self) -> int:
@@ -44,12 +63,11 @@ class FullResults(Protocol):
 class ToolContext(RunContextWrapper[TContext]):
     """The run as one tool call sees it.
 
-    `tool_call_id` is unique in the run. `tool_arguments` is the model's JSON text, unchanged. `idempotency_key` is the same
-    whenever this call is run again after a crash: pass it on to whatever must take effect once. `agent_name` is the agent that
-    asked for the call.
+    `tool_call_id` is unique among the calls of its run: `run_id`, or the nested one that the calls `path` lead to.
+    `tool_arguments` is the model's JSON text, unchanged. `agent_name` is the agent that asked for the call.
     """
 
-    __slots__ = ("_results", "agent_name", "idempotency_key", "tool_arguments", "tool_call_id", "tool_name")
+    __slots__ = ("_key", "_run", "agent_name", "tool_arguments", "tool_call_id", "tool_name")
 
     def __init__(
         self,
@@ -60,25 +78,56 @@ class ToolContext(RunContextWrapper[TContext]):
         tool_arguments: str = "",
         idempotency_key: str = "",
         agent_name: str = "",
-        results: FullResults | None = None,
+        run: CallingRun | None = None,
     ) -> None:
         self.context = context
         self.usage = usage
         self.tool_name = tool_name
         self.tool_call_id = tool_call_id
         self.tool_arguments = tool_arguments
-        self.idempotency_key = idempotency_key
         self.agent_name = agent_name
-        self._results = results
+        self._key = idempotency_key
+        self._run = run
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run, the outermost one where it is nested."""
+        return "" if self._run is None else self._run.root_id
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The calls that lead to the nested run that this call is of, outermost first; none in the outermost run."""
+        return () if self._run is None else self._run.path
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same whenever this call is run again after a crash, and no other call's: pass it on to what must happen once.
+
+        40 hex digits; the ids in it cannot be read from it.
+        """
+        return self._key if self._key or self._run is None else self._run.call_key(self.tool_call_id)
 
     @property
     def max_result_chars(self) -> int:
         """A result with more characters is cut before the model sees it."""
-        return MAX_RESULT_CHARS if self._results is None else self._results.max_result_chars
+        return MAX_RESULT_CHARS if self._run is None else self._run.max_result_chars
 
     async def full_result(self, result_id: str) -> str | None:
         """The whole text of a result of this run that was cut, by the id its marker names; None for an unknown id."""
-        return None if self._results is None else await self._results.full_result(result_id)
+        return None if self._run is None else await self._run.full_result(result_id)
+
+    def thread_patience(self, otherwise: float) -> Callable[[], float] | None:
+        """Gives the seconds for which the thread of this call is still waited for once it is cancelled: what is left of a
+        cancelled run's grace, or `otherwise` where only the call is. None outside a run, where nobody records its result."""
+        run = self._run
+        if run is None:
+            return None
+
+        def patience() -> float:
+            left = run.thread_patience()
+            return otherwise if left is None else left
+
+        return patience
 
     def __repr__(self) -> str:
         return f"ToolContext(tool_name={self.tool_name!r}, tool_call_id={self.tool_call_id!r}, agent_name={self.agent_name!r})"

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
 
 from msgspec import Struct
 
 from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.types.declared import CALLABLE, FLAG, Expected, Fields, a, a_name, any_text, one_of, sequence_of
+from agentsdk.types.events import GuardrailPlace
 from agentsdk.types.generics import TContext
-from agentsdk.types.items import Item
+from agentsdk.types.items import Item, Part
+from agentsdk.types.text import require_text
 
 if TYPE_CHECKING:
     from agentsdk.define.agent import Agent
+
+
+_VERDICT = Fields("GuardrailFunctionOutput", tripwire_triggered=FLAG)
+_TOOL_VERDICT = Fields(
+    "ToolGuardrailFunctionOutput",
+    behavior=one_of("'allow', 'reject_content' or 'raise_exception'", ("allow", "reject_content", "raise_exception")),
+    message=any_text("a str; it is what the model is told"),
+)
 
 
 class GuardrailFunctionOutput(Struct, frozen=True):
@@ -21,6 +33,9 @@ class GuardrailFunctionOutput(Struct, frozen=True):
     output_info: Any
     tripwire_triggered: bool
 
+    def __post_init__(self) -> None:
+        _VERDICT.check(self)
+
 
 class ToolGuardrailFunctionOutput(Struct, frozen=True):
     """A tool guardrail's verdict: let the call be, give the model `message` instead, or stop the run."""
@@ -28,6 +43,9 @@ class ToolGuardrailFunctionOutput(Struct, frozen=True):
     output_info: Any = None
     behavior: Literal["allow", "reject_content", "raise_exception"] = "allow"
     message: str = ""
+
+    def __post_init__(self) -> None:
+        _TOOL_VERDICT.check(self)
 
     @classmethod
     def allow(cls, output_info: Any = None) -> ToolGuardrailFunctionOutput:
@@ -53,11 +71,16 @@ class ToolInputGuardrailData(Struct, Generic[TContext], frozen=True):
 
 
 class ToolOutputGuardrailData(Struct, Generic[TContext], frozen=True):
-    """What a tool output guardrail sees: the call and what the tool returned."""
+    """What a tool output guardrail sees: the call and its recorded result.
+
+    `output` is what the model is to get, whole also where the model gets it cut: text (of other values their JSON) or a tuple
+    of content parts. `is_error`: it says that the call failed.
+    """
 
     context: ToolContext[TContext]
     agent: Agent[TContext, Any]
-    output: object
+    output: str | tuple[Part, ...]
+    is_error: bool = False
 
 
 InputGuardrailFunction = Callable[
@@ -76,8 +99,18 @@ ToolOutputGuardrailFunction = Callable[
 ]
 
 
+def _fields(kind: str, **more: Expected) -> Fields:
+    return Fields(kind, guardrail_function=CALLABLE, name=a_name("a str that is not empty; name the guardrail"), **more)
+
+
+_INPUT = _fields("InputGuardrail", run_in_parallel=FLAG)
+_OUTPUT = _fields("OutputGuardrail")
+_TOOL_INPUT = _fields("ToolInputGuardrail")
+_TOOL_OUTPUT = _fields("ToolOutputGuardrail")
+
+
 class InputGuardrail(Struct, Generic[TContext], frozen=True):
-    """Checks the input of a run, once, for the agent the run starts with.
+    """Checks the input of a run, once, for the agent the run starts with, and each message that enters it later.
 
     With `run_in_parallel` it runs beside the first model call; no tool starts before it has passed either way.
     """
@@ -86,12 +119,20 @@ class InputGuardrail(Struct, Generic[TContext], frozen=True):
     name: str
     run_in_parallel: bool = True
 
+    def __post_init__(self) -> None:
+        _INPUT.check(self)
+        require_text("an input guardrail", self.name)
+
 
 class OutputGuardrail(Struct, Generic[TContext], frozen=True):
     """Checks the final output of the agent that gives it."""
 
     guardrail_function: OutputGuardrailFunction[TContext]
     name: str
+
+    def __post_init__(self) -> None:
+        _OUTPUT.check(self)
+        require_text("an output guardrail", self.name)
 
 
 class ToolInputGuardrail(Struct, Generic[TContext], frozen=True):
@@ -100,12 +141,53 @@ class ToolInputGuardrail(Struct, Generic[TContext], frozen=True):
     guardrail_function: ToolInputGuardrailFunction[TContext]
     name: str
 
+    def __post_init__(self) -> None:
+        _TOOL_INPUT.check(self)
+        require_text("a tool input guardrail", self.name)
+
 
 class ToolOutputGuardrail(Struct, Generic[TContext], frozen=True):
-    """Checks what a tool returned before the model sees it."""
+    """Checks the result of a call, once it is recorded and before the model sees it."""
 
     guardrail_function: ToolOutputGuardrailFunction[TContext]
     name: str
+
+    def __post_init__(self) -> None:
+        _TOOL_OUTPUT.check(self)
+        require_text("a tool output guardrail", self.name)
+
+
+def _guardrails(kind: type, decorator: str) -> Expected:
+    one = a(kind, f"an {kind.__name__}; decorate the function with @{decorator}")
+    return sequence_of(one, f"a list or tuple of {kind.__name__}s; decorate functions with @{decorator}")
+
+
+INPUT_GUARDRAILS = _guardrails(InputGuardrail, "input_guardrail")
+OUTPUT_GUARDRAILS = _guardrails(OutputGuardrail, "output_guardrail")
+TOOL_INPUT_GUARDRAILS = _guardrails(ToolInputGuardrail, "tool_input_guardrail")
+TOOL_OUTPUT_GUARDRAILS = _guardrails(ToolOutputGuardrail, "tool_output_guardrail")
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+G = TypeVar("G", bound=_Named)
+
+
+def places(guardrails: Sequence[G]) -> list[tuple[GuardrailPlace, G]]:
+    """The guardrails declared together, each with its place: what its verdicts are bound to, as names may repeat."""
+    if len(guardrails) == 1:
+        return [((guardrails[0].name, 0, 1), guardrails[0])]
+    occurrences = Counter([guardrail.name for guardrail in guardrails])
+    seen: Counter[str] = Counter()
+    placed: list[tuple[GuardrailPlace, G]] = []
+    for guardrail in guardrails:
+        name = guardrail.name
+        placed.append(((name, seen[name], occurrences[name]), guardrail))
+        seen[name] += 1
+    return placed
 
 
 class GuardrailResult(Struct, frozen=True):
@@ -129,7 +211,7 @@ def input_guardrail(
     """Make `func(context, agent, input)`, sync or async, an input guardrail."""
 
     def make(function: InputGuardrailFunction[TContext]) -> InputGuardrail[TContext]:
-        return InputGuardrail(function, name or _name(function), run_in_parallel)
+        return InputGuardrail(function, _name(function) if name is None else name, run_in_parallel)
 
     return make if func is None else make(func)
 
@@ -146,7 +228,7 @@ def output_guardrail(
     """Make `func(context, agent, output)`, sync or async, an output guardrail."""
 
     def make(function: OutputGuardrailFunction[TContext]) -> OutputGuardrail[TContext]:
-        return OutputGuardrail(function, name or _name(function))
+        return OutputGuardrail(function, _name(function) if name is None else name)
 
     return make if func is None else make(func)
 

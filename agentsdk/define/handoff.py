@@ -11,10 +11,12 @@ from msgspec import Struct, structs
 
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.output import AgentOutputSchema
+from agentsdk.types.declared import CALLABLE, RULE, Fields, a, a_tool_name, any_text, having, optional
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import Item
 from agentsdk.types.spec import HandoffSpec
+from agentsdk.types.text import clean_text
 
 if TYPE_CHECKING:
     from agentsdk.define.agent import Agent
@@ -50,6 +52,30 @@ class HandoffDeclaration(Struct, Generic[TContext], frozen=True, eq=False):
     payload: AgentOutputSchema[Any] | None = None
     input_filter: HandoffInputFilter | None = None
     is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True
+
+    def __post_init__(self) -> None:
+        _DECLARED.check(self)
+
+
+_AGENT = having(("declaration", "as_tool"), "an Agent; pass handoff(agent)", texts=("name",))
+_FIELDS = Fields(
+    "handoff",
+    agent=_AGENT,
+    tool_name_override=optional(a_tool_name("a name for the handoff's tool")),
+    tool_description_override=optional(any_text("a str; it tells the model when to hand over")),
+    on_handoff=optional(CALLABLE),
+    input_filter=optional(CALLABLE),
+    is_enabled=RULE,
+)
+_DECLARED = Fields(
+    "HandoffDeclaration",
+    agent=_AGENT,
+    spec=a(HandoffSpec, "a HandoffSpec; make the declaration with handoff(agent)"),
+    on_handoff=optional(CALLABLE),
+    payload=optional(a(AgentOutputSchema, "an AgentOutputSchema; make the declaration with handoff(agent)")),
+    input_filter=optional(CALLABLE),
+    is_enabled=RULE,
+)
 
 
 @overload
@@ -87,8 +113,17 @@ def handoff(
     """Declare a handoff to `agent`.
 
     `on_handoff(context)`, or `on_handoff(context, payload)` with an `input_type`, is called when the model hands over.
-    `input_filter` decides what the next agent sees. Raises `UserError` when `on_handoff` takes other arguments.
+    `input_filter` decides what the next agent sees. Raises `UserError` for an argument that is wrong, and when `on_handoff`
+    takes other arguments.
     """
+    _FIELDS.check_given(
+        agent=agent,
+        tool_name_override=tool_name_override,
+        tool_description_override=tool_description_override,
+        on_handoff=on_handoff,
+        input_filter=input_filter,
+        is_enabled=is_enabled,
+    )
     if input_type is not None and on_handoff is None:
         raise UserError(
             f"handoff to agent {agent.name!r} has an input_type, expected on_handoff(context, payload) to take it; "
@@ -98,15 +133,15 @@ def handoff(
         wanted = 1 if input_type is None else 2
         try:
             inspect.signature(on_handoff).bind(*range(wanted))
-        except (TypeError, ValueError):
+        except Exception:  # it takes something else, or is an object whose signature cannot be read
             raise UserError(
                 f"on_handoff of the handoff to agent {agent.name!r} cannot take {wanted} argument(s), expected "
                 f"{'(context)' if wanted == 1 else '(context, payload)'}; change its signature"
             ) from None
     payload = None if input_type is None else AgentOutputSchema[Any](input_type)
     spec = HandoffSpec(
-        tool_name_override or f"transfer_to_{_snake(agent.name)}",
-        tool_description_override or _description(agent),
+        tool_name_override if tool_name_override is not None else f"transfer_to_{_snake(agent.name)}",
+        clean_text(tool_description_override if tool_description_override is not None else _description(agent)),
         _NO_INPUT if payload is None or payload.spec is None else payload.spec.schema,
         agent.name,
         True if payload is None or payload.spec is None else payload.spec.strict,

@@ -1,4 +1,4 @@
-"""Hooks: what a caller may watch. Each runs in the engine, never again on resume; a hook that raises stops the run, typed."""
+"""Hooks: what a caller may watch. None is called again on resume; one that raises stops the run with a `HookError`."""
 
 from __future__ import annotations
 

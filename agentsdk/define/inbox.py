@@ -8,18 +8,25 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from agentsdk.types.errors import UserError
+from agentsdk.types.declared import SYNC, Fields, is_real, number, shown, whole
+from agentsdk.types.errors import CallbackError, UserError
 from agentsdk.types.items import InputItem, Message, items_from_input
+
+_FIELDS = Fields(
+    "Inbox", clock=SYNC, priority=whole("a whole number"), delay=number("finite seconds, 0 or more", least=0)
+)
 
 
 class Inbox:
     """Messages that enter a run at its next turn: `RunConfig(inbox=inbox)`, and `inbox.put(...)` from any task or thread.
 
-    A run does not end while a message that is due waits: it takes another turn. What is not due by its end stays. One inbox
-    serves one run at a time. `clock` gives the seconds that delays are measured by.
+    A run does not end while a message that is due waits: it takes another turn. What is not due by its end stays. The run's
+    input guardrails judge a message before it enters. One inbox serves one run at a time. `clock` gives the seconds that delays
+    are measured by. Raises `UserError` for what is no clock.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        _FIELDS.check_given(clock=clock)
         self._clock = clock
         self._lock = threading.Lock()
         self._order = count()
@@ -36,17 +43,16 @@ class Inbox:
         """Add a message: a user's text, or a `Message` of any role but the assistant's.
 
         Of those that are due those of the highest `priority` come first, then the earliest. A message is due after `delay`
-        seconds: a timer. Raises `UserError` for what is no message, and for a negative delay.
+        seconds: a timer. Raises `UserError` for what is no message, for a negative delay and for a priority that is no int.
         """
+        _FIELDS.check_given(priority=priority, delay=delay)
         given = items_from_input(message if isinstance(message, str) else [message])
         if len(given) != 1 or not isinstance(given[0], Message) or given[0].role == "assistant":
             raise UserError(f"an inbox was given a {type(message).__name__!r}, expected a text or a user's or system's Message")
-        if not delay >= 0:
-            raise UserError(f"an inbox was given delay={delay!r}, expected seconds, 0 or more")
         with self._lock:
             number = next(self._order)
             if delay:
-                heapq.heappush(self._later, (self._clock() + delay, -priority, number, given[0]))
+                heapq.heappush(self._later, (self._now() + delay, -priority, number, given[0]))
             else:
                 heapq.heappush(self._ready, (-priority, number, given[0]))
 
@@ -64,7 +70,16 @@ class Inbox:
             heapq.heapify(self._ready)
 
     def _ripen(self) -> None:
-        now = self._clock()
+        now = self._now()
         while self._later and self._later[0][0] <= now:
             _, priority, number, message = heapq.heappop(self._later)
             heapq.heappush(self._ready, (priority, number, message))
+
+    def _now(self) -> float:
+        try:
+            now = self._clock()
+        except Exception as error:
+            raise CallbackError(f"the clock of an Inbox raised {type(error).__name__}, expected seconds; mend it") from error
+        if not is_real(now):
+            raise CallbackError(f"the clock of an Inbox gave {shown(now)}, expected seconds; give it time.monotonic, say")
+        return now

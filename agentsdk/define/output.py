@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, cast
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from agentsdk.define.problems import list_problems, problems_of
 from agentsdk.define.strict_schema import NotStrictError, strict_json_schema, tidy_json_schema
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import CallbackError, UserError
 from agentsdk.types.generics import TOutput
 from agentsdk.types.spec import OutputSpec
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 WRAPPED_KEY = "response"
 """The property that carries an output which is not a JSON object itself: providers take only objects."""
 
-_OPENING_FENCE = re.compile(r"```(?:json|JSON)?[ \t]*(?:\r?\n|$)")
-_FENCED = re.compile(r"```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL)
+_FENCE = "```"
 
 
 class InvalidOutput(ValueError):  # noqa: N818 - reads as the outcome it is
@@ -38,11 +38,16 @@ class AgentOutputSchema(Generic[TOutput]):
 
     __slots__ = ("_described", "name", "output_type", "spec", "strict_json_schema")
 
-    def __init__(self, output_type: type[TOutput], strict_json_schema: bool = True) -> None:
-        self.output_type = output_type
+    @overload
+    def __init__(self, output_type: type[TOutput], strict_json_schema: bool = True) -> None: ...
+    @overload
+    def __init__(self: AgentOutputSchema[Any], output_type: UnionType, strict_json_schema: bool = True) -> None: ...
+    def __init__(self, output_type: type[TOutput] | UnionType, strict_json_schema: bool = True) -> None:
+        # To a type checker `A | B` is a UnionType that no longer says what it is of: the agent's own parameters do.
+        self.output_type = cast("type[TOutput]", output_type)
         self.strict_json_schema = strict_json_schema
-        self.name = _name(output_type)
-        self._described = None if cast(object, output_type) in (str, None) else _described(output_type, strict_json_schema)
+        self.name = _name(self.output_type)
+        self._described = None if cast(object, output_type) in (str, None) else _described(self.output_type, strict_json_schema)
         self.spec: OutputSpec | None = None if self._described is None else self._described.spec
         """What the model is told, the same object each time; None for plain text."""
 
@@ -63,8 +68,10 @@ class AgentOutputSchema(Generic[TOutput]):
         if self._described is None:
             return cast(TOutput, text)
         text = text.strip()
-        fenced = _FENCED.fullmatch(text)
-        return cast(TOutput, self._described.read(fenced[1] if fenced else text))
+        opened = _after_fence(text)
+        if opened is not None and opened.endswith(_FENCE):
+            text = opened.removesuffix(_FENCE)
+        return cast(TOutput, self._described.read(text))
 
     def validate_json(self, text: str) -> TOutput:
         """A value given as JSON text as the output type: `validate` without fence and `"response"` wrapper.
@@ -80,7 +87,9 @@ class AgentOutputSchema(Generic[TOutput]):
         """
         if self._described is None:
             return text or None
-        return self._described.read_partly(_OPENING_FENCE.sub("", text.lstrip(), count=1))
+        text = text.lstrip()
+        opened = _after_fence(text)
+        return self._described.read_partly(text if opened is None else opened)
 
 
 class _Described:
@@ -137,6 +146,12 @@ class _Described:
         return _checked(self._alone.validate_json, text)
 
 
+def _after_fence(text: str) -> str | None:
+    """What follows the line that opens a fence (```` ```json ````); None where no such line begins the text."""
+    opening, _, rest = text.partition("\n")
+    return rest if opening.rstrip(" \t\r") in (_FENCE, f"{_FENCE}json", f"{_FENCE}JSON") else None
+
+
 @functools.lru_cache(maxsize=256)
 def _kept(output_type: Any, strict: bool) -> _Described:
     return _Described(output_type, strict)
@@ -165,6 +180,11 @@ def _checked(validate_json: Callable[..., object], text: str) -> object:
         return validate_json(text, strict=True)
     except ValidationError as error:
         raise InvalidOutput(_told(error)) from None
+    except Exception as error:
+        raise CallbackError(
+            f"a validator of the output type raised {type(error).__name__}, expected a ValueError for what does not fit; "
+            "see the chained exception"
+        ) from error
 
 
 def _told(error: ValidationError) -> str:

@@ -59,7 +59,7 @@ def read_parameters(func: Callable[..., object], name: str, scope: Mapping[str, 
     hints = _hints(func, name, scope)
     try:
         signature = inspect.signature(func)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # a builtin, or an object that raises when it is looked at
         raise UserError(f"tool {name!r} has no signature to read, expected a Python function; wrap it in one") from error
     parameters: list[Parameter] = []
     takes_context = False

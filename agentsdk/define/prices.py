@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 from agentsdk.types.usage import Usage
 
@@ -26,8 +27,13 @@ class ModelPrice(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name in ("input", "output", "cached_input"):
             given: object = getattr(self, name)
-            if given is not None and not (isinstance(given, Decimal | int | str) and _dollars(given) >= 0):
-                raise UserError(f"ModelPrice({name}={given!r}), expected US dollars for a million tokens; write '2.50', say")
+            if given is None and name == "cached_input":
+                continue
+            dollars = _dollars(given) if isinstance(given, Decimal | int | str) and not isinstance(given, bool) else None
+            if dollars is None or not (dollars.is_finite() and dollars >= 0):
+                raise UserError(
+                    f"ModelPrice({name}={shown(given)}), expected US dollars for a million tokens; write '2.50', say"
+                )
 
     def of(self, usage: Usage) -> Decimal:
         """What that much cost."""

@@ -7,19 +7,39 @@ from typing import Any, Generic, Literal, get_args
 
 from msgspec import Struct, structs
 
+from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.context_window import ContextWindow
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits import DEFAULT_LIMITS, RunLimits
+from agentsdk.define.agent import MODEL, SETTINGS
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail
+from agentsdk.define.guardrail import INPUT_GUARDRAILS, OUTPUT_GUARDRAILS, InputGuardrail, OutputGuardrail
 from agentsdk.define.handoff import HandoffInputFilter
+from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
-from agentsdk.define.prices import Prices
-from agentsdk.ports.clock import Clock
-from agentsdk.ports.model import Model, ModelProvider, ModelRequest
-from agentsdk.ports.run_store import RunStore
-from agentsdk.ports.token_counter import TokenCounter
-from agentsdk.ports.tracer import Tracer
-from agentsdk.types.errors import AgentsException, LimitReached, UserError
+from agentsdk.define.prices import ModelPrice, Prices
+from agentsdk.ports.clock import CLOCK, Clock
+from agentsdk.ports.model import MODEL_PROVIDER, Model, ModelProvider, ModelRequest
+from agentsdk.ports.run_store import RUN_STORE, RunStore
+from agentsdk.ports.token_counter import TOKEN_COUNTER, TokenCounter
+from agentsdk.ports.tracer import TRACER, Tracer
+from agentsdk.types.declared import (
+    CALLABLE,
+    FLAG,
+    SECONDS,
+    SYNC,
+    Fields,
+    a,
+    a_name,
+    any_text,
+    either,
+    mapping_of,
+    number,
+    one_of,
+    optional,
+    sequence_of,
+    whole,
+)
+from agentsdk.types.errors import AgentsException, LimitReached
 from agentsdk.types.generics import TContext
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.summary import check_run_id
@@ -52,9 +72,7 @@ ErrorKind = Literal[
     "invalid_final_output",
 ]
 
-RunErrorHandler = Callable[
-    [RunErrorHandlerInput], "RunErrorHandlerResult | Awaitable[RunErrorHandlerResult | None] | None"
-]
+RunErrorHandler = Callable[[RunErrorHandlerInput], "RunErrorHandlerResult | Awaitable[RunErrorHandlerResult | None] | None"]
 """Gives the final output, or None to let the error be raised."""
 
 RunErrorHandlers = Mapping[ErrorKind, RunErrorHandler]
@@ -83,14 +101,32 @@ class ContextCodec(Struct, Generic[TContext], frozen=True):
     encode: Callable[[TContext], str]
     decode: Callable[[str], TContext]
 
+    def __post_init__(self) -> None:
+        _CODEC.check(self)
+
+
+_CODEC = Fields("ContextCodec", encode=SYNC, decode=SYNC)
+
 
 class RunConfig(Struct, frozen=True, kw_only=True):
     """Settings of one run; every field has a default that suits production.
 
+    `model` and `model_settings` stand in place of those of all agents (of the settings, only what is given); `model_provider`
+    finds models by name. `handoff_input_filter` is for handoffs without one of their own. `call_model_input_filter` changes
+    what one model call sends. `run_id` names the run, at random unless given. `tracer` gets its spans (None: OpenTelemetry,
+    where the process has set it up). `clock` gives time and waits.
+
     `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a
     final output that does not fit its type. `max_continuations`: how often text cut at its length is continued. `cancel_grace`:
-    seconds a cancelled tool has to end. `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within
-    agents as tools. `state_key` seals the states of this run, 32 random bytes or more.
+    seconds a cancelled run has to wind down in all, its tools four fifths of them. `max_tool_result_chars`: a longer result is
+    cut. `max_depth`: agents as tools within agents as tools. `max_calls_per_reply`: a reply with more calls is an error, and
+    none of them is run. `state_key` seals the states of this run, 32 random bytes or more; of several the first seals, and all
+    are tried on a state that is loaded with them.
+
+    `buffer_output`: a stream shows what may be the final output only once its output guardrails have let it pass; without it
+    the reader sees the text as it comes.
+
+    `without_guards`: names of guardrails that a run was begun under and may go on without, "context" or "state_key" among them.
 
     `on_limit` says what happens at a limit that no error handler takes. `prices` are by the model's name, and come before those
     of the extra `prices`.
@@ -98,21 +134,28 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     `window` keeps what the model is sent inside its context window. `token_counter` counts tokens for it and for the limits
     (None: by the model's encoding where that is known, else an estimate).
 
+    `run_id` names a new run, by default at random: in its states, spans, requests and the idempotency keys of its tools. A run
+    that goes on keeps its own. Without a `store` nothing is kept under it.
+
     With a `store` the run is durable: see `durability`, and `Runner.resume`. `lease`: seconds for which a process that has
-    fallen silent keeps others from going on with its run. `context_codec` saves the context object with the run.
+    fallen silent keeps others from going on with its run. `store_timeout`: seconds for which a write is tried again while the
+    store is busy or cannot be reached, never longer than the lease. `context_codec` saves the context object with the run.
     `inbox`: messages put there enter at the next turn.
+
+    Raises `UserError` naming the field that is wrong.
     """
 
     model: str | Model | None = None
     model_provider: ModelProvider | None = None
     model_settings: ModelSettings | None = None
-    limits: RunLimits = RunLimits()
+    limits: RunLimits = DEFAULT_LIMITS
     on_limit: OnLimit = "raise"
     prices: Prices | None = None
     window: ContextWindow | None = None
     token_counter: TokenCounter | None = None
     input_guardrails: Sequence[InputGuardrail[Any]] = ()
     output_guardrails: Sequence[OutputGuardrail[Any]] = ()
+    buffer_output: bool = False
     handoff_input_filter: HandoffInputFilter | None = None
     call_model_input_filter: CallModelInputFilter | None = None
     workflow_name: str = ""
@@ -125,29 +168,69 @@ class RunConfig(Struct, frozen=True, kw_only=True):
     max_output_retries: int = 1
     max_continuations: int = 3
     max_depth: int = 8
+    max_calls_per_reply: int = 1_000
     cancel_grace: float = 5.0
-    state_key: bytes | None = None
+    state_key: StateKey | None = None
+    without_guards: Sequence[str] = ()
     store: RunStore | None = None
     durability: Durability = "sync"
     lease: float = 30.0
+    store_timeout: float = 20.0
     context_codec: ContextCodec[Any] | None = None
     inbox: Inbox | None = None
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
             check_run_id(self.run_id)
-        if not callable(self.on_limit) and self.on_limit not in get_args(AtLimit):
-            raise UserError(f"RunConfig(on_limit={self.on_limit!r}), expected one of {get_args(AtLimit)}, or a callable")
-        if self.durability not in get_args(Durability):
-            raise UserError(f"RunConfig(durability={self.durability!r}), expected one of {get_args(Durability)}")
-        if not self.lease > 0:
-            raise UserError(f"RunConfig(lease={self.lease!r}), expected seconds above 0; 30 suits most")
+        _FIELDS.check(self)
+        _ = checked_keys(self.state_key)
 
     def __repr__(self) -> str:
         values = structs.asdict(self)
         del values["state_key"]
-        given = {name: value for name, value in values.items() if value != getattr(_DEFAULT, name)}
+        given = {name: value for name, value in values.items() if value is not getattr(_DEFAULT, name)}
         return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
+RUN_HOOKS = a(RunHooks, "RunHooks; pass an object of a subclass")
+ERROR_HANDLERS = mapping_of(
+    CALLABLE, f"a dict of callables, its keys some of {', '.join(get_args(ErrorKind))}", keys=get_args(ErrorKind)
+)
+_COUNT = whole("a whole number, 0 or more", 0)
+_AT_LEAST_ONE = whole("a whole number, 1 or more", 1)
+
+_FIELDS = Fields(
+    "RunConfig",
+    model=MODEL,
+    model_provider=optional(MODEL_PROVIDER),
+    model_settings=optional(SETTINGS),
+    limits=a(RunLimits, "RunLimits; pass RunLimits(turns=40), say"),
+    on_limit=either(one_of("", get_args(AtLimit)), CALLABLE, what=f"one of {get_args(AtLimit)}, or a callable"),
+    prices=optional(mapping_of(a(ModelPrice, ""), "a dict of ModelPrices by the model's name; write {'gpt': ModelPrice(...)}")),
+    window=optional(a(ContextWindow, "a ContextWindow; pass ContextWindow()")),
+    token_counter=optional(TOKEN_COUNTER),
+    input_guardrails=INPUT_GUARDRAILS,
+    output_guardrails=OUTPUT_GUARDRAILS,
+    buffer_output=FLAG,
+    handoff_input_filter=optional(CALLABLE),
+    call_model_input_filter=optional(CALLABLE),
+    workflow_name=any_text("a str; name the workflow"),
+    tracing_disabled=FLAG,
+    tracer=optional(TRACER),
+    clock=optional(CLOCK),
+    max_tool_concurrency=_AT_LEAST_ONE,
+    max_tool_result_chars=_COUNT,
+    max_output_retries=_COUNT,
+    max_continuations=_COUNT,
+    max_depth=_COUNT,
+    max_calls_per_reply=_AT_LEAST_ONE,
+    cancel_grace=number("finite seconds, 0 or more; 5 suits most", least=0),
+    without_guards=sequence_of(a_name("the name of a guardrail"), "a list or tuple of guardrails' names; write ['name']"),
+    store=optional(RUN_STORE),
+    durability=one_of(f"one of {get_args(Durability)}", get_args(Durability)),
+    lease=SECONDS,
+    store_timeout=number("finite seconds, 0 or more; 20 suits most", least=0),
+    context_codec=optional(a(ContextCodec, "a ContextCodec; pass ContextCodec(encode=..., decode=...)")),
+    inbox=optional(a(Inbox, "an Inbox; pass Inbox()")),
+)
 _DEFAULT = RunConfig()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from agentsdk.types.items import (
     FunctionCallOutput,
     Item,
     Message,
+    Part,
     ProviderItem,
     Reasoning,
     item_to_dict,
@@ -34,31 +35,31 @@ class MessageOutputItem(RunItemBase, frozen=True):
     """A message of the model."""
 
     raw_item: Message
-    type: ClassVar[str] = "message_output_item"
+    type: ClassVar[Literal["message_output_item"]] = "message_output_item"
 
 
 class ReasoningItem(RunItemBase, frozen=True):
     """The model's reasoning."""
 
     raw_item: Reasoning
-    type: ClassVar[str] = "reasoning_item"
+    type: ClassVar[Literal["reasoning_item"]] = "reasoning_item"
 
 
 class ToolCallItem(RunItemBase, frozen=True):
     """A call the model asked for."""
 
     raw_item: FunctionCall
-    type: ClassVar[str] = "tool_call_item"
+    type: ClassVar[Literal["tool_call_item"]] = "tool_call_item"
 
 
 class ToolCallOutputItem(RunItemBase, frozen=True):
     """A call's result; `output` is what the model was sent."""
 
     raw_item: FunctionCallOutput
-    type: ClassVar[str] = "tool_call_output_item"
+    type: ClassVar[Literal["tool_call_output_item"]] = "tool_call_output_item"
 
     @property
-    def output(self) -> object:
+    def output(self) -> str | tuple[Part, ...]:
         """What the model was sent."""
         return self.raw_item.output
 
@@ -67,7 +68,7 @@ class HandoffCallItem(RunItemBase, frozen=True):
     """The model's call to hand over."""
 
     raw_item: FunctionCall
-    type: ClassVar[str] = "handoff_call_item"
+    type: ClassVar[Literal["handoff_call_item"]] = "handoff_call_item"
 
 
 class HandoffOutputItem(RunItemBase, frozen=True):
@@ -76,14 +77,14 @@ class HandoffOutputItem(RunItemBase, frozen=True):
     raw_item: FunctionCallOutput
     source_agent: Agent[Any, Any]
     target_agent: Agent[Any, Any]
-    type: ClassVar[str] = "handoff_output_item"
+    type: ClassVar[Literal["handoff_output_item"]] = "handoff_output_item"
 
 
 class HostedToolItem(RunItemBase, frozen=True):
     """Activity of a tool that the provider runs itself."""
 
     raw_item: ProviderItem
-    type: ClassVar[str] = "hosted_tool_item"
+    type: ClassVar[Literal["hosted_tool_item"]] = "hosted_tool_item"
 
 
 RunItem = (

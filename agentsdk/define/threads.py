@@ -15,6 +15,7 @@ import os
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
+from typing import Any
 
 from agentsdk.types.errors import ToolError
 
@@ -27,15 +28,27 @@ MAX_ABANDONED = 128
 """How many abandoned threads a process may carry before a sync tool is refused."""
 
 
-class _Job:
-    __slots__ = ("abandoned", "call", "context", "future", "loop", "name", "running")
+class LeftRunning(asyncio.CancelledError):
+    """The caller of a sync tool was cancelled, and its thread runs on. `name` is the tool's."""
 
-    def __init__(self, name: str, call: Callable[[], object], future: asyncio.Future[object]) -> None:
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class _Job:
+    """A body to be run. `over` is done once its `outcome` is known to the loop."""
+
+    __slots__ = ("abandoned", "begun", "call", "context", "loop", "name", "outcome", "over", "running")
+
+    def __init__(self, name: str, call: Callable[[], object], over: asyncio.Future[None]) -> None:
         self.name = name
         self.call = call
-        self.future = future
-        self.loop = future.get_loop()
+        self.over = over
+        self.loop = over.get_loop()
         self.context = contextvars.copy_context()
+        self.outcome: tuple[object, BaseException | None] | None = None
+        self.begun = False
         self.running = False
         self.abandoned = False
 
@@ -72,19 +85,23 @@ class _Pool:
             else:
                 self._start(job)
 
-    def give_up(self, job: _Job) -> None:
-        """Stop waiting for a job: if it has not begun, it never will; if it runs, its thread counts as abandoned."""
+    def give_up(self, job: _Job) -> bool:
+        """Stop waiting for a job: if it has not begun, it never will; if it runs, its thread counts as abandoned.
+
+        Whether it runs.
+        """
         with self.lock:
             job.abandoned = True
             if not job.running:
-                return
+                return False
             self.abandoned[job.name] += 1
             self.busy -= 1
             self._start_next()
         logger.warning("sync tool %r was given up while it runs; its thread cannot be stopped", job.name)
+        return True
 
     def _start(self, job: _Job) -> None:
-        job.running = True
+        job.begun = job.running = True
         if self.idle:
             worker = self.idle.pop()
             worker.job = job
@@ -140,18 +157,26 @@ def _run(job: _Job) -> Callable[[], None]:
 
 def _deliver(job: _Job, result: object, error: BaseException | None) -> None:
     try:
-        job.loop.call_soon_threadsafe(_settle, job.future, result, error)
+        job.loop.call_soon_threadsafe(_settle, job, result, error)
     except RuntimeError:
         pass  # the loop is closed: nobody waits any more
 
 
-def _settle(future: asyncio.Future[object], result: object, error: BaseException | None) -> None:
-    if future.done():
-        return
+def _settle(job: _Job, result: object, error: BaseException | None) -> None:
+    job.outcome = result, error
+    if not job.over.done():
+        job.over.set_result(None)
+
+
+def _outcome(job: _Job) -> object:
+    assert job.outcome is not None
+    (result, error), job.outcome = job.outcome, None
     if error is None:
-        future.set_result(result)
-    else:
-        future.set_exception(error)
+        return result
+    try:
+        raise error
+    finally:
+        del error  # its traceback holds this frame
 
 
 _pool = _Pool()
@@ -166,20 +191,40 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-async def run_in_thread(name: str, call: Callable[[], object]) -> object:
+async def run_in_thread(name: str, call: Callable[[], object], patience: Callable[[], float] | None = None) -> object:
     """The result of `call()`, run on a thread in a copy of the caller's context variables.
 
-    Cancellation is raised at once, the thread left behind as abandoned if it has begun. Raises `ToolError` when too many are.
+    A cancellation is raised at once; with `patience` the caller gets the result all the same, if it comes within as many
+    seconds of the cancellation. It is raised as `LeftRunning`, the thread left behind as abandoned, where the body runs on; one
+    that has not begun never will. Raises `ToolError` when too many threads are abandoned.
     """
-    pool = _pool
-    job = _Job(name, call, asyncio.get_running_loop().create_future())
+    pool, loop = _pool, asyncio.get_running_loop()
+    job = _Job(name, call, loop.create_future())
     pool.submit(job)
     try:
-        return await job.future
+        await job.over
     except asyncio.CancelledError:
-        if job.future.cancelled():
-            pool.give_up(job)
+        if patience is not None and job.begun:
+            if job.outcome is None:
+                job.over = loop.create_future()
+                await wait_bounded(job.over, patience())
+            if job.outcome is not None:
+                return _outcome(job)
+        if pool.give_up(job):
+            raise LeftRunning(name) from None
         raise
+    return _outcome(job)
+
+
+async def wait_bounded(future: asyncio.Future[Any], seconds: float) -> None:
+    """Wait at most so long, also when the waiting one is cancelled again."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    while not future.done() and (left := ends - loop.time()) > 0:
+        try:
+            await asyncio.wait({future}, timeout=left)
+        except asyncio.CancelledError:
+            pass
 
 
 def abandoned_tools() -> tuple[str, ...]:

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import hashlib
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, get_args, overload
 
@@ -15,15 +14,36 @@ import msgspec
 from agentsdk.core.arguments import parse_arguments
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.docstring import DocstringStyle
-from agentsdk.define.guardrail import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.define.guardrail import (
+    TOOL_INPUT_GUARDRAILS,
+    TOOL_OUTPUT_GUARDRAILS,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+)
+from agentsdk.define.json_schema import check_arguments
 from agentsdk.define.parameters import local_names, unwrapped
 from agentsdk.define.schema import FunctionSchema, function_schema
-from agentsdk.define.threads import abandoned_tools, run_in_thread
+from agentsdk.define.strict_schema import NotStrictError, strict_json_schema
+from agentsdk.define.threads import LeftRunning, run_in_thread, wait_bounded
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import (
+    CALLABLE,
+    FLAG,
+    RULE,
+    Fields,
+    a_tool_name,
+    any_text,
+    is_tool_name,
+    json_object,
+    number,
+    one_of,
+    optional,
+    shown,
+)
 from agentsdk.types.errors import AgentsException, CallbackError, InvalidArguments, ToolError, ToolTimeoutError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.spec import Effect, ToolSpec
-from agentsdk.types.text import clean_text
+from agentsdk.types.text import clean_text, clean_value, text_of
 
 C = TypeVar("C")
 P = ParamSpec("P")
@@ -34,19 +54,24 @@ IsEnabled = Callable[[RunContextWrapper[TContext], Any], bool | Awaitable[bool]]
 NeedsApproval = Callable[[RunContextWrapper[TContext], dict[str, Any], str], bool | Awaitable[bool]]
 """Called with the context, the parsed arguments and the call's id: whether a person must approve this call."""
 
-FailureErrorFunction = Callable[[RunContextWrapper[TContext], Exception], str | Awaitable[str]]
-"""Called with the context and what the body raised: the text the model gets as the call's result."""
+FailureErrorFunction = Callable[[ToolContext[TContext], Exception], str | Awaitable[str]]
+"""Called with the call's context and what the body raised: the text the model gets as the call's result."""
 
 Reconcile = Callable[[ToolContext[TContext], dict[str, Any]], object]
 """Called with the context and the parsed arguments of a call whose outcome is unknown: the result the call had."""
+
+BoundArguments = tuple[Sequence[object], Mapping[str, object]]
+"""Arguments that were checked and laid out for the body: by position, and by name."""
 
 MAX_ERROR_CHARS = 2_000
 """The most of an error's text that the model is sent."""
 
 TIMEOUT_GRACE = 1.0
-"""Seconds an async body gets to end after its timeout has cancelled it; then it is left behind and the error says so."""
+"""Seconds a body gets to end after its timeout has passed; then it is left behind and the error says so."""
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+THREAD_GRACE = 0.9 * TIMEOUT_GRACE
+"""Of these, the seconds for which a thread is waited for: what a sync body has done by then is its result."""
+
 _stuck: set[asyncio.Future[object]] = set()  # the loop holds its tasks weakly only
 
 
@@ -60,7 +85,7 @@ def default_tool_error_function(ctx: RunContextWrapper[Any], error: Exception) -
         return f"The call was not run. Its arguments do not fit the tool:\n{error.reason}"
     if isinstance(error, ToolError):
         return f"Error: {error}"
-    told = str(error)
+    told = text_of(error)
     return f"Error while running the tool: {type(error).__name__}" + (f": {told}" if told else "")
 
 
@@ -69,7 +94,8 @@ class FunctionTool(Generic[TContext]):
 
     Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `timeout` is in seconds. `effect` says what
     running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools
-    (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck.
+    (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. With
+    `strict_json_schema` the schema is brought into the form that providers enforce, as that of a function is.
     Raises `UserError` for a name providers do not take, a timeout that is not positive, or an unknown effect.
     """
 
@@ -84,6 +110,7 @@ class FunctionTool(Generic[TContext]):
         "_read",
         "_schema",
         "_spec",
+        "_validate",
         "effect",
         "failure_error_function",
         "is_enabled",
@@ -116,6 +143,7 @@ class FunctionTool(Generic[TContext]):
     _read: Callable[[], FunctionSchema] | None
     _schema: FunctionSchema | None
     _spec: ToolSpec | None
+    _validate: Callable[[Mapping[str, object]], object] | None
 
     def __init__(
         self,
@@ -156,14 +184,22 @@ class FunctionTool(Generic[TContext]):
     def _set(self, **values: object) -> None:
         for field, value in values.items():
             object.__setattr__(self, field, value)
-        if not _NAME.fullmatch(self.name):
+        name: object = self.name
+        if not isinstance(name, str) or not is_tool_name(name):
             raise UserError(
-                f"a tool is named {self.name!r}, expected 1 to 64 letters, digits, '_' or '-'; give it a name_override"
+                f"a tool is named {shown(name)}, expected 1 to 64 letters, digits, '_' or '-'; give it a name_override"
             )
-        if self.timeout is not None and not self.timeout > 0:
-            raise UserError(f"tool {self.name!r} has timeout={self.timeout!r}, expected seconds above 0, or None for none")
-        if self.effect not in _EFFECTS:
-            raise UserError(f"tool {self.name!r} has effect={self.effect!r}, expected one of {_EFFECTS}")
+        _FIELDS.check(self, f"tool {name!r}")
+        if self._read is None:
+            _OWN.check_given(
+                f"tool {name!r}",
+                description=self._description,
+                params_json_schema=self._params_json_schema,
+                on_invoke_tool=self._on_invoke_tool,
+            )
+        given = self._params_json_schema
+        if given is not None and self.strict_json_schema:
+            object.__setattr__(self, "_params_json_schema", _in_strict_form(name, given))
 
     def __setattr__(self, field: str, value: object) -> None:
         raise UserError(f"tool {self.name!r} is frozen, so {field!r} cannot be set; use tool.clone({field}=...)")
@@ -199,6 +235,11 @@ class FunctionTool(Generic[TContext]):
         return cast(str, self._fingerprint)
 
     @property
+    def runs_on_thread(self) -> bool:
+        """Whether the body is a sync function, which nothing can stop."""
+        return self._func is not None and not self._is_async
+
+    @property
     def on_invoke_tool(self) -> Callable[[ToolContext[TContext], str], Awaitable[object]]:
         """Runs the tool on arguments as JSON text."""
         return self._on_invoke_tool or self._parse_and_invoke
@@ -210,8 +251,8 @@ class FunctionTool(Generic[TContext]):
             approval = self.needs_approval
             spec = ToolSpec(
                 self.name,
-                self.description,
-                self.params_json_schema,
+                clean_text(self.description),
+                clean_value(self.params_json_schema),
                 self.strict_json_schema,
                 self.effect,
                 approval if isinstance(approval, bool) else None,
@@ -232,18 +273,31 @@ class FunctionTool(Generic[TContext]):
         twin._set(**kept | {"_spec": None, "_fingerprint": None} | changed)
         return twin
 
-    async def invoke(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> object:
-        """What the body returns for these parsed arguments, which it gets as copies.
+    def bind(self, arguments: Mapping[str, object]) -> BoundArguments:
+        """These parsed arguments, checked against the schema and the types' own validators, as the body gets them: copies.
 
-        A sync body runs on a thread, with the caller's context variables. Raises `InvalidArguments` when the arguments do not
-        fit, `ToolTimeoutError` when `timeout` passed, `ToolError` when the body raised `CancelledError` although nobody
-        cancelled it, and whatever else the body raises.
+        Raises `InvalidArguments` when they do not fit, and whatever a validator raises besides.
         """
-        body = self._body(ctx, arguments)
+        if self._func is not None:
+            return self._schema_of_function.bind(arguments)
+        (check_arguments(self.params_json_schema, arguments) if self._validate is None else self._validate(arguments))
+        return (msgspec.json.encode(arguments).decode(),), {}
+
+    async def invoke(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> object:
+        """What the body returns for these parsed arguments. Raises as `bind` and `invoke_bound` do."""
+        return await self.invoke_bound(ctx, self.bind(arguments))
+
+    async def invoke_bound(self, ctx: ToolContext[TContext], bound: BoundArguments) -> object:
+        """What the body returns for what `bind` gave.
+
+        A sync body runs on a thread, with the caller's context variables. Raises `ToolTimeoutError` when `timeout` passed,
+        `ToolError` when the body raised `CancelledError` although nobody cancelled it, and whatever else the body raises.
+        """
+        body = self._body(ctx, bound)
         task = asyncio.current_task()
         cancelling = task.cancelling() if task else 0
         try:
-            return await (body if self.timeout is None else _within(body, self.timeout, self))
+            return await (body if self.timeout is None else within_timeout(self, body))
         except asyncio.CancelledError as error:
             if task is None or task.cancelling() > cancelling:
                 raise
@@ -282,52 +336,115 @@ class FunctionTool(Generic[TContext]):
     async def _parse_and_invoke(self, ctx: ToolContext[TContext], args_json: str) -> object:
         return await self.invoke(ctx, parse_arguments(args_json))
 
-    def _body(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> Awaitable[object]:
+    def _body(self, ctx: ToolContext[TContext], bound: BoundArguments) -> Awaitable[object]:
         func = self._func
+        args, kwargs = bound
         if func is None:
             assert self._on_invoke_tool is not None
-            return self._on_invoke_tool(ctx, msgspec.json.encode(arguments).decode())
-        schema = self._schema_of_function
-        args, kwargs = schema.bind(arguments)
-        if schema.takes_context:
-            args.insert(0, ctx)
+            return self._on_invoke_tool(ctx, cast(str, args[0]))
+        if self._schema_of_function.takes_context:
+            args = (ctx, *args)
         if self._is_async:
             return cast("Awaitable[object]", func(*args, **kwargs))
-        return _threaded(self.name, functools.partial(func, *args, **kwargs))
+        return _threaded(self.name, functools.partial(func, *args, **kwargs), ctx.thread_patience(THREAD_GRACE))
 
 
 _EFFECTS = get_args(Effect)
+_DESCRIPTION = any_text("a str; it tells the model what the tool does")
+_SCHEMA = json_object("a dict that is a JSON schema; write {'type': 'object', 'properties': {...}}")
+_FIELDS = Fields(
+    "FunctionTool",
+    _description=optional(_DESCRIPTION),
+    _params_json_schema=optional(_SCHEMA),
+    strict_json_schema=FLAG,
+    is_enabled=RULE,
+    needs_approval=RULE,
+    tool_input_guardrails=TOOL_INPUT_GUARDRAILS,
+    tool_output_guardrails=TOOL_OUTPUT_GUARDRAILS,
+    timeout=optional(number("seconds above 0", above=0)),
+    effect=one_of(f"one of {_EFFECTS}", _EFFECTS),
+    failure_error_function=optional(CALLABLE),
+    reconcile=optional(CALLABLE),
+    polling=FLAG,
+)
+_OWN = Fields(
+    "FunctionTool",
+    description=_DESCRIPTION,
+    params_json_schema=_SCHEMA,
+    on_invoke_tool=CALLABLE,
+)
+_OVERRIDES = Fields(
+    "function_tool",
+    name_override=optional(a_tool_name("a name for the tool")),
+    description_override=optional(_DESCRIPTION),
+    use_docstring_info=FLAG,
+    docstring_style=optional(one_of(f"one of {get_args(DocstringStyle)}", get_args(DocstringStyle))),
+    strict_mode=FLAG,
+)
 _UNREAD: dict[str, object] = {"_schema": None, "_spec": None, "_fingerprint": None}
-_NO_FUNCTION: dict[str, object] = {"_func": None, "_is_async": True, "_read": None, **_UNREAD}
+_NO_FUNCTION: dict[str, object] = {"_func": None, "_is_async": True, "_read": None, "_validate": None, **_UNREAD}
 _STORED = {"description": "_description", "params_json_schema": "_params_json_schema"}
 
 
-async def _threaded(name: str, call: Callable[[], object]) -> object:
-    result = await run_in_thread(name, call)
-    return await result if inspect.isawaitable(result) else result
-
-
-async def _within(body: Awaitable[object], timeout: float, tool: FunctionTool[Any]) -> object:
-    """The body's result, or `ToolTimeoutError` once `timeout` seconds passed, even when the body ignores being cancelled."""
-    task = asyncio.ensure_future(body)
+def _in_strict_form(name: str, schema: JsonObject) -> JsonObject:
     try:
-        await asyncio.wait({task}, timeout=timeout)
-    except asyncio.CancelledError:
-        await _cancelled(task)
-        raise
-    if task.done():
-        return task.result()
-    task.cancel()
-    await asyncio.wait({task}, timeout=TIMEOUT_GRACE)
-    passed = f"tool {tool.name!r} passed its timeout of {timeout:g} seconds"
+        if schema.get("type") != "object":
+            raise NotStrictError("the arguments are no object")
+        return strict_json_schema(schema)
+    except NotStrictError as error:
+        why = str(error)
+    except Exception as error:  # it is no JSON schema: a part of it has another type than such a part has
+        why = f"it cannot be read ({type(error).__name__})"
+    raise UserError(
+        f"tool {name!r} has no strict JSON schema: {why}, expected types whose shape is known; give them one, or declare the "
+        "tool with strict_json_schema=False"
+    )
+
+
+async def _threaded(name: str, call: Callable[[], object], patience: Callable[[], float] | None) -> object:
+    task = asyncio.current_task()
+    cancelling = task.cancelling() if task else 0
+    result = await run_in_thread(name, call, patience)
+    if not inspect.isawaitable(result):
+        return result
+    if task is not None and task.cancelling() > cancelling:  # the thread was waited for, what it has returned has not begun
+        if inspect.iscoroutine(result):
+            result.close()
+        raise asyncio.CancelledError
+    return await result
+
+
+async def within_timeout(tool: FunctionTool[Any], body: Awaitable[object]) -> object:
+    """The body's result. Raises `ToolTimeoutError` once the timeout passed, also when the body ignores being cancelled.
+
+    A thread cannot be stopped: one that ends soon after all the same has its result.
+    """
+    assert tool.timeout is not None
+    is_thread = tool.runs_on_thread
+    task = asyncio.ensure_future(body)
+    is_late = False
+    try:
+        await asyncio.wait({task}, timeout=tool.timeout)
+        if task.done():
+            return task.result()
+        is_late = task.cancel()
+        await asyncio.wait({task}, timeout=TIMEOUT_GRACE)
+    except asyncio.CancelledError as cancelled:
+        await (wait_bounded(task, TIMEOUT_GRACE) if is_late else _cancelled(task))
+        if is_thread and task.done() and not task.cancelled():
+            return task.result()
+        raise ((_cancellation(task) if task.done() else None) or cancelled) from None
+    passed = f"tool {tool.name!r} passed its timeout of {tool.timeout:g} seconds"
     if not task.done():
         _stuck.add(task)
         task.add_done_callback(_stuck.discard)
-        task.add_done_callback(_look_away)
+        task.add_done_callback(_cancellation)
         raise ToolTimeoutError(f"{passed}, ignored being cancelled and still runs")
-    _look_away(task)
-    runs_on = tool.name in abandoned_tools()
-    raise ToolTimeoutError(f"{passed}; its thread cannot be stopped and still runs" if runs_on else f"{passed} and was stopped")
+    if is_thread and not task.cancelled():
+        return task.result()
+    if isinstance(_cancellation(task), LeftRunning):
+        raise ToolTimeoutError(f"{passed}; its thread cannot be stopped and still runs")
+    raise ToolTimeoutError(f"{passed} and was stopped")
 
 
 async def _cancelled(task: asyncio.Future[object]) -> None:
@@ -338,13 +455,15 @@ async def _cancelled(task: asyncio.Future[object]) -> None:
             await asyncio.wait({task})
         except asyncio.CancelledError:
             task.cancel()
-    _look_away(task)
 
 
-def _look_away(task: asyncio.Future[object]) -> None:
-    """Take the outcome nobody asks for, so that asyncio does not complain."""
-    if not task.cancelled():
+def _cancellation(task: asyncio.Future[object]) -> asyncio.CancelledError | None:
+    """What cancelled a task that has ended, if anything; its outcome is marked as taken, so that asyncio does not complain."""
+    try:
         task.exception()
+    except asyncio.CancelledError as cancelled:
+        return cancelled
+    return None
 
 
 class _ToolDecorator(Protocol):
@@ -439,9 +558,17 @@ def function_tool(
     declared further down, and raise `UserError` then, before any request is sent.
     """
 
+    _OVERRIDES.check_given(
+        name_override=name_override,
+        description_override=description_override,
+        use_docstring_info=use_docstring_info,
+        docstring_style=docstring_style,
+        strict_mode=strict_mode,
+    )
+
     def make(function: Callable[..., object]) -> FunctionTool[Any]:
         own_name = _tool_name(function)
-        name = name_override or own_name
+        name = own_name if name_override is None else name_override
         scope = local_names(function, depth)
         tool: FunctionTool[Any] = FunctionTool.__new__(FunctionTool)
         read = functools.partial(
@@ -471,6 +598,7 @@ def function_tool(
             _func=function,
             _is_async=inspect.iscoroutinefunction(unwrapped(function)),
             _read=read,
+            _validate=None,
             **_UNREAD,
         )
         return tool

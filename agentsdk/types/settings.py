@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct, structs
 
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import (
+    FLAG,
+    Fields,
+    a,
+    a_name,
+    any_text,
+    json_object,
+    mapping_of,
+    number,
+    optional,
+    secret,
+    sequence_of,
+    whole,
+)
 
 ToolChoice = Literal["auto", "required", "none"] | str
 """`"auto"`, `"required"`, `"none"`, or the name of the one tool the model must call."""
@@ -19,7 +34,7 @@ class ModelRetrySettings(Struct, frozen=True, kw_only=True):
     Retry-After is kept (in [ra, 1.1 ra]) when it is at most `max_retry_after` seconds; a longer one is raised at once.
 
     With `heed_limits` a request waits before it is sent, for `max_retry_after` seconds at most, while the model's last answers
-    said that nothing remains of a rate limit.
+    said that nothing remains of a rate limit. Raises `UserError` for a field that is out of range.
     """
 
     max_retries: int = 2
@@ -30,11 +45,27 @@ class ModelRetrySettings(Struct, frozen=True, kw_only=True):
     max_retry_after: float = 60.0
     heed_limits: bool = False
 
+    def __post_init__(self) -> None:
+        _RETRY.check(self)
+
+
+_WAIT = number("finite seconds, 0 or more; 8 suits most", least=0)
+_RETRY = Fields(
+    "ModelRetrySettings",
+    max_retries=whole("a whole number, 0 or more; 0 for no retries", 0),
+    initial_delay=_WAIT,
+    multiplier=number("a finite number, 1 or more; 2 doubles each wait", least=1),
+    max_delay=_WAIT,
+    jitter=number("a fraction from 0 to 1; 0.25 suits most", least=0, most=1),
+    max_retry_after=_WAIT,
+    heed_limits=FLAG,
+)
+
 
 class ModelSettings(Struct, frozen=True, kw_only=True):
     """What to ask of the model; `None` leaves the provider's default.
 
-    `extra_body` is merged into the request as it stands, `extra_headers` likewise.
+    `extra_body` is merged into the request as it stands, `extra_headers` likewise. Raises `UserError` for a wrong field.
     """
 
     temperature: float | None = None
@@ -42,7 +73,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     max_tokens: int | None = None
-    stop: tuple[str, ...] | None = None
+    stop: Sequence[str] | None = None
     seed: int | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
@@ -52,6 +83,19 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     extra_headers: dict[str, str] | None = None
     retry: ModelRetrySettings | None = None
 
+    def __post_init__(self) -> None:
+        _SETTINGS.check(self)
+
+    def __repr__(self) -> str:
+        return f"ModelSettings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        """What is set, without the values of the headers: they may be keys."""
+        given = {name: value for name, value in structs.asdict(self).items() if value is not None}
+        if self.extra_headers is not None:
+            given["extra_headers"] = dict.fromkeys(self.extra_headers, "***")
+        return list(given.items())
+
     def resolve(self, override: ModelSettings | None) -> ModelSettings:
         """These settings with every value that `override` gives."""
         if override is None or override == _UNSET:
@@ -60,4 +104,22 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
         return structs.replace(self, **given)
 
 
+_PENALTY = optional(number("a finite number; most providers take -2 to 2"))
+_SETTINGS = Fields(
+    "ModelSettings",
+    temperature=optional(number("a finite number, 0 or more; most providers take 0 to 2", least=0)),
+    top_p=optional(number("a fraction from 0 to 1; give the share of probability to choose from", least=0, most=1)),
+    frequency_penalty=_PENALTY,
+    presence_penalty=_PENALTY,
+    max_tokens=optional(whole("a whole number of tokens above 0; it caps the reply", 1)),
+    stop=optional(sequence_of(a_name("a text that is not empty"), "a list or tuple of texts; write stop=('END',)")),
+    seed=optional(whole("a whole number")),
+    tool_choice=optional(a_name("'auto', 'required', 'none' or the name of a tool; pass a str")),
+    parallel_tool_calls=optional(FLAG),
+    reasoning_effort=optional(a_name("a word of the provider's; write 'low', say")),
+    metadata=optional(mapping_of(any_text("a str"), "a dict of texts; write {'key': 'value'}")),
+    extra_body=optional(json_object("a dict that is a JSON object; write {'verbosity': 'low'}, say")),
+    extra_headers=optional(secret(mapping_of(any_text("a str"), "a dict of header names and values, both texts"))),
+    retry=optional(a(ModelRetrySettings, "ModelRetrySettings; pass ModelRetrySettings(...)")),
+)
 _UNSET = ModelSettings()

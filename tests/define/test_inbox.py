@@ -70,5 +70,5 @@ def test_what_is_no_message_is_refused(given: Any) -> None:
 
 @pytest.mark.parametrize("delay", [-1, float("nan")])
 def test_a_delay_is_not_negative(delay: float) -> None:
-    with pytest.raises(UserError, match="expected seconds, 0 or more"):
+    with pytest.raises(UserError, match=r"Inbox\(delay=.*expected finite seconds, 0 or more"):
         Inbox().put("x", delay=delay)

@@ -100,7 +100,7 @@ def test_a_tool_of_ones_own() -> None:
         seen.append(arguments)
         return f"{ctx.context}"
 
-    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    schema = {"type": "object", "properties": {"é": {"type": "array"}}, "additionalProperties": False}
     mine = FunctionTool("mine", "Mine", schema, run, strict_json_schema=False, timeout=5)
     assert (mine.spec.name, mine.spec.description, mine.spec.parameters, mine.spec.strict) == ("mine", "Mine", schema, False)
     assert asyncio.run(mine.invoke(ToolContext(7), {"é": [1]})) == "7"
@@ -441,13 +441,12 @@ async def test_the_text_is_cleaned_and_cut() -> None:
 
 
 @pytest.mark.anyio
-async def test_an_error_whose_message_cannot_be_read_is_a_callback_error() -> None:
+async def test_an_error_whose_message_cannot_be_read_is_told_by_its_class() -> None:
     class Unreadable(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no")
 
-    with pytest.raises(CallbackError):
-        await add.error_text(CTX, Unreadable())
+    assert await add.error_text(CTX, Unreadable()) == "Error while running the tool: Unreadable"
 
 
 @pytest.mark.anyio
@@ -544,3 +543,48 @@ def test_declaring_tools_imports_nothing_heavy() -> None:
         assert not heavy, heavy
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+async def no_body(ctx: Any, arguments: str) -> str:
+    return arguments
+
+
+def own(schema: dict[str, Any], **options: Any) -> FunctionTool[Any]:
+    return FunctionTool("own", "d", schema, no_body, **options)
+
+
+def test_a_schema_of_ones_own_is_brought_into_the_strict_form_it_claims() -> None:
+    schema = {
+        "type": "object",
+        "title": "Args",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 3}},
+    }
+    made = own(schema)
+    assert made.spec.parameters == {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer", "description": "Default: 3"}},
+        "required": ["name", "age"],
+        "additionalProperties": False,
+    }
+    assert made.clone(strict_json_schema=False, params_json_schema=schema).spec.parameters == schema
+    assert own(schema, strict_json_schema=False).clone(strict_json_schema=True).spec.parameters == made.spec.parameters
+    assert own(made.params_json_schema).params_json_schema == made.params_json_schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "additionalProperties": True},
+        {"type": "object", "properties": {"a": {"type": "object"}}},
+        {"type": "object", "properties": {"a": {}}},
+        {"type": "object", "properties": {"a": 5}},
+        {"type": "object", "properties": []},
+        {"type": "array", "items": {"type": "string"}},
+        {"$ref": "#/$defs/A"},
+        {},
+    ],
+)
+def test_a_schema_that_cannot_be_strict_is_refused(schema: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"tool 'own' has no strict JSON schema: .*strict_json_schema=False"):
+        own(schema)
+    assert own(schema, strict_json_schema=False).spec.parameters == schema

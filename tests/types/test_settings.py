@@ -16,18 +16,18 @@ OTHER: dict[str, Any] = {
     "top_p": 0.0,
     "frequency_penalty": 0.0,
     "presence_penalty": -1.0,
-    "max_tokens": 0,
+    "max_tokens": 1,
     "stop": (),
     "seed": 0,
     "tool_choice": "auto",
     "parallel_tool_calls": False,
-    "reasoning_effort": "",
+    "reasoning_effort": "none",
     "metadata": {},
     "extra_body": {},
     "extra_headers": {},
     "retry": ModelRetrySettings(max_retries=0),
 }
-"""A value for every field, of those a careless test for truth would take for none."""
+"""A value for every field: where it may be, one that a careless test for truth would take for none."""
 
 some = st.sets(st.sampled_from(sorted(OTHER))).map(lambda names: ModelSettings(**{name: OTHER[name] for name in names}))
 full = ModelSettings(temperature=1.0, top_p=0.5, max_tokens=9, stop=("x",), tool_choice="pay", extra_body={"a": 1})
@@ -55,3 +55,10 @@ def test_without_an_override_the_settings_stay_as_they_are(nothing: ModelSetting
 def test_settings_are_frozen() -> None:
     with pytest.raises(AttributeError, match="immutable"):
         full.temperature = 2.0  # type: ignore[misc]
+
+
+def test_a_repr_names_headers_without_their_values() -> None:
+    settings = ModelSettings(temperature=0.5, extra_headers={"x-tenant-key": "canary"})
+    assert repr(settings) == "ModelSettings(temperature=0.5, extra_headers={'x-tenant-key': '***'})"
+    assert settings.__rich_repr__() == [("temperature", 0.5), ("extra_headers", {"x-tenant-key": "***"})]
+    assert repr(ModelSettings()) == "ModelSettings()"

@@ -1,0 +1,472 @@
+"""Whatever is given to a declared object by mistake: it works, or it is a `UserError` that names the field. Never a hang.
+
+Each field of each object is given each of the wrong values; what can still be made is then used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import nullcontext
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import agentsdk
+from agentsdk import (
+    Agent,
+    AgentsException,
+    ContextCodec,
+    ContextWindow,
+    FunctionTool,
+    InputGuardrail,
+    MemoryRunStore,
+    MemorySession,
+    Message,
+    ModelPrice,
+    ModelRequest,
+    ModelRetrySettings,
+    ModelSettings,
+    OutputGuardrail,
+    RunConfig,
+    RunLimits,
+    Runner,
+    RunQuery,
+    RunState,
+    StateError,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    UserError,
+    function_tool,
+    handoff,
+)
+from agentsdk.core.state import fold
+from agentsdk.testing import ScriptedModel, call
+from agentsdk.types.events import ToolsIntended
+from agentsdk.types.tape import Tape
+
+pytestmark = [
+    pytest.mark.anyio,
+    # Python's own word about a coroutine function where a plain one is due, beside the typed error.
+    pytest.mark.filterwarnings("ignore:coroutine '_junk' was never awaited:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+DEADLINE = 5.0
+KEY = b"k" * 32
+SECRET = ("api_key", "headers", "extra_headers", "key", "state_key")
+
+
+class Evil:
+    """Raises at whatever Python itself may ask of it."""
+
+    def _raise(self, *args: object) -> Any:
+        raise RuntimeError("evil")
+
+    __eq__ = __hash__ = __bool__ = __str__ = __repr__ = __len__ = __iter__ = __call__ = _raise  # type: ignore[assignment]
+
+
+class YesMan:
+    """Has every attribute, each of which is callable and gives the same again."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        return self
+
+
+async def _junk(*args: object) -> object:
+    return object()
+
+
+WRONG: dict[str, Any] = {
+    "None": None,
+    "True": True,
+    "0": 0,
+    "-1": -1,
+    "1.5": 1.5,
+    "nan": math.nan,
+    "inf": math.inf,
+    "an integer of 6,000 digits": 10**6_000,
+    "an empty text": "",
+    "a text": "low",
+    "a lone surrogate": "\ud800",
+    "a NUL": "a\0b",
+    "bytes": b"sk-secret",
+    "an empty list": [],
+    "a list of texts": ["low"],
+    "a dict": {"verbosity": "low"},
+    "a dict with a number for a key": {1: 2},
+    "a class": int,
+    "an object": object(),
+    "a function": lambda *args: object(),
+    "a coroutine function": _junk,
+    "an evil object": Evil(),
+    "a list of evil objects": [Evil()],
+    "a yes-man": YesMan(),
+}
+
+
+@function_tool
+def add(a: int) -> str:
+    """Add."""
+    return str(a)
+
+
+def agent(**fields: Any) -> Agent[Any, Any]:
+    model = ScriptedModel([call("add", a=1), "2"])
+    return Agent(**{"name": "A", "model": model, "tools": [add], **fields})
+
+
+async def run(given: Agent[Any, Any], input: Any = "go", **options: Any) -> None:
+    await Runner.run(given, input, **options)
+
+
+def with_tool(tool: Any) -> Awaitable[None]:
+    return run(agent(tools=[tool], model=ScriptedModel([call(tool.name, a=1), "2"])))
+
+
+def with_handoff(declared: Any) -> Awaitable[None]:
+    return run(agent(tools=[], handoffs=[declared], model=ScriptedModel([call(declared.spec.name), "2"])))
+
+
+def with_config(**fields: Any) -> Callable[[Any], Awaitable[None]]:
+    return lambda made: run(agent(), run_config=RunConfig(**dict.fromkeys(fields, made)))
+
+
+async def with_session(session: Any) -> None:
+    try:
+        await run(agent(), session=session)
+    finally:
+        await getattr(session, "aclose", _junk)()
+
+
+async def with_store(store: Any) -> None:
+    try:
+        await run(agent(), run_config=RunConfig(store=store))
+    finally:
+        await store.aclose()
+
+
+async def with_model(model: Any) -> None:
+    await model.stream(request()).aclose()
+
+
+async def with_settings(settings: ModelSettings) -> None:
+    await run(agent(model_settings=settings))
+    for kind in (
+        agentsdk.OpenAIChatCompletionsModel,
+        agentsdk.OpenAIResponsesModel,
+        agentsdk.AnthropicModel,
+        agentsdk.GoogleModel,
+    ):
+        kind("m", base_url="http://127.0.0.1:9", api_key="k").body(request(settings=settings))
+
+
+def request(**fields: Any) -> ModelRequest:
+    return ModelRequest(Tape([Message("user", "go")]), **fields)
+
+
+async def unused(made: object) -> None:
+    """What would need a server."""
+
+
+async def check_verdict(ctx: Any, agent: Any, given: Any) -> agentsdk.GuardrailFunctionOutput:
+    return agentsdk.GuardrailFunctionOutput(None, False)
+
+
+def allow(data: Any) -> agentsdk.ToolGuardrailFunctionOutput:
+    return agentsdk.ToolGuardrailFunctionOutput.allow()
+
+
+async def body(ctx: Any, arguments: str) -> str:
+    return arguments
+
+
+def plain(a: int) -> str:
+    """Plain."""
+    return str(a)
+
+
+def tool_of(func: Any = plain, **fields: Any) -> Any:
+    made: Any = function_tool(func, **fields)
+    return made if func is not None else made(plain)
+
+
+def guarded(kind: str) -> Callable[[Any], Awaitable[None]]:
+    return lambda made: run(agent(**{kind: [made]}))
+
+
+def guarded_tool(kind: str) -> Callable[[Any], Awaitable[None]]:
+    return lambda made: with_tool(function_tool(plain, **{kind: [made]}))  # type: ignore[call-overload]
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+
+OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awaitable[None]]]] = {
+    "Agent": (Agent, {"name": "A", "model": ScriptedModel(["2"] * 100_000)}, run),
+    "Agent.as_tool": (
+        agent().as_tool,
+        {},
+        lambda made: run(agent(tools=[made], model=ScriptedModel([call(made.name, input="x"), "2"]))),
+    ),
+    "RunConfig": (RunConfig, {}, lambda made: run(agent(), run_config=made)),
+    "RunLimits": (RunLimits, {}, lambda made: run(agent(), run_config=RunConfig(limits=made))),
+    "ModelSettings": (ModelSettings, {}, with_settings),
+    "ModelRetrySettings": (ModelRetrySettings, {}, lambda made: with_settings(ModelSettings(retry=made))),
+    "ModelPrice": (ModelPrice, {"input": 1, "output": 1}, lambda made: run(agent(), run_config=RunConfig(prices={"m": made}))),
+    "ContextWindow": (ContextWindow, {"size": 50_000}, with_config(window=...)),
+    "CutResults": (
+        agentsdk.CutResults,
+        {},
+        lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
+    ),
+    "SlidingWindow": (
+        agentsdk.SlidingWindow,
+        {"turns": 2},
+        lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
+    ),
+    "KeepByPriority": (
+        agentsdk.KeepByPriority,
+        {},
+        lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
+    ),
+    "Summarise": (
+        agentsdk.Summarise,
+        {},
+        lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
+    ),
+    "ContextCodec": (ContextCodec, {"encode": str, "decode": str}, with_config(context_codec=...)),
+    "Inbox": (agentsdk.Inbox, {}, with_config(inbox=...)),
+    "Inbox.put": (agentsdk.Inbox().put, {"message": "x"}, unused),
+    "StopAtTools": (agentsdk.StopAtTools, {}, lambda made: run(agent(tool_use_behavior=made))),
+    "function_tool": (tool_of, {}, with_tool),
+    "FunctionTool": (
+        FunctionTool,
+        {"name": "t", "description": "d", "params_json_schema": SCHEMA, "on_invoke_tool": body},
+        with_tool,
+    ),
+    "handoff": (handoff, {"agent": agent()}, with_handoff),
+    "InputGuardrail": (InputGuardrail, {"guardrail_function": check_verdict, "name": "g"}, guarded("input_guardrails")),
+    "OutputGuardrail": (OutputGuardrail, {"guardrail_function": check_verdict, "name": "g"}, guarded("output_guardrails")),
+    "ToolInputGuardrail": (
+        ToolInputGuardrail,
+        {"guardrail_function": allow, "name": "g"},
+        guarded_tool("tool_input_guardrails"),
+    ),
+    "ToolOutputGuardrail": (
+        ToolOutputGuardrail,
+        {"guardrail_function": allow, "name": "g"},
+        guarded_tool("tool_output_guardrails"),
+    ),
+    "GuardrailFunctionOutput": (
+        agentsdk.GuardrailFunctionOutput,
+        {"output_info": None, "tripwire_triggered": False},
+        lambda made: run(agent(input_guardrails=[InputGuardrail(lambda *given: made, "g")])),
+    ),
+    "ToolGuardrailFunctionOutput": (
+        agentsdk.ToolGuardrailFunctionOutput,
+        {},
+        lambda made: with_tool(function_tool(plain, tool_input_guardrails=[ToolInputGuardrail(lambda data: made, "g")])),
+    ),
+    "ToolsToFinalOutputResult": (
+        agentsdk.ToolsToFinalOutputResult,
+        {"is_final_output": True},
+        lambda made: run(agent(tool_use_behavior=lambda ctx, results: made)),
+    ),
+    "RunErrorHandlerResult": (
+        agentsdk.RunErrorHandlerResult,
+        {},
+        lambda made: run(agent(), max_turns=1, error_handlers={"max_turns": lambda given: made}),
+    ),
+    "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
+    "MemorySession": (MemorySession, {}, with_session),
+    "SQLiteSession": (agentsdk.SQLiteSession, {"session_id": "s"}, with_session),
+    "PostgresSession": (agentsdk.PostgresSession, {"session_id": "s", "url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
+    "RedisSession": (agentsdk.RedisSession, {"session_id": "s", "url_or_client": "redis://127.0.0.1:9/0"}, unused),
+    "EncryptedSession": (agentsdk.EncryptedSession, {"session": MemorySession("s"), "key": KEY}, unused),
+    "SQLiteRunStore": (agentsdk.SQLiteRunStore, {"db_path": "runs.db"}, with_store),
+    "PostgresRunStore": (agentsdk.PostgresRunStore, {"url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
+    "RedisRunStore": (agentsdk.RedisRunStore, {"url_or_client": "redis://127.0.0.1:9/0"}, unused),
+    "EncryptedRunStore": (agentsdk.EncryptedRunStore, {"store": MemoryRunStore(), "key": KEY}, unused),
+    "ModelTimeouts": (agentsdk.ModelTimeouts, {}, unused),
+    "OpenAIChatCompletionsModel": (agentsdk.OpenAIChatCompletionsModel, {"model": "m", "api_key": "k"}, with_model),
+    "OpenAIResponsesModel": (agentsdk.OpenAIResponsesModel, {"model": "m", "api_key": "k"}, with_model),
+    "AnthropicModel": (agentsdk.AnthropicModel, {"model": "m", "api_key": "k"}, with_model),
+    "GoogleModel": (agentsdk.GoogleModel, {"model": "m", "api_key": "k"}, with_model),
+    "FallbackModel": (agentsdk.FallbackModel, {}, with_model),
+    "ConcurrencyLimitedModel": (agentsdk.ConcurrencyLimitedModel, {"model": ScriptedModel(["x"]), "limit": 1}, with_model),
+    "RateLimitedModel": (agentsdk.RateLimitedModel, {"model": ScriptedModel(["x"]), "requests_per_minute": 1}, with_model),
+    "TiktokenCounter": (agentsdk.TiktokenCounter, {}, unused),
+    "trace": (agentsdk.trace, {"workflow_name": "w"}, unused),
+    "Runner.run": (Runner.run, {"starting_agent": agent(), "input": "go"}, lambda running: running),
+}
+
+counts = {"cases": 0, "refused": 0, "in use": 0}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Says how many cases there were, also where output is captured."""
+    counts.update(dict.fromkeys(counts, 0))
+    yield
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+        reporter.write_line(
+            f"\nwrong values: {counts['cases']} cases over {len(OBJECTS)} objects and {len(DECISIONS)} methods of a state, "
+            f"{counts['refused']} refused where they were given, {counts['in use']} typed errors in use, 0 untyped, 0 hung"
+        )
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+async def test_every_field_takes_a_wrong_value_or_says_what_it_expects(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTSDK_MODEL", "groq:m")  # what no model means: one that has no key
+    make, valid, use = OBJECTS[name]
+    faults: list[str] = []
+    cases = 0
+    for field, parameter in parameters(make):
+        for label, value in WRONG.items():
+            cases += 1
+            outcome = await tried(make, valid, field, parameter, value, use)
+            if outcome:
+                faults.append(f"{name}({field}={label}): {outcome}")
+    record_property("cases", cases)
+    counts["cases"] += cases
+    assert not faults, f"{len(faults)} of {cases}:\n" + "\n".join(faults)
+
+
+DECISIONS: dict[str, dict[str, Any]] = {
+    "approve": {"item": ..., "always_approve": False, "reason": "", "by": "", "expires_at": None},
+    "reject": {"item": ..., "always_reject": False, "reason": "", "by": ""},
+    "settle": {"item": ..., "result": "r"},
+    "retry": {"item": ...},
+    "fail": {"item": ..., "reason": "r"},
+    "raise_limit": {"kind": "turns", "allowed": 40},
+    "replace_input": {"new_input": "x"},
+    "restore_view": {},
+    "to_string": {"state_key": None},
+    "to_json": {"state_key": None},
+    "from_string": {"agent": ..., "text": ..., "state_key": None, "run_id": None},
+    "from_json": {"agent": ..., "data": ..., "state_key": None, "run_id": None},
+}
+
+
+@pytest.mark.parametrize("method", DECISIONS)
+async def test_a_decision_on_a_state_takes_a_wrong_value_or_says_what_it_expects(method: str) -> None:
+    paying = function_tool(plain, effect="once", needs_approval=method in ("approve", "reject"))
+    declared = agent(tools=[paying], model=ScriptedModel([call("plain", a=1), *["2"] * 1_000]))
+    state = (await Runner.run(declared, "go")).to_state()
+    if method in ("settle", "retry", "fail"):
+        log = tuple(state.value.log)
+        begun = next(number for number, event in enumerate(log, 1) if isinstance(event, ToolsIntended))
+        state = (await Runner.run(declared, RunState(fold(log[:begun])))).to_state()
+    given = dict(DECISIONS[method])
+    for name, value in {"agent": declared, "text": state.to_string(), "data": state.to_json()}.items():
+        if name in given:
+            given[name] = value
+    if "item" in given:
+        (given["item"],) = state.interruptions
+    faults: list[str] = []
+    for field in given:
+        for label, value in WRONG.items():
+            counts["cases"] += 1
+            at = copy(state)
+
+            def decided(at: RunState = at, **arguments: Any) -> RunState:
+                told = getattr(at, method)(**arguments)
+                return told if isinstance(told, RunState) else at
+
+            parameter = inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY)
+            outcome = await tried(decided, given, field, parameter, value, lambda made: run(declared, input=made))
+            if outcome:
+                faults.append(f"RunState.{method}({field}={label}): {outcome}")
+    assert not faults, f"{len(faults)}:\n" + "\n".join(faults)
+
+
+@pytest.mark.parametrize(
+    ("decide", "message"),
+    [
+        (lambda state, item: state.approve(item, reason=5), r"RunState\.approve has reason=5, expected a str"),
+        (lambda state, item: state.approve(item, expires_at="soon"), r"RunState\.approve has expires_at='soon', expected fin"),
+        (lambda state, item: state.approve(item, 1), r"RunState\.approve has always_approve=1, expected True or False"),
+        (lambda state, item: state.reject(item, by=None), r"RunState\.reject has by=None, expected a str"),
+        (lambda state, item: state.settle(item, result=5), r"RunState\.settle has result=5, expected a str"),
+        (lambda state, item: state.fail(item, None), r"RunState\.fail has reason=None, expected a str"),
+        (lambda state, item: state.raise_limit("turns", []), r"RunState\.raise_limit has allowed=\[\], expected a number"),
+        (lambda state, item: state.raise_limit(Evil(), 4), r"limit <Evil> cannot be raised so"),
+        (lambda state, item: state.replace_input(Evil()), r"the input raised RuntimeError while it was read"),
+        (lambda state, item: state.retry(Evil()), r"a 'Evil' does not wait in this state"),
+    ],
+)
+async def test_a_wrong_decision_names_the_method(decide: Callable[[RunState, Any], None], message: str) -> None:
+    declared = agent(tools=[function_tool(plain, needs_approval=True)], model=ScriptedModel([call("plain", a=1)]))
+    state = (await Runner.run(declared, "go")).to_state()
+    with pytest.raises(UserError, match=message):
+        decide(state, state.interruptions[0])
+    assert state.pieces()[1] == ()
+
+
+def parameters(make: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
+    if isinstance(make, type) and issubclass(make, msgspec.Struct):
+        return [(field, inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY)) for field in make.__struct_fields__]
+    return list(inspect.signature(make).parameters.items())
+
+
+async def tried(
+    make: Callable[..., Any],
+    valid: dict[str, Any],
+    field: str,
+    parameter: inspect.Parameter,
+    value: Any,
+    use: Callable[[Any], Awaitable[None]],
+) -> str:
+    """What is wrong with what comes of it; `""` for nothing."""
+    positional = [value] if parameter.kind is inspect.Parameter.VAR_POSITIONAL else []
+    if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+        return ""
+    try:
+        made = make(*positional, **(valid if positional else {**valid, field: value}))
+    except (UserError, StateError) as error:
+        counts["refused"] += 1
+        return message_fault(field, error)
+    except BaseException as error:
+        return f"{type(error).__name__}: {told_by(error)}"
+    try:
+        async with asyncio.timeout(DEADLINE):
+            await use(made)
+    except AgentsException as error:
+        counts["in use"] += 1
+        return message_fault(field, error)
+    except TimeoutError:
+        return "hangs"
+    except Exception as error:
+        return f"in use {type(error).__name__}: {told_by(error)}"
+    return ""
+
+
+def message_fault(field: str, error: AgentsException) -> str:
+    message = str(error)
+    if "please report it" in message:
+        return f"{message} ({error.__cause__.__class__.__name__}: {told_by(error.__cause__)})"
+    return f"shows a secret: {message}" if "sk-secret" in message and field in SECRET else ""
+
+
+def told_by(error: BaseException | None) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "<no text>"
