@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 
@@ -33,48 +34,73 @@ class StoredEvent(Compact):
     event: RunEvent
 
 
-VERSION = 1
+VERSION = 2
 """The schema version written. Every version ever released still loads; see `core.migrations`."""
 
 MIN_KEY_BYTES = 32
 """The shortest `state_key`: an empty one, of an unset variable say, would seal nothing."""
+
+StateKey = bytes | Sequence[bytes]
+"""The key that seals states, or several: the first seals, all are tried when a state is read."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(SavedRun)
 _event_decoder = msgspec.json.Decoder(StoredEvent)
 
 
-def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: bytes | None) -> bytes:
-    """The saved form of a run, sealed with an HMAC-SHA256 under `key` if there is one.
+def checked_keys(key: StateKey | None) -> tuple[bytes, ...]:
+    """The keys that are given, none or several. Raises `UserError` for what is no key, and for one under `MIN_KEY_BYTES`."""
+    if key is None:
+        return ()
+    keys: tuple[object, ...] = tuple(key) if isinstance(key, Sequence) and not isinstance(key, bytes) else (key,)
+    if not keys:
+        raise UserError("state_key is an empty list, expected at least one key; give one, or None for no seal")
+    for one in keys:
+        what = f"has {len(one)} bytes" if isinstance(one, bytes) else f"is {type(one).__name__!r}"
+        if not isinstance(one, bytes) or len(one) < MIN_KEY_BYTES:
+            raise UserError(f"the state_key {what}, expected at least {MIN_KEY_BYTES} bytes; use secrets.token_bytes(32)")
+    return cast("tuple[bytes, ...]", keys)
+
+
+def encode(log: tuple[RunEvent, ...], decisions: tuple[RunEvent, ...], key: StateKey | None) -> bytes:
+    """The saved form of a run, sealed with an HMAC-SHA256 under the first `key` if there is one.
 
     Raises `UserError` for a key shorter than `MIN_KEY_BYTES`, `StateError` for what JSON cannot carry.
     """
+    keys = checked_keys(key)
     saved = SavedRun(VERSION, log, decisions)
     body = _written(saved)
-    if key is None:
+    if not keys:
         return body
-    return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(to_json(body), key)))
+    return _encoder.encode(msgspec.structs.replace(saved, seal=_seal(to_json(body), keys[0])))
 
 
-def decode(text: str | bytes, key: bytes | None) -> SavedRun:
+def decode(text: str | bytes, key: StateKey | None) -> SavedRun:
     """Read a saved run.
 
-    Raises `StateCorruptError` for anything else, `StateVersionError` for a newer version, `StateTamperedError` when a `key` is
-    given and the seal does not fit, `UserError` for a short key. The messages hold no value of the state.
+    Raises `StateCorruptError` for anything else, `StateVersionError` for a newer version, `StateTamperedError` for a seal that
+    fits no `key`, no seal where there is a key and no key where there is a seal, `UserError` for a short key. The messages hold
+    no value of the state.
     """
+    keys = checked_keys(key)
     try:
-        if key is None:
-            return _read(text)
+        if not keys:
+            saved = _read(text)
+            if saved.seal:
+                raise StateTamperedError(
+                    "the saved run is sealed, expected its state_key to check that; load it with state_key=..., or refuse it"
+                )
+            return saved
         data = msgspec.json.decode(text, type=JsonObject)
         seal = data.pop("seal", None)
         # What is checked is what is read: were the text read again, of a key given twice the other one might count.
         saved = _read(msgspec.json.encode(data))
-        proof = _seal(data, key)
+        proofs = [_seal(data, one) for one in keys]
     except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise StateCorruptError(
             f"not a saved run ({_place(error)}), expected what RunState.to_string() wrote; load an untouched copy"
         ) from None
-    if not isinstance(seal, str) or not hmac.compare_digest(proof.encode(), seal.encode()):
+    if not isinstance(seal, str) or not any(hmac.compare_digest(proof.encode(), seal.encode()) for proof in proofs):
         raise StateTamperedError(
             "the saved run's seal does not fit, expected the state_key it was saved with; refuse it, or load an untouched copy"
         )
@@ -91,6 +117,16 @@ def decode_events(stored: Sequence[bytes]) -> tuple[RunEvent, ...]:
     return tuple([_event(record, number) for number, record in enumerate(stored)])
 
 
+def decode_value(text: str) -> object:
+    """The value that an event holds as JSON text. Raises `StateCorruptError`; value-free."""
+    try:
+        return cast(object, msgspec.json.decode(text))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise StateCorruptError(
+            "an event of the run holds text that is no JSON, expected what a run recorded; resume from an untouched copy"
+        ) from None
+
+
 def _event(record: bytes, number: int) -> RunEvent:
     try:
         try:
@@ -100,10 +136,10 @@ def _event(record: bytes, number: int) -> RunEvent:
         except msgspec.ValidationError:
             pass
         # The steps between versions are written once, for a saved run: this is one of a single event.
-        version, event = msgspec.json.decode(record, type=tuple[int, object])
-        lifted = migrated(msgspec.json.encode({"version": version, "log": [event]}), VERSION)
-        return _decoder.decode(lifted).log[0]
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
+        version, *rest = msgspec.json.decode(record, type=list[object])
+        (event,) = _decoder.decode(migrated(msgspec.json.encode({"version": version, "log": rest}), VERSION)).log
+        return event
+    except (msgspec.MsgspecError, ValueError, RecursionError, TypeError) as error:
         raise StateCorruptError(
             f"stored event {number} is none ({_place(error)}), expected what a run recorded; restore the store from a backup"
         ) from None
@@ -136,8 +172,6 @@ def to_json(text: bytes) -> JsonObject:
 
 def _seal(data: JsonObject, key: bytes) -> str:
     """The seal of plain JSON, whatever the order of its keys: it outlives the schema of the version it was written in."""
-    if len(key) < MIN_KEY_BYTES:
-        raise UserError(f"the state_key has {len(key)} bytes, expected at least {MIN_KEY_BYTES}; use secrets.token_bytes(32)")
     return hmac.new(key, msgspec.json.encode(data, order="deterministic"), hashlib.sha256).hexdigest()
 
 

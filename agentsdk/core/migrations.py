@@ -1,4 +1,16 @@
-"""From older saved runs to the present schema: one step per version, each a function of plain JSON."""
+"""From older saved runs to the present schema: one step per version, each a function of plain JSON.
+
+What is recorded (events, items, usage) may change in its shape only together with the schema version, so that an older
+program names what it cannot read. To change it once `codec.VERSION` has been released:
+
+1. Raise `codec.VERSION` and write the step from the version before into `STEPS`. It gets a whole saved run, or the events of a
+   stored one by one. A field with a default, appended at the end, and a new kind of event need no work: the step passes them.
+2. `python -m tests.core.released` pins the new shape in `tests/core/fixtures/v<version>/schema.txt`. Until the version is
+   released the shape may change again: run it again.
+3. Give every new event and field a place in `tests.core.released.EVERY_EVENT`.
+4. With the release set `RELEASED` there, and run it once more, and `python -m tests.stores.released`: they save runs as this
+   version leaves them, in states and in every store. From then on these files never change, and must always resume.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +28,13 @@ class _Envelope(msgspec.Struct):
 
 _envelope = msgspec.json.Decoder(_Envelope)
 
-STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {}
+
+def _only_more(data: JsonObject) -> JsonObject:
+    """Version 2 has events, and fields at the end of events, that version 1 had not: they have their defaults."""
+    return {**data, "version": 2}
+
+
+STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _only_more}
 """`STEPS[n]` turns a saved run of version n into one of version n + 1."""
 
 

@@ -35,7 +35,7 @@ def step_start(log: Sequence[RunEvent], revision: int) -> int:
 
 def _asked_for_view(log: Sequence[RunEvent], at: int) -> bool:
     event = unnested(log[at])[1] if 0 <= at < len(log) else None
-    return isinstance(event, AttemptSpent) and event.kind != "reply"
+    return isinstance(event, AttemptSpent) and event.kind in ("refused", "summary")
 
 
 def _is(log: Sequence[RunEvent], at: int, kind: type[RunEvent]) -> bool:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import Protocol
+from decimal import Decimal
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
 from agentsdk.core import codec
-from agentsdk.core.arguments import approval_digest
+from agentsdk.core.codec import StateKey
+from agentsdk.core.keys import approval_key
 from agentsdk.core.limits import allowed_number
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem, interruptions
-from agentsdk.core.pairing import paired
+from agentsdk.core.pairing import joined
 from agentsdk.core.state import OpenTurn, State, apply, fold, transcript
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, Expected, Fields, any_text, having, is_real, is_whole, number, optional
 from agentsdk.types.errors import LimitKind, Number, StateCorruptError, StateMismatchError, UserError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -23,18 +27,59 @@ from agentsdk.types.events import (
     LimitRaised,
     Nested,
     RunEvent,
+    RunStarted,
     ToolFinished,
     ViewRestored,
 )
-from agentsdk.types.items import InputItem, Item, item_to_dict, items_from_input
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputItem, Item, item_to_dict, items_from_input
 from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
+
+SEAL = ("state_key",)
+"""How a run's start says that its states are sealed."""
+
+
+_MOST_DIGITS = 100
+_ARGUMENTS = Fields(
+    "RunState",
+    always_approve=FLAG,
+    always_reject=FLAG,
+    reason=any_text("a str; say why"),
+    by=any_text("a str; say who decided"),
+    expires_at=optional(number("finite seconds since 1970")),
+    result=any_text("a str; write what the call returned as text, with json.dumps say"),
+    allowed=optional(
+        Expected(
+            "a number, or a text that is one; give 40, or '2.50'",
+            lambda value: (
+                is_whole(value)
+                or is_real(value)
+                or isinstance(value, Decimal)
+                or (isinstance(value, str) and len(value) <= _MOST_DIGITS)
+            ),
+        )
+    ),
+    agent=having((), "the Agent that the run was begun with", texts=("name",)),
+    run_id=optional(any_text("a str; give the run's id")),
+)
 
 
 class Named(Protocol):
     """An agent, as far as a saved run knows it."""
 
     name: str
+
+
+class Kept(NamedTuple):
+    """What a process knows of how its run is kept, beyond the state: never saved with it.
+
+    The store has the first `rev` events. `owner` is who still holds the run there although its store failed: who goes on with
+    the state goes on as the same. `attachments` are texts that the store could not take, by name.
+    """
+
+    rev: int
+    owner: str = ""
+    attachments: Mapping[str, str] = MappingProxyType({})
 
 
 class RunState:
@@ -44,15 +89,44 @@ class RunState:
     deciding never changes the run it came from, so one state can be resumed more than once.
 
     `RunState.from_string` trusts its text like code unless a `state_key` seals it: the one given there, or in the `RunConfig`
-    of the run, which `to_string` and `to_json` then use by themselves.
+    of the run, which `to_string` and `to_json` then use by themselves. In the process of the run it also holds the run's
+    context object. Neither that nor the key is ever written: not in text, not in a pickle.
     """
 
-    __slots__ = ("_decisions", "_key", "_state")
+    __slots__ = ("_context", "_decisions", "_is_verified", "_key", "_state", "kept")
 
-    def __init__(self, state: State, decisions: Iterable[RunEvent] = (), state_key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        decisions: Iterable[RunEvent] = (),
+        state_key: StateKey | None = None,
+        *,
+        context: object = None,
+        is_verified: bool = True,
+        kept: Kept | None = None,
+    ) -> None:
         self._state = state
         self._decisions = list(decisions)
         self._key = state_key
+        self._context = context
+        self._is_verified = is_verified
+        self.kept = kept
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return RunState, (self._state, self._decisions), (None, {"_is_verified": self._is_verified})
+
+    def __copy__(self) -> RunState:
+        return RunState(
+            self._state,
+            self._decisions,
+            self._key,
+            context=self._context,
+            is_verified=self._is_verified,
+            kept=self.kept,
+        )
+
+    def __deepcopy__(self, _: object) -> RunState:
+        return self.__copy__()
 
     def __await__(self) -> Generator[None, None, RunState]:
         """Itself: `await RunState.from_string(...)`, as openai-agents has it, works here too."""
@@ -102,6 +176,21 @@ class RunState:
             state = apply(state, event)
         return state
 
+    @property
+    def context(self) -> object:
+        """The context object of the run, in the process that gave it one; None elsewhere."""
+        return self._context
+
+    @property
+    def state_key(self) -> StateKey | None:
+        """What seals this state."""
+        return self._key
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether something vouches for it: it comes from its run, from a store, or from text that was sealed."""
+        return self._is_verified
+
     def pieces(self) -> tuple[State, tuple[RunEvent, ...]]:
         """The state as it was saved, and the decisions to record first when it is resumed."""
         return self._state, tuple(self._decisions)
@@ -120,14 +209,17 @@ class RunState:
         `by` says who decided. A call that has not begun at `expires_at` (seconds since 1970) waits again. Raises `UserError` if
         the call does not wait.
         """
+        _ARGUMENTS.check_given("RunState.approve", always_approve=always_approve, reason=reason, by=by, expires_at=expires_at)
         self._decide(item, True, always_approve, reason, by, expires_at)
 
     def reject(self, item: PendingCall, always_reject: bool = False, *, reason: str = "", by: str = "") -> None:
         """Keep a call from running; the model is told `reason`. Raises `UserError` if it does not wait."""
+        _ARGUMENTS.check_given("RunState.reject", always_reject=always_reject, reason=reason, by=by)
         self._decide(item, False, always_reject, reason, by, None)
 
     def settle(self, item: PendingCall, *, result: str) -> None:
         """Say what a call in doubt returned. Raises `UserError` if it is not in doubt."""
+        _ARGUMENTS.check_given("RunState.settle", result=result)
         self._require_doubt(item)
         self._append(item.path, ToolFinished(item.call_id, clean_text(result)))
 
@@ -138,6 +230,7 @@ class RunState:
 
     def fail(self, item: PendingCall, reason: str) -> None:
         """Say that a call in doubt failed; the model is told `reason`. Raises `UserError` if it is not in doubt."""
+        _ARGUMENTS.check_given("RunState.fail", reason=reason)
         self._require_doubt(item)
         self._append(item.path, ToolFinished(item.call_id, clean_text(reason), True))
 
@@ -147,6 +240,7 @@ class RunState:
         It counts in the run's `RunLimits` from now on, where it is higher. Raises `UserError` for a kind that is none, or that
         is not a number.
         """
+        _ARGUMENTS.check_given("RunState.raise_limit", allowed=allowed)
         number = allowed_number(kind, None if allowed is None else str(allowed))
         self._decisions.append(LimitRaised(kind, None if number is None else str(number)))
 
@@ -164,8 +258,17 @@ class RunState:
         self._decisions.append(ViewRestored())
 
     def replace_input(self, new_input: str | Iterable[InputItem]) -> None:
-        """Begin again with another input: what a run stopped by an input guardrail needs."""
-        self._decisions.append(InputReplaced(paired(items_from_input(new_input))))
+        """Begin again with another input: what a run stopped by an input guardrail needs.
+
+        Raises `UserError` for what is none.
+        """
+        state = self.value
+        history, since = state.transcript[: state.history], state.transcript[state.history :]
+        called = {item.call_id for item in history if isinstance(item, FunctionCall)}
+        # A call of the history that the input so far has answered stays answered.
+        answers = [item for item in since if isinstance(item, FunctionCallOutput) and item.call_id in called]
+        items, known = joined((*history, *answers), items_from_input(new_input))
+        self._decisions.append(InputReplaced((*answers, *items[known:])))
 
     def to_input_list(self) -> list[JsonObject]:
         """The whole conversation as plain dicts, valid as the input of another run."""
@@ -175,26 +278,34 @@ class RunState:
         """The whole conversation, each call followed by its one result."""
         return transcript(self.value)
 
-    def to_string(self, *, state_key: bytes | None = None) -> str:
-        """The state as JSON text; sealed against tampering when there is a `state_key`."""
+    def to_string(self, *, state_key: StateKey | None = None) -> str:
+        """The state as JSON text; sealed against tampering when there is a `state_key`.
+
+        Raises `UserError` without a key for a run that was begun with one.
+        """
         return self._encoded(state_key).decode()
 
-    def to_json(self, *, state_key: bytes | None = None) -> JsonObject:
-        """The state as a plain dict, ready for `json.dumps`."""
+    def to_json(self, *, state_key: StateKey | None = None) -> JsonObject:
+        """The state as a plain dict, ready for `json.dumps`. Raises like `to_string`."""
         return codec.to_json(self._encoded(state_key))
 
     @classmethod
-    def from_string(cls, agent: Named, text: str | bytes, *, state_key: bytes | None = None) -> RunState:
-        """Load a state of a run that `agent` began.
+    def from_string(
+        cls, agent: Named, text: str | bytes, *, state_key: StateKey | None = None, run_id: str | None = None
+    ) -> RunState:
+        """Load a state of a run that `agent` began: of the run `run_id`, where that is given.
 
-        Raises `StateCorruptError`, `StateVersionError`, `StateTamperedError`, or `StateMismatchError` for another agent's.
+        Of several keys any may have sealed it; the first seals it from now on. Raises `StateCorruptError`, `StateVersionError`,
+        `StateMismatchError` for another agent's or run's, and `StateTamperedError` where the seal does not fit, or only one of
+        key and seal is there.
         """
+        _ARGUMENTS.check_given("RunState.from_string", agent=agent, run_id=run_id)
         saved = codec.decode(text, state_key)
         if not saved.log:
             raise StateCorruptError("the saved run holds no event, expected at least its start; load an untouched copy")
         try:
             state = fold(saved.log)
-            loaded = cls(state, saved.decisions, state_key)
+            loaded = cls(state, saved.decisions, state_key, is_verified=state_key is not None)
             loaded.value  # noqa: B018 - decisions that contradict the log are corruption too
         except (StateCorruptError, RecursionError) as error:
             raise StateCorruptError(
@@ -205,10 +316,21 @@ class RunState:
                 f"the saved run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
                 "pass that agent"
             )
+        if run_id is not None and state.run_id != run_id:
+            raise StateMismatchError(
+                f"the saved run is another one than {run_id!r}, expected that one's state; look up the state of run {run_id!r}"
+            )
         return loaded
 
     @classmethod
-    def from_json(cls, agent: Named, data: Mapping[str, object], *, state_key: bytes | None = None) -> RunState:
+    def from_json(
+        cls,
+        agent: Named,
+        data: Mapping[str, object],
+        *,
+        state_key: StateKey | None = None,
+        run_id: str | None = None,
+    ) -> RunState:
         """Load a state from the dict that `to_json` gave. Raises like `from_string`."""
         try:
             text = msgspec.json.encode(data)
@@ -216,19 +338,29 @@ class RunState:
             raise StateCorruptError(
                 "not a saved run, expected the dict that RunState.to_json() gave; load an untouched copy"
             ) from None
-        return cls.from_string(agent, text, state_key=state_key)
+        return cls.from_string(agent, text, state_key=state_key, run_id=run_id)
 
-    def _encoded(self, state_key: bytes | None) -> bytes:
-        return codec.encode(tuple(self._state.log), tuple(self._decisions), self._key if state_key is None else state_key)
+    def _encoded(self, state_key: StateKey | None) -> bytes:
+        key = self._key if state_key is None else state_key
+        if key is None and SEAL in self._started.guards:
+            raise UserError(
+                f"run {self.run_id!r} was begun with a state_key and its state here has none, expected the key to seal it; "
+                "pass state_key=..."
+            )
+        return codec.encode(tuple(self._state.log), tuple(self._decisions), key)
 
-    def _decide(
-        self, item: PendingCall, approved: bool, always: bool, reason: str, by: str, expires_at: float | None
-    ) -> None:
+    @property
+    def _started(self) -> RunStarted:
+        started = self._state.log[0]
+        assert isinstance(started, RunStarted)
+        return started
+
+    def _decide(self, item: PendingCall, approved: bool, always: bool, reason: str, by: str, expires_at: float | None) -> None:
         turn = self._require(item)
         if not isinstance(item, ToolApprovalItem):
             raise UserError(f"call {item.call_id!r} is in doubt, expected one waiting for approval; use settle, retry or fail")
         call = item.call
-        digest = approval_digest(call.name, call.call_id, call.arguments)
+        digest = approval_key(self._started.keys, self._state.run_id, item.path, call)
         asked = turn.asked[call.call_id].fingerprint
         self._append(
             item.path,
@@ -254,7 +386,7 @@ class RunState:
     def _require(self, item: PendingCall) -> OpenTurn:
         """The open turn of a pending call. Only one this very run waits for, with these very arguments, can be decided."""
         state = self.value
-        if item not in interruptions(state):
+        if not isinstance(cast(object, item), PendingCall) or item not in interruptions(state):
             kind = type(item).__name__
             what = f"call {item.call_id!r} of tool {item.tool_name!r}" if isinstance(item, PendingCall) else f"a {kind!r}"
             raise UserError(f"{what} does not wait in this state, expected an item of state.interruptions; take it from there")

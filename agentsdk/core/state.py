@@ -51,6 +51,12 @@ from agentsdk.types.usage import Usage
 UNKNOWN_OUTCOME = "interrupted, outcome unknown"
 """What history shows for a call whose result never came."""
 
+WITHHELD = "withheld: the guardrails of this call have not let its result pass"
+"""What history shows for a result that its guardrails have not judged, or that stopped the run."""
+
+GAVE_UP = "InvalidOutputError"
+"""Why a run has stopped whose feedback turns for an invalid final output were spent: who goes on with it grants them anew."""
+
 NO_USAGE = Usage()
 
 
@@ -71,6 +77,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     children: dict[str, State] = {}
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
+    is_last: bool = False
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
@@ -84,12 +91,11 @@ class Compaction(Struct, frozen=True, gc=False):
     """What a compaction of the view replaced.
 
     `before` is the view as it was, None where that was the whole transcript; `length` of the items of the view after it stand
-    for that. `earlier` is the compaction before this one.
+    for that.
     """
 
     before: tuple[Item, ...] | None
     length: int
-    earlier: Compaction | None
 
 
 class State(Struct, frozen=True, gc=False):
@@ -97,10 +103,11 @@ class State(Struct, frozen=True, gc=False):
 
     `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or
     compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`:
-    whether the current agent has called a tool. `compacted` is the view's last compaction, `is_restored` whether a person has
-    taken one back since, `window` the size of the model's window where a refusal has shown it, 0 where none has. `has_cut`:
-    whether a result was cut for being too long. `saved` items of the transcript are in the session, `provisional` more stand
-    there for the open turn. `context` is the user's context object as their codec wrote it.
+    whether the current agent has called a tool. `compacted` are the compactions of the view that can be taken back, the latest
+    at its end, `is_restored` whether a person has taken one back since, `window` the size of the model's window where a refusal
+    has shown it, 0 where none has. `has_cut`: whether a result was cut for being too long. `saved` items of the transcript are
+    in the session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is
+    the user's context object as their codec wrote it.
     """
 
     log: Tape[RunEvent]
@@ -116,7 +123,7 @@ class State(Struct, frozen=True, gc=False):
     turns: int = 0
     all_turns: int = 0
     used_tools: bool = False
-    compacted: Compaction | None = None
+    compacted: Tape[Compaction] | None = None
     is_restored: bool = False
     window: int = 0
     has_cut: bool = False
@@ -134,46 +141,65 @@ class State(Struct, frozen=True, gc=False):
     context: str = ""
 
 
+_NO_ITEMS: Tape[Item] = Tape()  # never extended: a run's start puts tapes of its own in place of it
+
+
 def new_state() -> State:
     """A run before its first event."""
-    items: Tape[Item] = Tape()
-    return State(Tape(), items, items)
+    return State(Tape(), _NO_ITEMS, _NO_ITEMS)
+
+
+class _MisplacedError(Exception):
+    """Why an event cannot follow; the text holds no value of it."""
+
+
+_NOT_STARTED = "the run has not started"
 
 
 def apply(state: State, event: RunEvent) -> State:
     """The state after `event`. Raises `StateCorruptError` for an event that cannot follow."""
     if not state.first_agent and type(event) is not RunStarted:
-        raise _misplaced(event, len(state.log))
+        raise _misplaced(event, len(state.log), _NOT_STARTED)
     try:
-        return _replace(_CHANGES[type(event)](state, event), log=state.log.extended((event,)))
-    except KeyError as error:
-        raise _misplaced(event, len(state.log)) from error
+        changed = _CHANGES[type(event)](state, event)
+    except _MisplacedError as reason:
+        raise _misplaced(event, len(state.log), reason) from None
+    log = state.log.extended((event,))
+    if changed is state:
+        return _replace(state, log=log)
+    _set_new(changed, "log", log)  # nobody else has it yet: a second copy would be a fifth of a short run
+    return changed
 
 
 def fold(events: Sequence[RunEvent]) -> State:
     """The state that a log leads to: `apply` over all of it, with the log put in place once."""
     state = new_state()
     if events and type(events[0]) is not RunStarted:
-        raise _misplaced(events[0], 0)
+        raise _misplaced(events[0], 0, _NOT_STARTED)
     for position, event in enumerate(events):
         try:
             state = _CHANGES[type(event)](state, event)
-        except KeyError as error:
-            raise _misplaced(event, position) from error
+        except _MisplacedError as reason:
+            raise _misplaced(event, position, reason) from None
     return _replace(state, log=Tape(events))
 
 
-def _misplaced(event: RunEvent, position: int) -> StateCorruptError:
+def _no_event(state: State, event: object) -> State:
+    raise _MisplacedError("it is no event of a run")
+
+
+def _misplaced(event: RunEvent, position: int, reason: object) -> StateCorruptError:
     return StateCorruptError(
-        f"event {position} ({type(event).__name__!r}) cannot follow the log before it, expected a log written by this library; "
-        "resume from an untouched copy"
+        f"event {position} ({type(event).__name__!r}) cannot follow the log before it ({reason}), expected a log written by "
+        "this library; resume from an untouched copy"
     )
 
 
 def committed(turn: OpenTurn) -> tuple[Item, ...]:
     """The items of a turn: the reply's output, then one result per call in call order.
 
-    A call without a result is paired with `UNKNOWN_OUTCOME`, so that no history ever holds an unanswered call.
+    A call without a result is paired with `UNKNOWN_OUTCOME`, so that no history ever holds an unanswered call; one whose result
+    is withheld with `WITHHELD`.
     """
     if turn.response is None:
         return ()
@@ -192,22 +218,25 @@ def transcript(state: State) -> tuple[Item, ...]:
 def _answer(call: FunctionCall, result: ToolFinished | None) -> FunctionCallOutput:
     if result is None:
         return FunctionCallOutput(call.call_id, UNKNOWN_OUTCOME, True)
+    if result.is_withheld:
+        return FunctionCallOutput(call.call_id, WITHHELD, True)
     return FunctionCallOutput(call.call_id, result.output, result.is_error)
 
 
 _NO_TURN = OpenTurn()
 _replace = structs.replace
+_set_new = structs.force_setattr
 
 
 def _open(state: State) -> OpenTurn:
     if state.turn is None:
-        raise KeyError("no open turn")
+        raise _MisplacedError("no open turn")
     return state.turn
 
 
 def _started(state: State, event: RunStarted) -> State:
     if state.first_agent or not event.agent:
-        raise KeyError("a run starts once, with an agent")
+        raise _MisplacedError("a run starts once, with an agent")
     tape: Tape[Item] = Tape(event.input)
     return State(state.log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
 
@@ -231,7 +260,7 @@ def _input_replaced(state: State, event: InputReplaced) -> State:
         invalid_outputs=0,
         input_verdicts=(),
         saved=min(state.saved, state.history),
-        provisional=0,
+        provisional=max(0, state.saved + state.provisional - state.history),
         ended=None,
         limit=None,
         stopped="",
@@ -240,7 +269,7 @@ def _input_replaced(state: State, event: InputReplaced) -> State:
 
 def _input_added(state: State, event: InputAdded) -> State:
     if state.turn is not None:
-        raise KeyError("input enters between two turns")
+        raise _MisplacedError("input enters between two turns")
     transcript = state.transcript.extended(event.items)
     view = transcript if state.view is state.transcript else state.view.extended(event.items)
     return _replace(state, transcript=transcript, view=view)
@@ -249,12 +278,33 @@ def _input_added(state: State, event: InputAdded) -> State:
 def _guardrail(state: State, event: GuardrailJudged) -> State:
     if event.kind == "input":
         return _replace(state, input_verdicts=(*state.input_verdicts, event))
+    if event.kind == "added_input":
+        return state  # it was let in or left out together with this
     turn = _open(state)
-    return _replace(state, turn=_replace(turn, verdicts=(*turn.verdicts, event)))
+    verdicts = (*turn.verdicts, event)
+    result = turn.results.get(event.call_id) if event.kind == "tool_output" else None
+    if result is None:
+        return _replace(state, turn=_replace(turn, verdicts=verdicts))
+    judged = judged_result(result, event)
+    turn = _replace(turn, verdicts=verdicts, results={**turn.results, event.call_id: judged})
+    return _replace(state, turn=turn, has_cut=state.has_cut or _shows_cut(judged))
+
+
+def judged_result(result: ToolFinished, verdict: GuardrailJudged) -> ToolFinished:
+    """A call's result after the verdict of one of its output guardrails: as it was, replaced, or withheld for good."""
+    if verdict.behavior == "reject_content":
+        return ToolFinished(result.call_id, verdict.message)
+    if verdict.behavior == "raise_exception":
+        return _replace(result, is_withheld=True)
+    return _replace(result, is_withheld=False) if verdict.releases else result
+
+
+def _shows_cut(result: ToolFinished) -> bool:
+    return bool(result.whole) and not result.is_withheld
 
 
 def _attempt(state: State, event: AttemptSpent) -> State:
-    if event.kind == "summary":
+    if event.kind in ("summary", "discarded"):
         return _replace(state, usage=state.usage + event.usage)
     turn = state.turn or _NO_TURN
     if event.partial:
@@ -271,15 +321,18 @@ def _replied(state: State, event: ModelReplied) -> State:
     elif turn.response is None:
         turn = _replace(turn, response=event.response, disabled=event.disabled)
     else:
-        raise KeyError("the turn has its reply")
+        raise _MisplacedError("the turn has its reply")
+    limit = None
+    if event.is_last:
+        turn, limit = _replace(turn, is_last=True), state.limit
     return _replace(
         state,
         turn=turn,
         turns=state.turns + 1,
         all_turns=state.all_turns + 1,
-        usage=state.usage + event.response.usage,
+        usage=event.response.usage if state.usage is NO_USAGE else state.usage + event.response.usage,
         stopped="",
-        limit=None,
+        limit=limit,
     )
 
 
@@ -303,9 +356,25 @@ def _intended(state: State, event: ToolsIntended) -> State:
 def _finished(state: State, event: ToolFinished) -> State:
     turn = _open(state)
     if event.call_id in turn.results:
-        raise KeyError("a call has one result")
-    turn = _replace(turn, results={**turn.results, event.call_id: event})
-    return _replace(state, turn=turn, has_cut=True) if event.whole else _replace(state, turn=turn)
+        raise _MisplacedError("a call has one result")
+    results = {**turn.results, event.call_id: event}
+    if turn.verdicts:
+        turn = _replace(turn, results=results, verdicts=_of_results_to_come(turn.verdicts, event.call_id))
+    else:
+        turn = _replace(turn, results=results)
+    return _replace(state, turn=turn, has_cut=True) if _shows_cut(event) else _replace(state, turn=turn)
+
+
+def _of_results_to_come(verdicts: tuple[GuardrailJudged, ...], call_id: str) -> tuple[GuardrailJudged, ...]:
+    """The verdicts without those that judged an earlier result of this call, as logs of schema version 1 may hold them. What
+    stopped the run stands."""
+    return tuple(
+        [
+            verdict
+            for verdict in verdicts
+            if verdict.kind != "tool_output" or verdict.call_id != call_id or verdict.behavior == "raise_exception"
+        ]
+    )
 
 
 def _doubted(state: State, event: CallsInDoubt) -> State:
@@ -356,16 +425,16 @@ def _view_replaced(state: State, event: ViewReplaced) -> State:
     if not event.reason:
         return _replace(state, view=view, compacted=None, is_restored=False)
     before = None if state.view is state.transcript else tuple(state.view)
-    compacted = Compaction(before, len(event.items), state.compacted)
+    compacted = (state.compacted or Tape()).extended((Compaction(before, len(event.items)),))
     return _replace(state, view=view, compacted=compacted, is_restored=False, window=event.window or state.window)
 
 
 def _view_restored(state: State, event: ViewRestored) -> State:
-    last = state.compacted
-    if last is None:
-        raise KeyError("no compaction to take back")
+    if state.compacted is None:
+        raise _MisplacedError("no compaction to take back")
+    last, earlier = state.compacted[-1], state.compacted.up_to(len(state.compacted) - 1)
     view = state.transcript if last.before is None else Tape((*last.before, *state.view[last.length :]))
-    return _replace(state, view=view, compacted=last.earlier, is_restored=True)
+    return _replace(state, view=view, compacted=earlier or None, is_restored=True)
 
 
 def _limit_near(state: State, event: LimitNear) -> State:
@@ -385,13 +454,22 @@ def _time(state: State, event: TimeSpent) -> State:
 
 
 def _ended(state: State, event: RunEnded) -> State:
-    if state.turn is not None:
-        state = _commit(state)
-    return _replace(state, ended=event, stopped="", limit=None)
+    turn = state.turn
+    limit = state.limit if event.at_limit or (turn is not None and turn.is_last) else None
+    return _replace(state if turn is None else _commit(state), ended=event, stopped="", limit=limit)
 
 
 def _stopped(state: State, event: Stopped) -> State:
-    return _replace(state, stopped=event.reason)
+    return _replace(_with_feedback_anew(state) if event.reason == GAVE_UP else state, stopped=event.reason)
+
+
+def _with_feedback_anew(state: State) -> State:
+    """The state, nested runs included, as if no final output had failed to fit."""
+    turn = state.turn
+    if turn is not None and turn.children:
+        children = {call_id: _with_feedback_anew(child) for call_id, child in turn.children.items()}
+        turn = _replace(turn, children=children)
+    return _replace(state, invalid_outputs=0, turn=turn)
 
 
 def _saved(state: State, event: SessionSaved) -> State:
@@ -428,7 +506,14 @@ def _difference(after: Usage, before: Usage) -> Usage:
 
 
 # One entry per event: the table is the state machine. The values differ in the event they take, which no dict type can say.
-_CHANGES: dict[type, Callable[..., State]] = {
+class _Changes(dict[type, Callable[..., State]]):
+    """What each kind of event does to a state; what is no event cannot follow anything."""
+
+    def __missing__(self, kind: type) -> Callable[..., State]:
+        return _no_event
+
+
+_CHANGES = _Changes({
     RunStarted: _started,
     RunResumed: _resumed,
     InputReplaced: _input_replaced,
@@ -457,4 +542,4 @@ _CHANGES: dict[type, Callable[..., State]] = {
     SessionSaved: _saved,
     ContextSaved: _context,
     Nested: _nested,
-}
+})

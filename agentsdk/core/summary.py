@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.state import State
+from agentsdk.core.totals import followed
 from agentsdk.types.events import RunStarted
 from agentsdk.types.summary import RunStatus, RunSummary
 
@@ -13,6 +14,7 @@ def summarise(state: State, *, now: float, owner: str, held_until: float) -> Run
     started = state.log[0]
     assert isinstance(started, RunStarted)
     waiting = len(interruptions(state))
+    cost = followed(state.log)
     return RunSummary(
         run_id=state.run_id,
         rev=len(state.log),
@@ -27,8 +29,10 @@ def summarise(state: State, *, now: float, owner: str, held_until: float) -> Run
         waiting=waiting,
         reason=state.stopped or ("" if state.limit is None else state.limit.limit),
         forked_from=started.forked_from,
+        paid="" if cost is None else str(cost),
         owner=owner,
         held_until=held_until,
+        first_agent=state.first_agent,
     )
 
 

@@ -6,18 +6,19 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── ContextWindowError                 what the model must be sent does not fit into its context window
 │   ├── HookError                          a hook raised
 │   └── CallbackError                      another callable given to us raised (instructions, a rule, a filter, an output check)
-├── ModelError                             the model or its provider
+├── ModelError                             the model or its provider; .usage and .attempts are what it cost
 │   ├── ModelBehaviorError                 a reply that cannot be used
 │   │   ├── IncompleteResponseError        cut before it was proven whole; .partial is what came
 │   │   ├── EmptyResponseError             neither text, call nor refusal, after the retries
 │   │   ├── MalformedResponseError         not the protocol: HTML, bad JSON, bad UTF-8, no choices
+│   │   ├── UnsupportedCallError           a call of a provider's own tool that nobody can answer: .kind
 │   │   ├── InvalidArguments               a call's arguments do not fit its tool (raised inside the call; the model is told)
-│   │   ├── InvalidOutputError             the final output does not fit `output_type`, after the feedback turns
+│   │   ├── InvalidOutputError             the final output does not fit `output_type`, after the feedback turns: .output
 │   │   ├── ModelRefusalError              the model refused; .refusal is its text
 │   │   └── ContentFilterError             the provider's filter stopped the reply
 │   └── ProviderError                      an answer with an error status, or none: .status .code .request_id .retryable
 │       ├── ModelConnectionError           no connection, or a reset
-│       ├── ModelTimeoutError              a connect, idle or total deadline passed
+│       ├── ModelTimeoutError              a pool, connect, read, idle or total deadline passed
 │       ├── BadRequestError                400, 413, 422: the request as it stands will never be taken
 │       │   └── ContextTooLongError        it is longer than the model's context window
 │       ├── AuthenticationError            401, 403
@@ -45,15 +46,15 @@ AgentsException                            .state: where the run stood; resuming
 ├── StateError                             a saved state
 │   ├── StateCorruptError                  not a state, or one whose parts contradict each other
 │   ├── StateVersionError                  written by a newer version
-│   ├── StateTamperedError                 its seal does not fit
-│   └── StateMismatchError                 of another agent, or an agent that changed
+│   ├── StateTamperedError                 its seal, or its encryption in a store, does not fit
+│   └── StateMismatchError                 of another agent, of one that changed, or without what guarded the run
 └── StoreError                             what keeps sessions and runs
     ├── RunConflict                        the run is elsewhere: held by another process, or further on
     ├── RunNotFoundError
     ├── StoreBusyError                     a lock did not come free in time; nothing was done
     ├── StoreUnavailableError              no connection, or it broke; what was asked for may have been done
     └── SessionError
-        └── SessionBusyError               another run holds the session
+        └── SessionBusyError               a lock did not come free in time; nothing was done
 ```
 A message names the object, says what was expected, then the remedy. It carries no argument values, results or keys.
 """
@@ -61,7 +62,9 @@ A message names the object, says what was expected, then the remedy. It carries 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
+
+from agentsdk.types.usage import SpentAttempt, Usage
 
 LimitKind = Literal[
     "turns",
@@ -95,10 +98,35 @@ class ResumableState(Protocol):
         ...
 
 
-class AgentsException(Exception):  # noqa: N818 - the field's name for the root
-    """Root of every error of the SDK."""
+class JudgedInfo(Protocol):
+    """What a guardrail said, as far as all kinds of guardrails say it."""
 
-    state: ResumableState | None = None
+    @property
+    def output_info(self) -> Any:
+        """The detail it gave."""
+        ...
+
+
+class Judged(Protocol):
+    """A guardrail's verdict: `GuardrailResult`, as far as an error knows it."""
+
+    @property
+    def guardrail(self) -> str:
+        """The guardrail's name."""
+        ...
+
+    @property
+    def output(self) -> JudgedInfo:
+        """What it said."""
+        ...
+
+
+class AgentsException(Exception):  # noqa: N818 - the field's name for the root
+    """Root of every error of the SDK. `state` is where the run stood; None for what was raised before there was a run."""
+
+    # Every error of a run carries a state, so that `Runner.run(agent, error.state)` type-checks; Any stands for the None of
+    # those that were raised before there was a run.
+    state: ResumableState | Any = None
 
 
 class UserError(AgentsException):
@@ -118,7 +146,22 @@ class CallbackError(UserError):
 
 
 class ModelError(AgentsException):
-    """The model or its provider is to blame."""
+    """The model or its provider is to blame.
+
+    `attempts` say what each request cost that came to nothing, as far as the provider told: those that were tried again or
+    passed to another model, and last the one that gave this error.
+    """
+
+    attempts: tuple[SpentAttempt, ...] = ()
+
+    @property
+    def usage(self) -> Usage | None:
+        """What `attempts` cost together; None where nothing is known to be spent. A model of your own may set it."""
+        return sum((attempt.usage for attempt in self.attempts), Usage()) if self.attempts else None
+
+    @usage.setter
+    def usage(self, usage: Usage | None) -> None:
+        self.attempts = () if usage is None else (SpentAttempt(usage),)
 
 
 class ModelBehaviorError(ModelError):
@@ -139,6 +182,14 @@ class EmptyResponseError(ModelBehaviorError):
 
 class MalformedResponseError(ModelBehaviorError):
     """The reply is not in the provider's protocol."""
+
+
+class UnsupportedCallError(ModelBehaviorError):
+    """The reply holds a call of one of the provider's own tools that the client would have to answer. `kind` is its type."""
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class InvalidArguments(ModelBehaviorError):  # noqa: N818 - reads as the outcome it is
@@ -199,7 +250,7 @@ class ModelConnectionError(ProviderError):
 
 
 class ModelTimeoutError(ProviderError):
-    """A connect, idle or total deadline passed."""
+    """A deadline of `ModelTimeouts` passed: for a free connection, to connect, of silence, idle, or in total."""
 
 
 class BadRequestError(ProviderError):
@@ -293,7 +344,7 @@ class GuardrailFailedError(GuardrailError):
 
 
 class _TripwireError(GuardrailError):
-    def __init__(self, message: str, guardrail_result: object) -> None:
+    def __init__(self, message: str, guardrail_result: Judged) -> None:
         super().__init__(message)
         self.guardrail_result = guardrail_result
 
@@ -327,11 +378,11 @@ class StateVersionError(StateError):
 
 
 class StateTamperedError(StateError):
-    """The state's seal does not fit its content."""
+    """The state's seal does not fit its content, or an encrypted record of a store is not what was written there."""
 
 
 class StateMismatchError(StateError):
-    """The state is of another agent, or of an agent that has changed."""
+    """The state is of another agent, of one that has changed, or goes on without a guard that the run was begun under."""
 
 
 class StoreError(AgentsException):
@@ -359,4 +410,4 @@ class SessionError(StoreError):
 
 
 class SessionBusyError(SessionError):
-    """Another run holds the session."""
+    """What keeps the session stayed locked for too long; nothing was done."""

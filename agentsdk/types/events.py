@@ -13,14 +13,18 @@ from agentsdk.types.items import Item, Part
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
 
-GuardrailKind = Literal["input", "output", "tool_input", "tool_output"]
+GuardrailKind = Literal["input", "output", "tool_input", "tool_output", "added_input"]
 GuardrailBehavior = Literal["allow", "reject_content", "raise_exception"]
+
+GuardrailPlace = tuple[str, int, int]
+"""One of the guardrails declared together: its name, which of that name it is, from 0, and how many there are of it."""
 
 
 class RunStarted(Compact, tag="started"):
     """The run was accepted. The first `history` items of `input` came from a session. `at`: seconds since 1970.
 
-    A stored run says how its agent was declared (`fingerprint`), a fork also which run it left (`forked_from`).
+    A stored run says how its agent was declared (`fingerprint`), a fork also which run it left (`forked_from`). `keys` is the
+    scheme of its idempotency keys and approvals, see `core.keys`. `guards` names what guards it, see `engine.guards`.
     """
 
     run_id: str
@@ -30,6 +34,8 @@ class RunStarted(Compact, tag="started"):
     at: float
     fingerprint: str = ""
     forked_from: str = ""
+    keys: int = 0
+    guards: tuple[tuple[str, ...], ...] = ()
 
 
 class RunResumed(Compact, tag="resumed"):
@@ -53,7 +59,12 @@ class InputAdded(Compact, tag="added"):
 
 
 class GuardrailJudged(Compact, tag="verdict"):
-    """A guardrail's verdict. `info` is JSON text; `call_id` is set for guardrails of a tool."""
+    """A guardrail's verdict; `added_input` is one on a message that arrived during the run.
+
+    `info` is JSON text; `call_id` is set for guardrails of a tool. Names may repeat: it is of the guardrail numbered
+    `occurrence`, from 0, among the `occurrences` of that name. With `releases` it is the last of a call's output guardrails: if
+    it allows the result, the model gets it.
+    """
 
     guardrail: str
     kind: GuardrailKind
@@ -61,48 +72,66 @@ class GuardrailJudged(Compact, tag="verdict"):
     info: str = "null"
     call_id: str = ""
     message: str = ""
+    occurrence: int = 0
+    occurrences: int = 1
+    releases: bool = False
+
+    @property
+    def place(self) -> GuardrailPlace:
+        """Which of the declared guardrails the verdict is of."""
+        return self.guardrail, self.occurrence, self.occurrences
 
 
 class AttemptSpent(Compact, tag="attempt"):
     """A request that did not give the turn's reply.
 
     `kind`: the `reply` was of no use, or is being continued, `partial` being its text so far; the request was `refused` as too
-    long; or it asked for a `summary` of earlier items, `partial` being that, `""` where none came. `model` is the model's name,
-    where it may be another than the reply's.
+    long; it asked for a `summary` of earlier items, `partial` being that, `""` where none came; or it failed and was
+    `discarded`: sent again, or passed to another model, at once. `model` is the model's name, where it may be another than the
+    reply's, and `asked` the one it was asked by, where that is yet another.
     """
 
     usage: Usage
     partial: str = ""
-    kind: Literal["reply", "refused", "summary"] = "reply"
+    kind: Literal["reply", "refused", "summary", "discarded"] = "reply"
     model: str = ""
+    asked: str = ""
 
 
 class ModelReplied(Compact, tag="reply"):
     """The turn's reply, proven complete, its call ids unique in the run. `disabled` names tools that were not offered.
 
-    `counted` are the tokens that were counted for its request; 0 where none were.
+    `counted` are the tokens that were counted for its request; 0 where none were. `asked` is the name by which the model was
+    asked, where the response names another or none. `is_last`: it was asked for because a limit was reached.
     """
 
     response: ModelResponse
     at: float
     disabled: tuple[str, ...] = ()
     counted: int = 0
+    asked: str = ""
+    is_last: bool = False
 
 
 class ApprovalJudged(Compact, tag="asked"):
     """Whether one call waits for a person, where that was not plain from the tool's declaration: answered once.
 
-    `fingerprint` is of the tool: once that has changed, the question is put again and earlier answers are void.
+    `fingerprint` is of the tool: once that has changed, the question is put again and earlier answers are void. `begun`: the
+    call had begun when it was put, so it waits for an answer before it goes on.
     """
 
     call_id: str
     needed: bool
     fingerprint: str = ""
+    begun: bool = False
 
 
 class ApprovalDecided(Compact, tag="decided"):
-    """A person decided: `by` says who. `digest` binds that to call, tool and canonical arguments, `fingerprint` to the tool's
-    declaration; `always` covers the agent's tool from now on. After `expires_at` (seconds since 1970) it counts no more."""
+    """A person decided: `by` says who. `always` covers the agent's tool from now on. After `expires_at` (seconds since 1970) it
+    counts no more.
+
+    `digest` binds that to run, path, call, tool and canonical arguments, `fingerprint` to the tool's declaration.
+    """
 
     call_id: str
     tool: str
@@ -123,12 +152,16 @@ class ToolsIntended(Compact, tag="intend"):
 
 
 class ToolFinished(Compact, tag="result"):
-    """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut."""
+    """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut.
+
+    `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it.
+    """
 
     call_id: str
     output: str | tuple[Part, ...]
     is_error: bool = False
     whole: str = ""
+    is_withheld: bool = False
 
 
 class CallsInDoubt(Compact, tag="doubt"):
@@ -219,10 +252,11 @@ class TimeSpent(Compact, tag="time"):
 
 
 class RunEnded(Compact, tag="ended"):
-    """The run is over; `output` is text, or JSON where `is_json`."""
+    """The run is over; `output` is text, or JSON where `is_json`. `at_limit`: a handler gave it in place of a limit's error."""
 
     output: str
     is_json: bool = False
+    at_limit: bool = False
 
 
 class Stopped(Compact, tag="stopped"):

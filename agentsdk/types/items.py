@@ -9,12 +9,12 @@ An item is never changed. `to_input_list()` gives the same shapes as plain dicts
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import msgspec
 
 from agentsdk.types.base import JsonObject, Value
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import AgentsException, UserError
 from agentsdk.types.text import clean_text, clean_value
 
 Role = Literal["user", "assistant", "system", "developer"]
@@ -24,7 +24,7 @@ class InputText(Value, tag="input_text"):
     """Text from the user or a tool."""
 
     text: str
-    type: ClassVar[str] = "input_text"
+    type: ClassVar[Literal["input_text"]] = "input_text"
 
 
 class InputImage(Value, tag="input_image"):
@@ -33,7 +33,7 @@ class InputImage(Value, tag="input_image"):
     image_url: str = ""
     file_id: str = ""
     detail: Literal["auto", "low", "high"] = "auto"
-    type: ClassVar[str] = "input_image"
+    type: ClassVar[Literal["input_image"]] = "input_image"
 
 
 class InputAudio(Value, tag="input_audio"):
@@ -41,7 +41,7 @@ class InputAudio(Value, tag="input_audio"):
 
     data: str
     format: str
-    type: ClassVar[str] = "input_audio"
+    type: ClassVar[Literal["input_audio"]] = "input_audio"
 
 
 class InputFile(Value, tag="input_file"):
@@ -51,7 +51,7 @@ class InputFile(Value, tag="input_file"):
     file_url: str = ""
     file_id: str = ""
     filename: str = ""
-    type: ClassVar[str] = "input_file"
+    type: ClassVar[Literal["input_file"]] = "input_file"
 
 
 class OutputText(Value, tag="output_text"):
@@ -59,14 +59,14 @@ class OutputText(Value, tag="output_text"):
 
     text: str
     annotations: tuple[JsonObject, ...] = ()
-    type: ClassVar[str] = "output_text"
+    type: ClassVar[Literal["output_text"]] = "output_text"
 
 
 class Refusal(Value, tag="refusal"):
     """The model's refusal to answer."""
 
     refusal: str
-    type: ClassVar[str] = "refusal"
+    type: ClassVar[Literal["refusal"]] = "refusal"
 
 
 Part = InputText | InputImage | InputAudio | InputFile | OutputText | Refusal
@@ -82,7 +82,7 @@ class Message(Value, tag="message"):
     content: str | tuple[Part, ...]
     id: str = ""
     phase: str = ""
-    type: ClassVar[str] = "message"
+    type: ClassVar[Literal["message"]] = "message"
 
     @property
     def text(self) -> str:
@@ -98,6 +98,13 @@ class Message(Value, tag="message"):
             return ""
         return "".join(part.refusal for part in self.content if isinstance(part, Refusal))
 
+    @property
+    def has_media(self) -> bool:
+        """Whether any part of it is an image, audio or a file."""
+        return not isinstance(self.content, str) and any(
+            isinstance(part, InputImage | InputAudio | InputFile) for part in self.content
+        )
+
 
 class FunctionCall(Value, tag="function_call"):
     """A call the model asks for. `call_id` is unique in its run; `arguments` is the model's JSON text, unchanged."""
@@ -106,7 +113,7 @@ class FunctionCall(Value, tag="function_call"):
     name: str
     arguments: str
     id: str = ""
-    type: ClassVar[str] = "function_call"
+    type: ClassVar[Literal["function_call"]] = "function_call"
 
 
 class FunctionCallOutput(Value, tag="function_call_output"):
@@ -115,7 +122,7 @@ class FunctionCallOutput(Value, tag="function_call_output"):
     call_id: str
     output: str | tuple[Part, ...]
     is_error: bool = False
-    type: ClassVar[str] = "function_call_output"
+    type: ClassVar[Literal["function_call_output"]] = "function_call_output"
 
 
 class Reasoning(Value, tag="reasoning"):
@@ -130,7 +137,7 @@ class Reasoning(Value, tag="reasoning"):
     signature: str = ""
     encrypted: str = ""
     provider: str = ""
-    type: ClassVar[str] = "reasoning"
+    type: ClassVar[Literal["reasoning"]] = "reasoning"
 
 
 class ProviderItem(Value, tag="provider_item"):
@@ -138,7 +145,18 @@ class ProviderItem(Value, tag="provider_item"):
 
     provider: str
     data: JsonObject
-    type: ClassVar[str] = "provider_item"
+    type: ClassVar[Literal["provider_item"]] = "provider_item"
+
+    @property
+    def has_media(self) -> bool:
+        """Whether it holds an image that the model made."""
+        data = self.data
+        if data.get("type") == "image_generation_call":
+            return bool(data.get("result"))
+        outputs = data.get("outputs") if data.get("type") == "code_interpreter_call" else None
+        return isinstance(outputs, list) and any(
+            isinstance(one, dict) and cast(JsonObject, one).get("type") == "image" for one in cast("list[object]", outputs)
+        )
 
 
 Item = Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem
@@ -156,7 +174,15 @@ def items_from_input(given: str | Iterable[InputItem]) -> tuple[Item, ...]:
         return (Message("user", clean_text(given)),)
     if not isinstance(given, Iterable):
         raise UserError(f"the input is {type(given).__name__!r}, expected a str or items; pass one of them")
-    return tuple(_item(entry, position) for position, entry in enumerate(given))
+    try:
+        entries = list(given)
+    except AgentsException:
+        raise
+    except Exception as error:  # of an iterator of the caller's
+        raise UserError(
+            f"the input raised {type(error).__name__} while it was read, expected a str or items; pass a list of them"
+        ) from error
+    return tuple([_item(entry, position) for position, entry in enumerate(entries)])
 
 
 def _item(entry: InputItem, position: int) -> Item:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from decimal import Decimal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
+from agentsdk.types.declared import Fields, a, any_text, number, one_of, optional, shown, whole
 from agentsdk.types.errors import UserError
 
 RunStatus = Literal["running", "waiting", "finished", "stopped"]
 """`running`: in work, or left by a process that died (its `held_until` has passed then). `waiting`: for a person. `finished`:
-with a final output. `stopped`: by an error, a limit or a cancellation; `reason` names it."""
+with a final output. `stopped`: by an error, a limit or a cancellation, which `reason` names; without a reason it was forked,
+decided on, or stopped by `cancel("after_turn")`, and has not been resumed since."""
 
 MAX_RUN_ID_CHARS = 200
 
 
-class RunSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunSummary(Struct, frozen=True, kw_only=True):
     """The row a store keeps beside a run's log, replaced with every append.
 
     `rev` is the number of events in the log. Times are seconds since 1970. `owner` worked on the run last, and alone may append
-    until `held_until`. `waiting` counts the calls that wait for a person. `agent` is the agent whose turn it is, `reason` what
-    stopped the run. `forked_from` is the run this one was forked from.
+    until `held_until`. `waiting` counts the calls that wait for a person. `agent` is the agent whose turn it is, `first_agent`
+    the one that the run began with and is resumed with; `""` in a run whose last append was by a version that did not say so.
+    `reason` is what stopped the run, the name of an error's class or `CancelledError`, or else the kind of the limit that it
+    rests at or that its final output was given at. `forked_from` is the run this one was
+    forked from. `paid` is `cost` as text, which stays exact in every store; `""` where that is not known.
     """
 
     run_id: str
@@ -38,11 +44,18 @@ class RunSummary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     forked_from: str = ""
     owner: str = ""
     held_until: float = 0.0
+    first_agent: str = ""
+    paid: str = ""
 
     @property
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What the run has cost in US dollars, nested runs included; None where that is not known, as in `RunResult.cost`."""
+        return Decimal(self.paid) if self.paid else None
 
     def refuses(self, owner: str, now: float) -> bool:
         """Whether another one than `owner` holds the run at `now`."""
@@ -53,7 +66,7 @@ class RunQuery(Struct, frozen=True, kw_only=True):
     """Which runs `RunStore.list` gives: those that fit every field given, the latest started first.
 
     `abandoned_at`: runs in work that nobody holds any more at that time; resume them. `after` is the last summary of the page
-    before. Raises `UserError` for a `limit` below 1.
+    before. Raises `UserError` for a `limit` below 1, and for a field of another type.
     """
 
     status: RunStatus | None = None
@@ -66,8 +79,7 @@ class RunQuery(Struct, frozen=True, kw_only=True):
     after: RunSummary | None = None
 
     def __post_init__(self) -> None:
-        if self.limit < 1:
-            raise UserError(f"RunQuery(limit={self.limit!r}), expected at least 1; ask for a page of 100")
+        _QUERY.check(self)
 
     def fits(self, summary: RunSummary) -> bool:
         """Whether a run belongs to the answer, its page aside."""
@@ -83,6 +95,20 @@ class RunQuery(Struct, frozen=True, kw_only=True):
         )
 
 
+_TIME = optional(number("a finite number of seconds since 1970"))
+_QUERY = Fields(
+    "RunQuery",
+    status=optional(one_of(f"one of {get_args(RunStatus)}", get_args(RunStatus))),
+    agent=optional(any_text("a str; give the agent's name")),
+    started_after=_TIME,
+    started_before=_TIME,
+    min_tokens=optional(whole("a whole number")),
+    abandoned_at=_TIME,
+    limit=whole("at least 1; ask for a page of 100", 1),
+    after=optional(a(RunSummary, "a RunSummary; pass the last one of the page before")),
+)
+
+
 def check_run_id(run_id: str) -> str:
     """`run_id`, if every store can keep it. Any text is safe: it is a value, never part of a path or a statement.
 
@@ -93,5 +119,5 @@ def check_run_id(run_id: str) -> str:
         what = f"{len(given)} characters" if isinstance(given, str) else type(given).__name__
         raise UserError(f"run_id is {what}, expected a text of 1 to {MAX_RUN_ID_CHARS} characters; shorten it")
     if "\0" in given or any("\ud800" <= char <= "\udfff" for char in given):
-        raise UserError(f"run_id is {run_id!r}, expected text without NUL and lone surrogates; choose another")
+        raise UserError(f"run_id is {shown(run_id)}, expected text without NUL and lone surrogates; choose another")
     return run_id

@@ -2,17 +2,20 @@
 
     python -m tests.core.released
 
-saves each scenario with the present schema version, in `fixtures/v<version>/`, and never overwrites: what was released must
-load and resume for ever.
+pins the shape of what is recorded in `fixtures/v<version>/schema.txt`, for the present schema version. Once that is released it
+also saves each scenario there, and never overwrites: what was released must load and resume for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+import msgspec
 
 from agentsdk import (
     Agent,
@@ -38,7 +41,7 @@ from agentsdk import (
     function_tool,
     handoff,
 )
-from agentsdk.core.codec import VERSION
+from agentsdk.core.codec import VERSION, SavedRun, StoredEvent
 from agentsdk.core.state import fold
 from agentsdk.testing import ScriptedModel
 from agentsdk.testing.scripted import ScriptedReply
@@ -73,6 +76,9 @@ from agentsdk.types.events import (
     ViewReplaced,
     ViewRestored,
 )
+
+RELEASED = 2
+"""The newest schema version of a release. `VERSION` is one more while the next is being written."""
 
 FIXTURES = Path(__file__).parent / "fixtures"
 KEY = b"the key that the fixtures carry."
@@ -201,11 +207,13 @@ EVERY_EVENT: list[RunEvent] = [
         1.0,
         "f1",
         "run-0",
+        1,
+        (("state_key",), ("output guardrail", "clean", "clerk")),
     ),
     GuardrailJudged("polite", "input", "raise_exception", '{"score":1}'),
     InputReplaced((QUESTION,)),
     GuardrailJudged("polite", "input", "allow"),
-    AttemptSpent(Usage(), "The user wants Ada to be paid.", "summary", "m"),
+    AttemptSpent(Usage(), "The user wants Ada to be paid.", "summary", "m", "asked-for"),
     AttemptSpent(Usage(1, 10, 0), "", "refused", "m"),
     AttemptSpent(Usage(1, 10, 5), "I "),
     ModelReplied(
@@ -241,7 +249,8 @@ EVERY_EVENT: list[RunEvent] = [
     CallsInDoubt(("c3",)),
     CallRetried("c3"),
     ToolsIntended(("c3",)),
-    ToolFinished("c3", "sent"),
+    ToolFinished("c3", "sent", is_withheld=True),
+    GuardrailJudged("safe", "tool_output", "allow", "null", "c3", "", 1, 2, True),
     ToolUseJudged(False),
     TurnEnded((Message("user", "Go on."),)),
     SessionSaved(9, 1),
@@ -256,9 +265,10 @@ EVERY_EVENT: list[RunEvent] = [
     LimitHit("turns", "3", "3", True),
     LimitRaised("turns", "9"),
     TimeSpent(2.5, 2.0),
-    ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0),
+    LimitHit("tokens", "9", "9"),
+    ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0, (), 0, "m", True),
     OutputJudged(""),
-    RunEnded("done"),
+    RunEnded("done", False, True),
 ]
 """Every event, item and part there is, each field set at least once."""
 
@@ -287,15 +297,52 @@ async def resume(scenario: Scenario, text: str, desk: Desk) -> tuple[RunState, R
     if scenario.hangs:
         state = (await Runner.run(clerk, state, context=desk)).to_state()
     waiting = state
-    state = RunState.from_string(clerk, state.to_string())
+    state = RunState.from_string(clerk, state.to_string(), state_key=KEY)
     for item in state.interruptions:
         scenario.decide(state, item)
     return waiting, await Runner.run(clerk, state, context=desk)
 
 
+def recorded() -> list[type[msgspec.Struct]]:
+    """Every struct of a saved run or stored event, events first, by name."""
+    found: dict[type[msgspec.Struct], None] = {}
+    waiting: list[object] = [SavedRun, StoredEvent]
+    while waiting:
+        kind = waiting.pop()
+        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+            waiting += get_args(kind)
+        elif kind not in found:
+            found[kind] = None
+            waiting += [field.type for field in msgspec.structs.fields(kind)]
+    return sorted(found, key=lambda kind: (kind not in get_args(RunEvent), kind.__name__))
+
+
+def schema() -> str:
+    """The shape of all that is recorded: how each struct is written, its fields in order, their types and defaults."""
+    return "".join(f"{line}\n" for kind in recorded() for line in _shape(kind))
+
+
+def _shape(kind: type[msgspec.Struct]) -> Iterator[str]:
+    config = kind.__struct_config__
+    yield f"{kind.__name__}: {'array' if config.array_like else 'object'}, tag {config.tag!r}"
+    for field in msgspec.structs.fields(kind):
+        default = f"{type(field.default).__name__}()" if isinstance(field.default, msgspec.Struct) else repr(field.default)
+        yield f"    {field.encode_name}: {_type(field.type)}" + ("" if field.required else f" = {default}")
+
+
+def _type(declared: object) -> str:
+    text = declared.__name__ if isinstance(declared, type) and not get_args(declared) else str(declared)
+    return re.sub(r"\b[a-z_]+\.", "", text.replace(str(RunEvent), "RunEvent"))
+
+
 async def main() -> None:
     folder = FIXTURES / f"v{VERSION}"
     folder.mkdir(parents=True, exist_ok=True)
+    if VERSION > RELEASED or not (folder / "schema.txt").exists():
+        (folder / "schema.txt").write_text(schema(), encoding="utf-8")
+        print(f"{folder / 'schema.txt'} written")
+    if VERSION > RELEASED:
+        return
     states = {name: await save(scenario) for name, scenario in SCENARIOS.items()}
     states["every_event"] = RunState(fold(EVERY_EVENT))
     for name, state in states.items():

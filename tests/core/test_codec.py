@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsdk.core import migrations
-from agentsdk.core.codec import VERSION, SavedRun, decode, decode_events, encode, encode_event, to_json
+from agentsdk.core.codec import VERSION, SavedRun, decode, decode_events, decode_value, encode, encode_event, to_json
 from agentsdk.core.state import fold
 from agentsdk.types.errors import StateCorruptError, StateError, StateTamperedError, StateVersionError, UserError
 from agentsdk.types.events import LimitHit, RunEvent, RunStarted, Stopped
@@ -101,8 +101,25 @@ def test_what_json_cannot_carry_is_refused_when_it_is_saved(value: Any, key: byt
         encode(log, (), key)
 
 
-def test_a_sealed_state_reads_without_its_key_for_those_who_trust_it() -> None:
-    assert decode(encode(LOG, (), KEY), None).log == LOG
+def test_a_sealed_state_is_not_read_without_its_key() -> None:
+    with pytest.raises(StateTamperedError, match="is sealed, expected its state_key"):
+        decode(encode(LOG, (), KEY), None)
+
+
+def test_keys_are_rotated_by_giving_several() -> None:
+    other = KEY[::-1]
+    assert decode(encode(LOG, (), KEY), [other, KEY]).log == LOG
+    assert encode(LOG, (), [other, KEY]) == encode(LOG, (), other) != encode(LOG, (), KEY)
+    with pytest.raises(StateTamperedError):
+        decode(encode(LOG, (), KEY), [other])
+
+
+@pytest.mark.parametrize("key", [[], [KEY, b"short"], "x" * 32, [7], 7], ids=repr)
+def test_what_is_no_key_is_refused(key: Any) -> None:
+    for use in (lambda: encode(LOG, (), key), lambda: decode(encode(LOG, (), None), key)):
+        with pytest.raises(UserError, match="state_key") as caught:
+            use()
+        assert "short" not in str(caught.value) and "xxx" not in str(caught.value)
 
 
 def test_of_a_key_given_twice_what_is_sealed_is_what_is_read() -> None:
@@ -158,10 +175,11 @@ def test_of_a_key_given_twice_what_is_sealed_is_what_is_read() -> None:
 )
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "sealed"])
 def test_what_is_no_saved_run_is_refused_without_showing_it(text: Any, key: bytes | None) -> None:
-    with pytest.raises(StateCorruptError, match=r"expected what RunState\.to_string|never existed") as caught:
-        decode(text, key)
-    assert "secret" not in str(caught.value)
-    assert caught.value.__cause__ is None
+    for same in (text, text.replace('"version":1', f'"version":{VERSION}') if isinstance(text, str) else text):
+        with pytest.raises(StateCorruptError, match=r"expected what RunState\.to_string|never existed") as caught:
+            decode(same, key)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize("rest", ["", ',"log":[]', ',"log":[["event of tomorrow"]],"more":1'])
@@ -178,9 +196,10 @@ def test_where_a_state_is_broken_is_named_by_its_path() -> None:
 
 def test_a_run_in_json_is_plain_data_in_the_closed_schema() -> None:
     data = to_json(encode((RunStarted("run", "first", (ProviderItem("p", {"x": [1]}),), 0, 1.0),), (), None))
+    item = {"type": "provider_item", "provider": "p", "data": {"x": [1]}}
     assert data == {
         "version": VERSION,
-        "log": [["started", "run", "first", [{"type": "provider_item", "provider": "p", "data": {"x": [1]}}], 0, 1.0, "", ""]],
+        "log": [["started", "run", "first", [item], 0, 1.0, "", "", 0, []]],
     }
     assert msgspec.json.decode(msgspec.json.encode(data), type=SavedRun).version == VERSION
 
@@ -201,23 +220,38 @@ def test_events_read_one_by_one_are_those_of_the_whole(log: list[RunEvent]) -> N
 )
 def test_what_is_no_stored_event_is_refused_without_its_value(record: bytes) -> None:
     good = encode_event(LOG[0])
-    with pytest.raises(StateCorruptError) as raised:
-        decode_events([good, record])
-    assert "secret" not in str(raised.value)
+    for same in (record, record.replace(b"[1,[", b"[%d,[" % VERSION)):
+        with pytest.raises(StateCorruptError) as raised:
+            decode_events([good, same])
+        assert "secret" not in str(raised.value)
 
 
 def test_a_stored_event_of_a_newer_version_is_refused() -> None:
-    record = encode_event(LOG[1]).replace(b"[1,", b"[2,", 1)
-    for newer in (record, b'[2,["something new"]]'):
-        with pytest.raises(StateVersionError, match="version 2, expected at most 1"):
-            decode_events([newer])
+    record = json.loads(encode_event(LOG[1]))[1]
+    for newer in ([record], [["something new"]], [[*record, "more", {"a": 1}]], [record, "more"], [{"an": "object"}], []):
+        with pytest.raises(StateVersionError, match=f"version {VERSION + 1}, expected at most {VERSION}"):
+            decode_events([json.dumps([VERSION + 1, *newer]).encode()])
 
 
 def test_a_stored_event_of_an_older_version_is_lifted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "STEPS", {0: lambda data: {"version": 1, "log": [["limit", *data["log"][0][1:]]]}})
-    assert decode_events([b'[0,["old name","turns"]]', b'[0,["limit","turns"]]']) == (LimitHit("turns"),) * 2
+    lifted: dict[int, Any] = {VERSION - 1: lambda data: {"version": VERSION, "log": [["limit", *data["log"][0][1:]]]}}
+    monkeypatch.setattr(migrations, "STEPS", lifted)
+    stored = [json.dumps([VERSION - 1, [name, "turns"]]).encode() for name in ("old name", "limit")]
+    assert decode_events([*stored, encode_event(LimitHit("turns"))]) == (LimitHit("turns"),) * 3
 
 
 def test_an_event_that_json_cannot_carry_is_refused() -> None:
     with pytest.raises(StateError, match="cannot carry"):
         encode_event(Stopped("\ud800"))
+
+
+def test_a_value_that_an_event_holds_as_text_is_read() -> None:
+    assert decode_value('{"a": [1, null]}') == {"a": [1, None]}
+
+
+@pytest.mark.parametrize("text", ["", "secret", "[", "[" * 100_000, '"\ud800"', "NaN"])
+def test_text_that_is_no_json_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(StateCorruptError, match="text that is no JSON") as caught:
+        decode_value(text)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None

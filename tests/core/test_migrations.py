@@ -58,10 +58,10 @@ def test_a_version_that_never_was_is_corruption(version: int) -> None:
 def test_an_older_run_reads_sealed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """A seal is checked on what was written, before the run is lifted: it outlives the schema it was made under."""
     key = bytes(32)
-    old = {"version": 0, "events": []}
+    old = {"version": 1, "events": []}
     seal = codec._seal(old, key)
-    monkeypatch.setattr(migrations, "STEPS", {0: lambda data: {"version": 1, "log": data["events"]}})
-    assert codec.decode(json.dumps(old), None) == codec.SavedRun(1, ())
+    monkeypatch.setattr(migrations, "STEPS", {1: lambda data: {"version": 2, "log": data["events"]}})
+    assert codec.decode(json.dumps(old), None) == codec.SavedRun(2, ())
     assert codec.decode(json.dumps({**old, "seal": seal}), key).log == ()
     with pytest.raises(StateTamperedError):
         codec.decode(json.dumps({**old, "seal": seal[::-1]}), key)

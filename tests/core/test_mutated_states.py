@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,12 +18,14 @@ from typing import Any
 import pytest
 
 from agentsdk.core.run_state import RunState
-from agentsdk.types.errors import StateError
+from agentsdk.types.errors import StateError, UserError
 from tests.core.histories import unpaired
 from tests.core.released import FIXTURES, KEY
 
 COUNT = int(os.environ.get("AGENTSDK_FUZZ", "8000"))
-TEXTS = [path.read_text(encoding="utf-8").strip() for path in sorted(FIXTURES.glob("v*/*.json"))]
+SEALED = [path.read_text(encoding="utf-8").strip() for path in sorted(FIXTURES.glob("v*/*.json"))]
+TEXTS = [re.sub(', *"seal": *"[0-9a-f]*"', "", text) for text in SEALED]
+"""The same without their seals, which nothing vouches for."""
 FORBIDDEN = (
     "import",
     "open",
@@ -207,7 +210,7 @@ def load(text: str | bytes, key: bytes | None = None) -> RunState | str:
     """The run, or the name of the typed error that refused it. Any other error is a failure of the test."""
     with nothing_but_reading():
         try:
-            return RunState.from_string(Clerk, text, state_key=key)
+            return RunState.from_string(Clerk(), text, state_key=key)
         except StateError as error:
             assert len(str(error)) < 400, "a message never holds the state"
             return type(error).__name__
@@ -219,8 +222,12 @@ def assert_usable(state: RunState) -> None:
         items = state.items()
         assert len(state.to_input_list()) == len(items)
         state.interruptions  # noqa: B018
-        text = state.to_string()
-        again = RunState.from_string(Clerk, text)
+        try:
+            text = state.to_string()
+        except UserError as error:
+            assert "was begun with a state_key" in str(error), "one that had a seal is not saved without"
+            return
+        again = RunState.from_string(Clerk(), text)
     assert again.to_string() == text
     assert again.pieces() == state.pieces()
 
@@ -239,14 +246,15 @@ def test_a_mutated_state_is_refused_or_reads_the_same_again() -> None:
             raise
         outcomes[loaded if isinstance(loaded, str) else "taken"] += 1
     print(f"{COUNT} mutated states: {dict(outcomes)}")
+    outcomes.pop("StateTamperedError", None)  # a key that was turned into "seal"
     assert set(outcomes) == {"taken", "StateCorruptError", "StateVersionError", "StateMismatchError"}
 
 
 def test_a_mutated_state_never_passes_its_seal() -> None:
-    originals = {text: RunState.from_string(Clerk, text, state_key=KEY).pieces() for text in TEXTS}
+    originals = {text: RunState.from_string(Clerk(), text, state_key=KEY).pieces() for text in SEALED}
     for number in range(COUNT // 4):
         random = Random(-number - 1)
-        original = random.choice(TEXTS)
+        original = random.choice(SEALED)
         text = random.choice(CHANGES)(random, original)
         try:
             loaded = load(text, KEY)

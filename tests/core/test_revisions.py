@@ -70,7 +70,9 @@ def test_within_a_compaction_it_is_where_that_begins() -> None:
         begins = {start + 1: start, start + 2: start}
         for revision in range(start, len(log) + 1):
             assert step_start(log, revision) == begins.get(revision, revision)
-    assert step_start([*BEFORE, AttemptSpent(Usage(1)), *AFTER], len(BEFORE) + 1) == len(BEFORE) + 1
+    for kind in ("reply", "discarded"):
+        log = [*BEFORE, AttemptSpent(Usage(1), kind=kind), *AFTER]
+        assert step_start(log, len(BEFORE) + 1) == len(BEFORE) + 1
 
 
 def test_a_handoff_without_a_result_is_left_alone() -> None:

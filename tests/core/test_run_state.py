@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import sys
 from collections.abc import Callable
+from copy import copy, deepcopy
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from msgspec import structs
 
 from agentsdk.core.arguments import approval_digest
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem
-from agentsdk.core.run_state import RunState
+from agentsdk.core.run_state import SEAL, RunState
 from agentsdk.core.state import fold
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, StateTamperedError, UserError
 from agentsdk.types.events import (
@@ -33,6 +35,7 @@ from agentsdk.types.events import (
     ToolFinished,
     ToolsIntended,
     ViewReplaced,
+    unnested,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
@@ -406,3 +409,44 @@ def test_only_a_compaction_is_taken_back() -> None:
     assert list(state.value.view) == [Message("user", "go")]
     with pytest.raises(UserError, match="no compaction to take back"):
         state.restore_view()
+
+
+def test_a_copy_is_a_state_of_its_own_and_a_pickle_leaves_out_what_is_secret() -> None:
+    secret = object()
+    state = RunState(fold(LOG), state_key=KEY, context=secret, is_verified=False)
+    for twin in (copy(state), deepcopy(state)):
+        twin.approve(approval(twin))
+        assert (twin.context, twin.state_key, twin.is_verified) == (secret, KEY, False)
+    loaded = pickle.loads(pickle.dumps(state))
+    assert (loaded.context, loaded.state_key, loaded.is_verified) == (None, None, False)
+    assert loaded.pieces() == state.pieces() == (fold(LOG), ())
+
+
+def test_a_text_is_of_the_run_that_is_expected() -> None:
+    text = paused().to_string()
+    assert RunState.from_string(AGENT, text, run_id=paused().run_id).is_verified is False
+    with pytest.raises(StateMismatchError, match="another one than 'other'"):
+        RunState.from_json(AGENT, json.loads(text), run_id="other")
+
+
+def test_the_state_of_a_sealed_run_is_not_written_without_a_seal() -> None:
+    log = [structs.replace(LOG[0], guards=(SEAL,)), *LOG[1:]]
+    with pytest.raises(UserError, match="expected the key to seal it"):
+        RunState(fold(log)).to_string()
+    text = RunState(fold(log)).to_string(state_key=[KEY, KEY[::-1]])
+    assert RunState.from_string(AGENT, text, state_key=[KEY[::-1], KEY]).is_verified
+
+
+def test_an_approval_is_bound_to_its_run_and_path() -> None:
+    log = [structs.replace(LOG[0], keys=1), *LOG[1:]]
+    digests: set[str] = set()
+    for run_id in ("one", "other"):
+        state = RunState(fold([structs.replace(log[0], run_id=run_id), *log[1:]]))
+        for item in state.interruptions:
+            if isinstance(item, ToolApprovalItem):
+                state.approve(item)
+        for event in decisions(state):
+            inner = unnested(event)[1]
+            assert isinstance(inner, ApprovalDecided) and len(inner.digest) == 40
+            digests.add(inner.digest)
+    assert len(digests) == 4

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from hypothesis import given
+from msgspec import Struct
 
-from agentsdk.core.state import UNKNOWN_OUTCOME, State, apply, committed, fold, new_state, transcript
+from agentsdk.core.state import (
+    _CHANGES,
+    UNKNOWN_OUTCOME,
+    WITHHELD,
+    Compaction,
+    State,
+    apply,
+    committed,
+    fold,
+    new_state,
+    transcript,
+)
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -42,6 +55,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
 from tests.core.histories import logs
 
@@ -82,8 +96,8 @@ class Turn:
             if isinstance(item, FunctionCall):
                 given = self.results.get(item.call_id)
                 answers.append(
-                    FunctionCallOutput(item.call_id, UNKNOWN_OUTCOME, True)
-                    if given is None
+                    FunctionCallOutput(item.call_id, UNKNOWN_OUTCOME if given is None else WITHHELD, True)
+                    if given is None or given.is_withheld
                     else FunctionCallOutput(item.call_id, given.output, given.is_error)
                 )
         return [*self.reply.output, *answers]
@@ -105,6 +119,7 @@ class Retold:
     all_turns: int = 0
     usage: Usage = Usage()
     used_tools: bool = False
+    has_cut: bool = False
     invalid_outputs: int = 0
     verdicts: list[GuardrailJudged] = field(default_factory=list)
     always: list[ApprovalDecided] = field(default_factory=list)
@@ -134,8 +149,9 @@ class Retold:
                 self.agent = "first"
                 self.turn = self.ended = None
                 self.verdicts = []
+                self.provisional = max(0, self.saved + self.provisional - self.history)
                 self.saved = min(self.saved, self.history)
-                self.provisional = self.invalid_outputs = 0
+                self.invalid_outputs = 0
                 self.used_tools = False
                 self.limit, self.stopped = None, ""
             case GuardrailJudged(kind="input"):
@@ -172,6 +188,8 @@ class Retold:
                 self.elapsed, self.working = event.elapsed, event.working
             case Stopped():
                 self.stopped = event.reason
+                if event.reason == "InvalidOutputError":
+                    self.forgive()
             case SessionSaved():
                 self.saved, self.provisional = event.count, event.provisional
             case RunEnded():
@@ -187,6 +205,8 @@ class Retold:
         match event:
             case GuardrailJudged():
                 turn.verdicts.append(event)
+                if event.kind == "tool_output" and event.call_id in turn.results:
+                    self.judge(turn, event)
             case ApprovalJudged():
                 turn.asked[event.call_id] = event
                 turn.decided.pop(event.call_id, None)
@@ -198,6 +218,12 @@ class Retold:
                 turn.intended += event.call_ids
             case ToolFinished():
                 turn.results[event.call_id] = event
+                turn.verdicts = [
+                    said
+                    for said in turn.verdicts
+                    if (said.kind, said.call_id) != ("tool_output", event.call_id) or said.behavior == "raise_exception"
+                ]
+                self.has_cut = self.has_cut or (event.whole != "" and not event.is_withheld)
             case CallsInDoubt():
                 turn.doubted += event.call_ids
             case CallRetried():
@@ -231,6 +257,21 @@ class Retold:
             case _:
                 raise AssertionError(event)
 
+    def judge(self, turn: Turn, said: GuardrailJudged) -> None:
+        result = turn.results[said.call_id]
+        if said.behavior == "reject_content":
+            result = ToolFinished(said.call_id, said.message)
+        elif said.behavior == "raise_exception" or said.releases:
+            withheld = said.behavior == "raise_exception"
+            result = ToolFinished(said.call_id, result.output, result.is_error, result.whole, withheld)
+        turn.results[said.call_id] = result
+        self.has_cut = self.has_cut or (result.whole != "" and not result.is_withheld)
+
+    def forgive(self) -> None:
+        self.invalid_outputs = 0
+        for child in self.turn.nested.values() if self.turn is not None else ():
+            child.forgive()
+
     def close(self, added: Sequence[Item] = ()) -> None:
         assert self.turn is not None
         items = [*self.turn.items(), *added]
@@ -251,6 +292,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (list(state.limits_near), list(state.limits_raised)) == (story.near, story.raised)
     assert (state.elapsed, state.working) == (story.elapsed, story.working)
     assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)
+    assert state.has_cut == story.has_cut
     assert (list(state.input_verdicts), list(state.always)) == (story.verdicts, story.always)
     turn = story.turn
     if turn is None:
@@ -346,6 +388,47 @@ def test_a_restored_view_is_the_transcript_again_where_it_was() -> None:
         apply(whole, ViewRestored())
 
 
+def test_any_number_of_compactions_is_no_chain_of_objects() -> None:
+    """A chain is let go by recursion, which can be the end of the process."""
+    many = 200_000
+    state = fold([STARTED, *[ViewReplaced((), "DropOldest")] * many])
+    assert state.compacted is not None
+    assert len(state.compacted) == many
+    found: set[type] = set()
+    waiting: list[tuple[object, int]] = [(state, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        assert depth < 20
+        found.add(type(value))
+        if isinstance(value, Tape):
+            waiting += [(cell, depth + 1) for cell in value[-3:]]
+        elif isinstance(value, Struct):
+            waiting += [(getattr(value, name), depth + 1) for name in value.__struct_fields__]
+    assert Compaction in found
+    assert fold([STARTED, *[ViewReplaced((), "DropOldest")] * 1000, *[ViewRestored()] * 1000]).compacted is None
+
+
+def test_a_fault_of_our_own_is_no_corruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_CHANGES, InputAdded, lambda state, event: {}["typo"])
+    with pytest.raises(KeyError, match="typo"):
+        apply(fold([STARTED]), InputAdded((USER,)))
+    with pytest.raises(KeyError, match="typo"):
+        fold([STARTED, InputAdded((USER,))])
+
+
+def test_why_an_event_cannot_follow_is_in_the_message() -> None:
+    for log, event, reason in (
+        ([STARTED], ViewRestored(), "no compaction to take back"),
+        ([STARTED], TurnEnded(), "no open turn"),
+        ([STARTED], STARTED, "a run starts once, with an agent"),
+        ([], TurnEnded(), "the run has not started"),
+    ):
+        for read in (lambda log=log, event=event: apply(fold(log), event), lambda log=log, event=event: fold([*log, event])):
+            with pytest.raises(StateCorruptError, match=re.escape(f"({reason})")) as caught:
+                read()
+            assert caught.value.__cause__ is None
+
+
 def test_what_a_handoff_filter_replaced_is_not_restored() -> None:
     state = fold([STARTED, replied(Message("assistant", "1")), TurnEnded(), ViewReplaced((USER,), "DropOldest")])
     assert apply(state, ViewReplaced((USER,))).compacted is None
@@ -357,6 +440,11 @@ def test_the_window_that_a_refusal_showed_holds_for_the_agents_model() -> None:
     assert state.window == 500
     state = fold([*state.log, replied(call("a")), ToolFinished("a", "1"), HandedOff("second")])
     assert state.window == 0
+
+
+def test_what_was_tried_again_at_once_is_no_attempt_of_the_turn() -> None:
+    state = fold([STARTED, AttemptSpent(Usage(1, 5, 5), "", "discarded", "cheap")])
+    assert (state.turn, state.usage) == (None, Usage(1, 5, 5))
 
 
 def test_a_summary_is_no_attempt_of_the_turn() -> None:
@@ -472,3 +560,20 @@ def test_an_event_that_cannot_follow_is_corruption(log: list[RunEvent], event: A
         apply(fold(log), event)
     with pytest.raises(StateCorruptError):
         fold([*log, event])
+
+
+def test_a_verdict_on_a_message_that_arrives_is_no_verdict_on_the_input() -> None:
+    started = apply(new_state(), RunStarted("r", "first", (Message("user", "go"),), 0, 1.0))
+    for behavior in ("allow", "raise_exception"):
+        assert apply(started, GuardrailJudged("guard", "added_input", behavior)).input_verdicts == ()
+
+
+@pytest.mark.parametrize("reason", ["InvalidOutputError", "CancelledError"])
+def test_a_stop_over_an_invalid_output_grants_its_feedback_turns_anew_in_nested_runs_too(reason: str) -> None:
+    child = [RunStarted("", "helper", (USER,), 0, 1.0), replied(Message("assistant", "x")), OutputJudged("no"), TurnEnded()]
+    log = [STARTED, replied(call("a")), ToolsIntended(("a",)), *(Nested("a", event) for event in child)]
+    state = fold([*log, Stopped(reason)])
+    assert state.turn is not None and state.stopped == reason
+    assert state.turn.children["a"].invalid_outputs == (0 if reason == "InvalidOutputError" else 1)
+    ended = fold([STARTED, replied(Message("assistant", "x")), OutputJudged("no"), TurnEnded(), Stopped(reason)])
+    assert ended.invalid_outputs == (0 if reason == "InvalidOutputError" else 1)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from decimal import Decimal
 
-from agentsdk.core.state import fold
+import pytest
+from msgspec import structs
+
+from agentsdk.core.state import apply, fold
 from agentsdk.core.summary import summarise
+from agentsdk.core.totals import follow
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
@@ -16,6 +20,7 @@ from agentsdk.types.events import (
     RunResumed,
     RunStarted,
     Stopped,
+    TurnEnded,
 )
 from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
@@ -24,6 +29,8 @@ from agentsdk.types.usage import Usage
 
 STARTED = RunStarted("run-1", "clerk", (Message("user", "go"),), 0, 5.0, "f", "run-0")
 CALLED = ModelReplied(ModelResponse((FunctionCall("c1", "pay", "{}"),), Usage(1, 10, 4), "tool_calls"), 6.0)
+SAID = ModelReplied(ModelResponse((Message("assistant", "so far"),), Usage(1, 10, 4)), 6.0)
+LAST = structs.replace(SAID, is_last=True)
 ASKED = ApprovalJudged("c1", True)
 DECIDED = ApprovalDecided("c1", "pay", "digest", True)
 
@@ -36,6 +43,12 @@ DECIDED = ApprovalDecided("c1", "pay", "digest", True)
         ([CALLED, ASKED, DECIDED], "stopped", ""),
         ([LimitHit("turns")], "stopped", "turns"),
         ([LimitHit("turns"), Stopped("MaxTurnsExceeded")], "stopped", "MaxTurnsExceeded"),
+        ([LimitHit("turns"), LAST, RunEnded("so far")], "finished", "turns"),
+        ([LimitHit("turns"), RunEnded("handled", True, True)], "finished", "turns"),
+        ([LimitHit("turns"), CALLED], "stopped", ""),
+        ([LimitHit("turns"), SAID, RunEnded("went on")], "finished", ""),
+        ([SAID, LimitHit("deadline"), RunEnded("in the same turn")], "finished", ""),
+        ([LimitHit("turns", "1", "1", True)], "waiting", "turns"),
         ([Stopped("CancelledError"), RunResumed("o", 7.0)], "stopped", ""),
         ([Stopped("CancelledError"), RunEnded("done")], "finished", ""),
     ],
@@ -63,4 +76,28 @@ def test_the_summary_counts_what_the_run_has_spent() -> None:
         forked_from="run-0",
         owner="me",
         held_until=39.0,
+            first_agent="clerk",
     )
+
+
+def test_the_summary_says_what_a_followed_log_has_cost() -> None:
+    def price(usage: Usage, model: str, asked: str = "") -> Decimal | None:
+        return None if model == "odd" else Decimal("0.10")
+
+    state = fold([STARTED])
+    assert summarise(state, now=9.0, owner="me", held_until=9.0).cost is None, "nobody knows the prices"
+    follow(state.log, price)
+    for event, cost in ((CALLED, "0.10"), (ASKED, "0.10"), (DECIDED, "0.10")):
+        state = apply(state, event)
+        summary = summarise(state, now=9.0, owner="me", held_until=9.0)
+        assert (summary.paid, summary.cost) == (cost, Decimal(cost))
+    before, state = state, apply(state, TurnEnded())
+    odd = apply(state, ModelReplied(ModelResponse((), Usage(1, 1, 1), model="odd"), 7.0))
+    assert summarise(odd, now=9.0, owner="me", held_until=9.0).cost is None
+    assert summarise(before, now=9.0, owner="me", held_until=9.0).cost == Decimal("0.10"), "a shorter log of the same cells"
+
+
+def test_other_prices_are_followed_from_the_start() -> None:
+    log = fold([STARTED, CALLED]).log
+    assert follow(log, lambda usage, model, asked="": Decimal(1)).total == 1
+    assert follow(log, lambda usage, model, asked="": Decimal(2)).total == 2
