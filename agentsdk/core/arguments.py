@@ -55,7 +55,7 @@ def canonical_arguments(text: str) -> str:
 
 
 def approval_digest(tool_name: str, call_id: str, arguments_text: str) -> str:
-    """What an approval is bound to: the sha256 (hex) of tool, call and canonical arguments."""
+    """What a person is shown of a call: the sha256 (hex) of tool, call and canonical arguments."""
     subject = [clean_text(tool_name), clean_text(call_id), canonical_arguments(arguments_text)]
     return hashlib.sha256(msgspec.json.encode(subject)).hexdigest()
 
