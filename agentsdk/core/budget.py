@@ -28,6 +28,7 @@ RequestPrice = Callable[[int, int], Decimal]
 
 _Spending = Literal["turns", "requests", "input_tokens", "output_tokens", "tokens", "cost"]
 _SPENDING: Sequence[_Spending] = ("turns", "requests", "input_tokens", "output_tokens", "tokens", "cost")
+_COUNTED = ("turns", "requests")
 _BY_OUTPUT = ("output_tokens", "tokens", "cost")
 _BY_TOKENS = ("input_tokens", *_BY_OUTPUT)
 
@@ -106,23 +107,29 @@ class Near(Struct, frozen=True):
 
 
 class Budget:
-    """What is spent of some limits, and what is reserved. `within` is the budget around it: a parent run's, or a scope's."""
+    """What is spent of some limits, and what is reserved. `within` is the budget around it: a parent run's, or a scope's.
+
+    `last_on_top`: the turn and the request of a last answer are not kept back, but may pass these limits.
+    """
 
     __slots__ = (
         "_caps",
         "_kept",
         "_last_caps",
+        "_last_on_top",
         "_limits_calls",
-        "_needs_price",
         "_outer",
         "_spending",
         "_unwarned",
+        "counts_cost",
         "limits",
         "reserved",
         "spent",
     )
 
-    def __init__(self, limits: RunLimits, spent: Amount = NOTHING, within: Budget | None = None) -> None:
+    def __init__(
+        self, limits: RunLimits, spent: Amount = NOTHING, within: Budget | None = None, *, last_on_top: bool = False
+    ) -> None:
         self.limits = limits
         self.spent = spent
         self.reserved = NOTHING
@@ -133,9 +140,11 @@ class Budget:
         capping = [budget.limits for budget in self._chain if any(kind in _BY_OUTPUT for kind, _ in budget._spending)]
         self._caps = [limits.reply_tokens for limits in capping]
         self._last_caps = [limits.final_tokens for limits in capping]
-        self._needs_price = any(limits.cost is not None for limits in capping)
+        self.counts_cost = any(limits.cost is not None for limits in capping)
+        """Whether it matters what a request costs."""
         self._limits_calls = any(b.limits.tool_calls is not None or b.limits.calls_per_tool for b in self._chain)
         self._kept = NOTHING
+        self._last_on_top = last_on_top
         share = Decimal(str(limits.warn_at))
         per_tool = [("calls_per_tool", limit, name) for name, limit in limits.calls_per_tool.items()]
         calls = [] if limits.tool_calls is None else [("tool_calls", limits.tool_calls, "")]
@@ -166,13 +175,13 @@ class Budget:
         """
         chain = self._chain
         caps = self._last_caps if is_last else self._caps
-        if self._needs_price and price is None:
+        if self.counts_cost and price is None:
             raise UserError(
                 "a limit on cost stands, expected a price for the model; give it with prices=..., or lift the limit"
             )
 
         def need(output_tokens: int) -> Amount:
-            cost = price(input_tokens, output_tokens) if self._needs_price and price is not None else _FREE
+            cost = price(input_tokens, output_tokens) if self.counts_cost and price is not None else _FREE
             return Amount(1, 1, input_tokens, output_tokens, cost)
 
         def is_too_much(output_tokens: int) -> bool:
@@ -233,7 +242,8 @@ class Budget:
         """Keep room for one last request of that much input and `final_tokens` out of every other grant from now on."""
         output_tokens = self.limits.final_tokens
         cost = _FREE if price is None else price(input_tokens, output_tokens)
-        self._kept = Amount(1, 1, input_tokens, output_tokens, cost)
+        count = 0 if self._last_on_top else 1
+        self._kept = Amount(count, count, input_tokens, output_tokens, cost)
 
     def near(self) -> list[Near]:
         """The limits of which `warn_at` is used by now: each is given once."""
@@ -250,6 +260,8 @@ class Budget:
         waits: Wait | None = None
         kept = NOTHING if is_last else self._kept
         for kind, limit in self._spending:
+            if is_last and self._last_on_top and kind in _COUNTED:
+                continue
             used: int | Decimal = getattr(self.spent, kind)
             asked: int | Decimal = getattr(need, kind) + getattr(kept, kind)
             if used + asked > limit:

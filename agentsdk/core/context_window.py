@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from agentsdk.core.strategies import CutResults, DropOldest
 from agentsdk.core.window import Strategy, WindowView
+from agentsdk.types.declared import SYNC, Fields, having, number, optional, sequence_of, whole
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import Item
 
@@ -32,26 +33,17 @@ class ContextWindow(Struct, frozen=True, kw_only=True):
     pin: Callable[[Item], bool] | None = None
 
     def __post_init__(self) -> None:
-        if self.size is not None and not (type(self.size) is int and self.size >= 1):
-            raise UserError(f"ContextWindow(size={self.size!r}), expected a whole number of tokens above 0, or None")
+        _FIELDS.check(self)
         if not 0 < self.target < self.trigger <= 1:
             raise UserError(
                 f"ContextWindow(trigger={self.trigger!r}, target={self.target!r}), expected 0 < target < trigger <= 1; both "
                 "are fractions of the window, and 0.75 and 0.5 suit most"
             )
-        if self.reserve is not None and not (type(self.reserve) is int and self.reserve >= 0):
-            raise UserError(f"ContextWindow(reserve={self.reserve!r}), expected a whole number of tokens, 0 or more, or None")
         if self.size is not None and self.reserve is not None and self.reserve >= self.size:
             raise UserError(
                 f"ContextWindow(size={self.size!r}, reserve={self.reserve!r}), expected a reserve below the size; "
                 "lower the reserve or use a model with a larger window"
             )
-        for strategy in self.strategies:
-            if isinstance(strategy, type) or not callable(getattr(strategy, "offer", None)):
-                raise UserError(
-                    f"ContextWindow(strategies=...) holds {strategy!r}, expected an object with an `offer` method; "
-                    "pass e.g. [DropOldest()]"
-                )
 
     def view(
         self, items: Sequence[Item], counts: Sequence[int], *, size: int, fixed: int = 0, inputs: Collection[Item] = ()
@@ -72,3 +64,18 @@ class ContextWindow(Struct, frozen=True, kw_only=True):
             inputs=inputs,
             pin=self.pin,
         )
+
+
+_SHARE = number("a number; it is a fraction of the window")
+_FIELDS = Fields(
+    "ContextWindow",
+    size=optional(whole("a whole number of tokens above 0", 1)),
+    trigger=_SHARE,
+    target=_SHARE,
+    reserve=optional(whole("a whole number of tokens, 0 or more", 0)),
+    strategies=sequence_of(
+        having(("offer",), "an object with an `offer` method; pass e.g. [DropOldest()]"),
+        "a list or tuple of strategies; pass [DropOldest()], say",
+    ),
+    pin=optional(SYNC),
+)

@@ -235,9 +235,9 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
             output = cast("tuple[OutputItem, ...]", names.items(event.response.output))
             return ModelReplied(ModelResponse(output), 0.0)
         case GuardrailJudged():
-            return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "")
+            return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "", releases=False)
         case ToolFinished():
-            return structs.replace(event, call_id=names.number(event.call_id))
+            return structs.replace(event, call_id=names.number(event.call_id), is_withheld=False)
         case ToolUseJudged() | OutputJudged() | HandedOff() | RunEnded() | ViewRestored():
             return event
         case _:

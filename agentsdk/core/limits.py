@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from math import inf
-from typing import get_args
+from typing import cast, get_args
 
 from msgspec import Struct, structs
 
 from agentsdk.core.state import State
+from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import (
     ConsecutiveErrorsReached,
     CostLimitReached,
@@ -40,7 +40,7 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     results (rounds, of 1 to 4 turns each), `no_progress` that brought nothing new.
 
     `reply_tokens` are set aside for each reply, and sent as its cap, where a limit on tokens or cost stands and the agent sets
-    no `max_tokens`. `final_tokens` are kept back for the last answer of `on_limit="finalize"`. A warning is given once the
+    no `max_tokens`. `final_tokens` are kept back for the last answer of `on_limit`. A warning is given once the
     fraction `warn_at` of a limit is used. Raises `UserError` naming the field that is wrong.
     """
 
@@ -66,15 +66,19 @@ class RunLimits(Struct, frozen=True, kw_only=True):
             _check_count(field, getattr(self, field), least, required=field in _REQUIRED)
         for field in ("deadline", "working_time"):
             seconds = getattr(self, field)
-            if seconds is not None and not (_is_real(seconds) and seconds > 0):
+            if type(seconds) is int and seconds > _AGES:
+                structs.force_setattr(self, field, seconds := _AGES)  # clocks count in floats, which end somewhere
+            if seconds is not None and not (is_real(seconds) and seconds > 0):
                 raise _wrong(field, seconds, "finite seconds above 0, or None")
-        if not (_is_real(self.warn_at) and 0 < self.warn_at <= 1):
+        if not (is_real(self.warn_at) and 0 < self.warn_at <= 1):
             raise _wrong("warn_at", self.warn_at, "a fraction above 0, at most 1")
         structs.force_setattr(self, "cost", _dollars(self.cost))
         per_tool: object = self.calls_per_tool
         if not isinstance(per_tool, Mapping):
             raise _wrong("calls_per_tool", per_tool, "a mapping of tool names to counts")
         for name, count in self.calls_per_tool.items():
+            if not isinstance(cast(object, name), str):
+                raise _wrong("calls_per_tool", per_tool, "a mapping of tool names to counts")
             _check_count(f"calls_per_tool[{name!r}]", count, 1, required=True)
         structs.force_setattr(self, "calls_per_tool", dict(self.calls_per_tool))
 
@@ -83,8 +87,8 @@ class RunLimits(Struct, frozen=True, kw_only=True):
 
         Raises `UserError` for a kind there is not, and for a value that does not raise the limit.
         """
-        if kind not in get_args(LimitKind):
-            raise UserError(f"there is no limit {kind!r}, expected one of {get_args(LimitKind)}")
+        if not isinstance(cast(object, kind), str) or kind not in get_args(LimitKind):
+            raise UserError(f"there is no limit {shown(kind)}, expected one of {get_args(LimitKind)}")
         if kind == "calls_per_tool":
             given: object = value
             per_tool = {} if given is None else {**self.calls_per_tool, **given} if isinstance(given, Mapping) else given
@@ -102,6 +106,7 @@ class RunLimits(Struct, frozen=True, kw_only=True):
         return limits
 
 
+_AGES = 10**18
 _COUNTS: Mapping[str, int] = {
     **dict.fromkeys(("turns", "requests", "input_tokens", "output_tokens", "tokens", "tool_calls"), 1),
     **dict.fromkeys(("consecutive_errors", "no_progress", "reply_tokens", "final_tokens"), 1),
@@ -113,12 +118,8 @@ _REQUIRED = ("reply_tokens", "final_tokens")
 def _check_count(field: str, value: object, least: int, *, required: bool) -> None:
     if value is None and not required:
         return
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not is_whole(value, least):
         raise _wrong(field, value, f"at least {least}" + ("" if required else " or None"))
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
 
 
 def _dollars(value: object) -> Decimal | None:
@@ -139,7 +140,7 @@ def _dollars(value: object) -> Decimal | None:
 
 
 def _wrong(field: str, value: object, expected: str) -> UserError:
-    return UserError(f"RunLimits({field}={value!r}), expected {expected}; give the run room, or leave the limit out")
+    return UserError(f"RunLimits({field}={shown(value)}), expected {expected}; give the run room, or leave the limit out")
 
 
 class Reached(Struct, frozen=True):
@@ -208,8 +209,10 @@ def with_raised(limits: RunLimits, raised: Sequence[LimitRaised]) -> RunLimits:
 
 def allowed_number(kind: str, text: str | None) -> Number | None:
     """A limit as the number it is, from its text. Raises `UserError` for a kind that is not one number, or another text."""
-    if kind not in get_args(LimitKind) or kind == "calls_per_tool":
-        raise UserError(f"limit {kind!r} cannot be raised so, expected a limit that is one number; give the run other limits")
+    if not isinstance(cast(object, kind), str) or kind not in get_args(LimitKind) or kind == "calls_per_tool":
+        raise UserError(
+            f"limit {shown(kind)} cannot be raised so, expected a limit that is one number; give the run other limits"
+        )
     if text is None:
         return None
     try:
@@ -218,3 +221,7 @@ def allowed_number(kind: str, text: str | None) -> Number | None:
         raise UserError(f"limit {kind!r} was to be raised to {text!r}, expected a number; give 40, or '2.50'") from None
     checked: Number = getattr(structs.replace(RunLimits(), **{kind: number}), kind)
     return checked
+
+
+DEFAULT_LIMITS = RunLimits()
+"""Those of a run that is given none: the one object, so that they can be told apart at once."""

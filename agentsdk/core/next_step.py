@@ -111,17 +111,25 @@ def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall
             continue
         if call_id in turn.in_doubt:
             pending.append(ToolInDoubtItem(call, state.agent, path))
-        elif (child := turn.children.get(call_id)) is not None:
+        elif (child := turn.children.get(call_id)) is not None and not _is_asked_again(turn, call_id):
             pending.extend(interruptions(child, (*path, call_id)))
-        elif _waits(turn, call_id):
+        elif waits_for_decision(turn, call_id):
             pending.append(ToolApprovalItem(call, state.agent, path))
     return tuple(pending)
 
 
-def _waits(turn: OpenTurn, call_id: str) -> bool:
+def waits_for_decision(turn: OpenTurn, call_id: str) -> bool:
     """Whether a person was asked for this call and has not answered."""
     asked = turn.asked.get(call_id)
-    return asked is not None and asked.needed and call_id not in turn.decisions and call_id not in turn.intended
+    if asked is None or not asked.needed or call_id in turn.decisions:
+        return False
+    return asked.begun or call_id not in turn.intended
+
+
+def _is_asked_again(turn: OpenTurn, call_id: str) -> bool:
+    """Whether a person was asked for a call that had begun, and has not answered."""
+    asked = turn.asked.get(call_id)
+    return asked is not None and asked.begun and waits_for_decision(turn, call_id)
 
 
 def output_text(result: ToolFinished) -> str:

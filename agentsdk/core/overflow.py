@@ -36,6 +36,13 @@ def output_text(output: Output) -> str:
     return "".join(part.text for part in output if isinstance(part, InputText | OutputText))
 
 
+def whole_output(output: Output, whole: str) -> Output:
+    """A cut result with all of its text, `whole`, in place again."""
+    if isinstance(output, str):
+        return whole
+    return (InputText(whole), *[part for part in output if not isinstance(part, InputText | OutputText)])
+
+
 def result_id(text: str) -> str:
     """The id under which the whole text of a result is kept."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

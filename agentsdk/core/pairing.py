@@ -1,43 +1,138 @@
-"""Pairing: every history that reaches a model has one result per call, after the call, and no result without its call."""
+"""Pairing: every history that reaches a model has one result per call, after the call, and no result without its call.
+
+Histories come from callers, sessions and filters, and many servers count their call ids anew in every reply. So an id is read
+together with its place: the calls of one id that stand in one round, with nothing but calls and results between them, share
+the results that follow; the same id after that is another call, and gets an id of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from msgspec import structs
 
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
 
 
 def paired(items: Sequence[Item]) -> tuple[Item, ...]:
-    """`items` made valid: orphan and repeated results are dropped, and a call without a result gets `UNKNOWN_OUTCOME`.
+    """`items` made valid, and nothing of them lost that could be kept.
 
-    A missing result is put behind the calls and results that directly follow its call, where a provider expects it.
+    A call id that was used before is replaced by one that is unique, in the call and in its result; the same call twice in one
+    round, with one result, is one call. A result without a call before it, and a second result, are dropped. A call without a
+    result gets `UNKNOWN_OUTCOME`, behind the calls and results that directly follow it, where a provider expects it.
     """
-    answered = {item.call_id for item in items if type(item) is FunctionCallOutput}
+    return _paired(items, len(items))[0]
+
+
+def joined(history: Sequence[Item], items: Sequence[Item]) -> tuple[tuple[Item, ...], int]:
+    """`history` and what follows it, made valid as one; and how many of the result are the history's.
+
+    `items` that begin with the whole history and go on from there, as a caller's own copy of a conversation does, are not
+    added to it a second time.
+    """
+    if history and len(items) > len(history):
+        for known in (tuple(history), paired(history)):
+            if tuple(items[: len(known)]) == known:
+                items = items[len(known) :]
+                break
+    return _paired((*history, *items), len(history))
+
+
+class _Round:
+    """The calls of one id that stand in one round, by position, and the results that follow them."""
+
+    __slots__ = ("calls", "group", "results")
+
+    def __init__(self, group: int) -> None:
+        self.group = group
+        self.calls: list[int] = []
+        self.results: list[int] = []
+
+
+def _paired(items: Sequence[Item], boundary: int) -> tuple[tuple[Item, ...], int]:
+    """The valid form, and how much of it stands for the first `boundary` items."""
+    ids = _ids(items)
     result: list[Item] = []
-    open_calls: set[str] = set()
     missing: list[str] = []
-    seen: set[str] = set()
-    for item in items:
+    before = 0
+    answered = {ids[position] for position, item in enumerate(items) if position in ids and type(item) is FunctionCallOutput}
+    for position, item in enumerate(items):
         kind = type(item)
-        if missing and kind is not FunctionCall and kind is not FunctionCallOutput:
+        if missing and (position == boundary or (kind is not FunctionCall and kind is not FunctionCallOutput)):
             result.extend(FunctionCallOutput(call_id, UNKNOWN_OUTCOME, True) for call_id in missing)
             missing = []
-        if isinstance(item, FunctionCall):
-            if item.call_id in seen:
+        if position == boundary:
+            before = len(result)
+        if isinstance(item, FunctionCall | FunctionCallOutput):
+            call_id = ids.get(position)
+            if call_id is None:
                 continue
-            seen.add(item.call_id)
-            if item.call_id in answered:
-                open_calls.add(item.call_id)
-            else:
-                missing.append(item.call_id)
-        elif isinstance(item, FunctionCallOutput):
-            if item.call_id not in open_calls:
-                continue
-            open_calls.discard(item.call_id)
+            if call_id != item.call_id:
+                item = structs.replace(item, call_id=call_id)
+            if kind is FunctionCall and call_id not in answered:
+                missing.append(call_id)
         result.append(item)
     result.extend(FunctionCallOutput(call_id, UNKNOWN_OUTCOME, True) for call_id in missing)
-    # A result that stood only before its call was dropped above, which leaves that call open.
-    if open_calls:
-        return paired([item for item in result if not (type(item) is FunctionCallOutput and item.call_id in open_calls)])
-    return tuple(result)
+    return tuple(result), len(result) if boundary == len(items) else before
+
+
+def _ids(items: Sequence[Item]) -> dict[int, str]:
+    """The id of each call and result that stays, by its position. Each depends on what comes before it alone."""
+    rounds: list[_Round] = []
+    latest: dict[str, _Round] = {}
+    group = 0
+    for position, item in enumerate(items):
+        if type(item) is FunctionCall:
+            current = latest.get(item.call_id)
+            if current is None or current.results or current.group != group:
+                latest[item.call_id] = current = _Round(group)
+                rounds.append(current)
+            current.calls.append(position)
+        elif type(item) is FunctionCallOutput:
+            if item.call_id in latest:
+                latest[item.call_id].results.append(position)
+        else:
+            group += 1
+    ids: dict[int, str] = {}
+    unique = _UniqueIds()
+    for current in rounds:
+        calls = current.calls if len(current.calls) <= len(current.results) else _different(items, current.calls)
+        for number, position in enumerate(calls):
+            call = items[position]
+            assert isinstance(call, FunctionCall)
+            ids[position] = call_id = unique.take(call.call_id)
+            if number < len(current.results):
+                ids[current.results[number]] = call_id
+    return ids
+
+
+def _different(items: Sequence[Item], calls: Sequence[int]) -> list[int]:
+    """The calls of one round, the same call counted once."""
+    seen: set[tuple[str, str]] = set()
+    kept: list[int] = []
+    for position in calls:
+        call = items[position]
+        assert isinstance(call, FunctionCall)
+        if (call.name, call.arguments) not in seen:
+            seen.add((call.name, call.arguments))
+            kept.append(position)
+    return kept
+
+
+class _UniqueIds:
+    """Gives each id out once, and a numbered one after that. In all linear: no number is tried twice for an id."""
+
+    __slots__ = ("_latest", "_used")
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._latest: dict[str, int] = {}
+
+    def take(self, call_id: str) -> str:
+        unique = call_id
+        while unique in self._used:
+            self._latest[call_id] = number = self._latest.get(call_id, 1) + 1
+            unique = f"{call_id}-{number}"
+        self._used.add(unique)
+        return unique

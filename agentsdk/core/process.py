@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agentsdk.types.errors import ModelBehaviorError
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
@@ -37,43 +39,50 @@ class ProcessedResponse(Struct, frozen=True, gc=False):
     @property
     def refusal(self) -> str:
         """The refusal's text, or `""`."""
-        text = ""
-        for message in self.messages:
-            text += message.refusal
-        return text
+        return "".join(map(_refusal_of, self.messages))
+
+
+_refusal_of: Callable[[Message], str] = attrgetter("refusal")
 
 
 def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedResponse:
     """Sort `reply` by what `spec` knows. A call to a name that `spec` does not know is kept as unknown, never dropped."""
-    messages: tuple[Message, ...] = ()
-    reasoning: tuple[Reasoning, ...] = ()
-    provider_items: tuple[ProviderItem, ...] = ()
+    if len(reply.output) == 1 and isinstance(only := reply.output[0], Message):
+        return ProcessedResponse((only,))  # what most runs end with
+    messages: list[Message] = []
+    reasoning: list[Reasoning] = []
+    provider_items: list[ProviderItem] = []
     functions: list[tuple[FunctionCall, ToolSpec]] = []
-    handoffs: tuple[tuple[FunctionCall, HandoffSpec], ...] = ()
-    unknown: tuple[FunctionCall, ...] = ()
+    handoffs: list[tuple[FunctionCall, HandoffSpec]] = []
+    unknown: list[FunctionCall] = []
     for item in reply.output:
         if isinstance(item, FunctionCall):
             if (tool := spec.tools.get(item.name)) is not None:
                 functions.append((item, tool))
             elif (handoff := spec.handoffs.get(item.name)) is not None:
-                handoffs += ((item, handoff),)
+                handoffs.append((item, handoff))
             else:
-                unknown += (item,)
+                unknown.append(item)
         elif isinstance(item, Message):
-            messages += (item,)
+            messages.append(item)
         elif isinstance(item, Reasoning):
-            reasoning += (item,)
+            reasoning.append(item)
         else:
-            provider_items += (item,)
-    return ProcessedResponse(messages, reasoning, provider_items, tuple(functions), handoffs, unknown)
+            provider_items.append(item)
+    return ProcessedResponse(
+        tuple(messages), tuple(reasoning), tuple(provider_items), tuple(functions), tuple(handoffs), tuple(unknown)
+    )
 
 
 def cleaned(reply: ModelResponse) -> ModelResponse:
-    """The reply with its lone surrogates replaced, which no saved state could carry; the same object when there are none."""
+    """The reply with its lone surrogates replaced, which no saved state could carry; the same object when there are none.
+
+    A reply that holds what no reply may raises whatever Python or msgspec raise at that.
+    """
     if all(map(_is_ascii, reply.output)):
         return reply
     try:
-        msgspec.json.encode(reply)
+        _ = reply.text, msgspec.json.encode(reply)
     except UnicodeEncodeError:
         return msgspec.convert(clean_value(cast(object, msgspec.to_builtins(reply))), ModelResponse)
     return reply
@@ -81,14 +90,18 @@ def cleaned(reply: ModelResponse) -> ModelResponse:
 
 def _is_ascii(item: OutputItem) -> bool:
     if isinstance(item, FunctionCall):
-        return item.arguments.isascii() and item.name.isascii() and item.call_id.isascii()
+        # Unbound, as a text alone may stand there: bytes can tell as well.
+        return str.isascii(item.arguments) and str.isascii(item.name) and str.isascii(item.call_id)
     return isinstance(item, Message) and isinstance(item.content, str) and item.content.isascii()
 
 
 def is_empty(reply: ModelResponse) -> bool:
-    """Whether a reply holds neither text, refusal nor call: nothing a turn could resolve."""
+    """Whether a reply holds neither text, media, refusal nor call: nothing a turn could resolve."""
     for item in reply.output:
-        if isinstance(item, FunctionCall) or (isinstance(item, Message) and (item.text.strip() or item.refusal)):
+        if isinstance(item, Message):
+            if item.text.strip() or item.refusal or item.has_media:
+                return False
+        elif isinstance(item, FunctionCall) or (isinstance(item, ProviderItem) and item.has_media):
             return False
     return True
 
@@ -107,6 +120,7 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
         return reply
     seen: dict[str, FunctionCall] = {}
     output: list[OutputItem] = []
+    numbers: dict[str, int] = {}  # the last of each id, none looked at twice
     for item in reply.output:
         if type(item) is not FunctionCall:
             output.append(item)
@@ -123,14 +137,13 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
             seen[item.call_id] = item
         call = item
         if not item.call_id or item.call_id in used:
-            call = FunctionCall(_unused(item.call_id or "call", used, given), item.name, item.arguments, item.id)
-            given.add(call.call_id)
+            base = item.call_id or "call"
+            # Not from 1: a model that repeats its ids would make each turn look through all before it.
+            number = numbers.get(base, len(used)) + 1
+            while (call_id := f"{base}-{number}") in used or call_id in given:
+                number += 1
+            numbers[base] = number
+            call = FunctionCall(call_id, item.name, item.arguments, item.id)
+            given.add(call_id)
         output.append(call)
-    return ModelResponse(tuple(output), reply.usage, reply.finish, reply.response_id, reply.model)
-
-
-def _unused(call_id: str, used: set[str], given: set[str]) -> str:
-    number = len(used) + 1  # not from 1: a model that repeats its ids would make each turn look through all before it
-    while (candidate := f"{call_id}-{number}") in used or candidate in given:
-        number += 1
-    return candidate
+    return structs.replace(reply, output=tuple(output))

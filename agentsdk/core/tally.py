@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec import structs
+
 from agentsdk.core.budget import Amount
 from agentsdk.core.limits import Reached, RunLimits
 from agentsdk.core.loops import Repeats, Stalls
-from agentsdk.core.totals import Price
+from agentsdk.core.state import judged_result
+from agentsdk.core.totals import Costs, Price
 from agentsdk.types.events import (
     ApprovalDecided,
     AttemptSpent,
     CallRetried,
     CallsInDoubt,
+    GuardrailJudged,
     HandedOff,
     InputReplaced,
     ModelReplied,
@@ -38,21 +42,18 @@ class Tally:
     """What a run has spent, nested runs included, and whether its own turns lead anywhere: a fold of its log.
 
     `limits` say what need not be looked for. `price` is asked for each reply. A tool call counts once it is about to run, again
-    when a person has it run again, and not when its body never began. An attempt is paid for at the price of the reply it led
-    to, as its own event does not name the model.
+    when a person has it run again, and not when its body never began.
     """
 
     __slots__ = (
-        "_attempts",
+        "_costs",
         "_doubted",
-        "_price",
         "_repeats",
         "_replies",
         "_response",
         "_results",
         "_spent",
         "_stalls",
-        "_unpriced",
         "_unread",
         "failed_turns",
         "limits",
@@ -66,13 +67,11 @@ class Tally:
         self._stalls = None if limits.no_progress is None else Stalls()
         self._response = _NO_REPLY
         self._results: dict[str, ToolFinished] = {}
-        self._price = price
+        self._costs = None if price is None else Costs(price)
         self._unread: list[RunEvent] = []
         self._spent = Amount()
-        self._unpriced: set[str] = set()
         self._replies: dict[_Path, ModelResponse] = {}
         self._doubted: set[tuple[_Path, str]] = set()
-        self._attempts: list[tuple[_Path, Usage]] = []
 
     def feed(self, events: Sequence[RunEvent]) -> None:
         """Count the log's next events. O(events)."""
@@ -83,6 +82,9 @@ class Tally:
                 pass
             elif isinstance(event, ToolFinished):
                 self._results[event.call_id] = event
+            elif isinstance(event, GuardrailJudged):
+                if event.kind == "tool_output" and event.call_id in self._results:
+                    self._results[event.call_id] = judged_result(self._results[event.call_id], event)
             elif isinstance(event, ModelReplied):
                 self._response = event.response
             elif kind in _ENDS:
@@ -97,13 +99,13 @@ class Tally:
     def spent(self) -> Amount:
         """What is spent so far. O(events since it was last asked for)."""
         self._sum_up()
-        return self._spent
+        return self._spent if self._costs is None else structs.replace(self._spent, cost=self._costs.paid)
 
     @property
     def unpriced(self) -> frozenset[str]:
         """The models of replies whose price is not known: their cost is missing."""
         self._sum_up()
-        return frozenset(self._unpriced)
+        return frozenset(() if self._costs is None else self._costs.unpriced)
 
     def stuck(self, polling: Collection[str] = ()) -> Reached | None:
         """The limit on being stuck that is reached, if one is. The tools named in `polling` are there to be called again."""
@@ -149,16 +151,13 @@ class Tally:
     def _sum_up(self) -> None:
         unread, self._unread = self._unread, []
         for path, event in map(unnested, unread):
+            if self._costs is not None and isinstance(event, ModelReplied | AttemptSpent):
+                self._costs.add(path, event)
             if isinstance(event, ModelReplied):
                 self._replies[path] = event.response
                 self._spend(event.response.usage, turns=1)
-                self._pay(path, event.response)
             elif isinstance(event, AttemptSpent):
                 self._spend(event.usage)
-                if event.model:
-                    self._pay_for(event.usage, event.model)
-                else:
-                    self._attempts.append((path, event.usage))
             elif isinstance(event, ToolsIntended):
                 for call_id in event.call_ids:
                     self._spent += self._call(path, call_id)
@@ -172,22 +171,6 @@ class Tally:
 
     def _spend(self, usage: Usage, turns: int = 0) -> None:
         self._spent += Amount(turns, usage.requests or 1, usage.input_tokens, usage.output_tokens)
-
-    def _pay(self, path: _Path, response: ModelResponse) -> None:
-        """Add the cost of a reply, and of the attempts that led to it."""
-        attempts = [usage for where, usage in self._attempts if where == path]
-        self._attempts = [(where, usage) for where, usage in self._attempts if where != path]
-        for usage in (*attempts, response.usage):
-            self._pay_for(usage, response.model)
-
-    def _pay_for(self, usage: Usage, model: str) -> None:
-        if self._price is None:
-            return
-        cost = self._price(usage, model)
-        if cost is None:
-            self._unpriced.add(model)
-        else:
-            self._spent += Amount(cost=cost)
 
     def _call(self, path: _Path, call_id: str) -> Amount:
         names = [item.name for item in self._replies[path].output if isinstance(item, FunctionCall) and item.call_id == call_id]

@@ -2,17 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from decimal import Decimal
+from typing import Protocol
 
 from msgspec import Struct
 
 from agentsdk.core.state import State
-from agentsdk.types.events import AttemptSpent, ModelReplied, ToolsIntended, unnested
+from agentsdk.types.events import AttemptSpent, ModelReplied, RunEvent, ToolsIntended, unnested
+from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
 
-Price = Callable[[Usage, str], Decimal | None]
-"""What one reply of the model of that name cost in US dollars; None where that is not known."""
+
+class Price(Protocol):
+    """What a request to a model cost in US dollars; None where that is not known."""
+
+    def __call__(self, usage: Usage, model: str, asked: str = "") -> Decimal | None:
+        """The cost by the name that the reply gave the model, or else by the one it was asked by."""
+        ...
+
+
+class Costs:
+    """What replies cost, and requests that brought none: a fold of a run's log, nested runs included.
+
+    An attempt that names no model is paid for at the price of the reply it led to.
+    """
+
+    __slots__ = ("_attempts", "_is_whole", "_price", "paid", "unpriced")
+
+    def __init__(self, price: Price) -> None:
+        self.paid = Decimal(0)
+        """The cost of what has a known price, in US dollars."""
+        self.unpriced: set[str] = set()
+        """The models of what has none."""
+        self._price = price
+        self._is_whole = True
+        self._attempts: dict[tuple[str, ...], list[Usage]] = {}
+
+    @property
+    def total(self) -> Decimal | None:
+        """What all cost, in US dollars; None where the price of a part is not known, or how much it used."""
+        return self.paid if self._is_whole and not self._attempts else None
+
+    def feed(self, events: Iterable[RunEvent]) -> None:
+        """Add up the log's next events. O(events)."""
+        for path, event in map(unnested, events):
+            if isinstance(event, ModelReplied | AttemptSpent):
+                self.add(path, event)
+
+    def add(self, path: tuple[str, ...], event: ModelReplied | AttemptSpent) -> None:
+        """Add one event of the run that the calls in `path` lead to."""
+        if isinstance(event, ModelReplied):
+            response = event.response
+            for usage in (*self._attempts.pop(path, ()), response.usage):
+                self._pay(usage, response.model, event.asked)
+        elif event.model or event.asked:
+            self._pay(event.usage, event.model, event.asked)
+        elif event.usage.total_tokens or not event.usage.known:
+            self._attempts.setdefault(path, []).append(event.usage)
+
+    def _pay(self, usage: Usage, model: str, asked: str) -> None:
+        cost = self._price(usage, model, asked)
+        if cost is not None:
+            self.paid += cost
+        elif usage.total_tokens or not usage.known:
+            self.unpriced.add(model or asked)
+            self._is_whole = False
+        self._is_whole = self._is_whole and usage.known
+
+
+def follow(log: Tape[RunEvent], price: Price) -> Costs:
+    """The costs of all of `log`, kept beside it and read on from where they were read last. O(new events)."""
+    known = log.derived.get(Costs)
+    if not isinstance(known, _Followed) or known.read > len(log) or known.price is not price:
+        known = log.derived[Costs] = _Followed(price)
+    known.costs.feed(log.since(known.read))
+    known.read = len(log)
+    return known.costs
+
+
+def followed(log: Tape[RunEvent]) -> Decimal | None:
+    """What `log` has cost, where somebody who knows the prices follows it; else None."""
+    known = log.derived.get(Costs)
+    return follow(log, known.price).total if isinstance(known, _Followed) else None
+
+
+class _Followed:
+    """The costs of a log up to where they were `read`."""
+
+    __slots__ = ("costs", "price", "read")
+
+    def __init__(self, price: Price) -> None:
+        self.costs = Costs(price)
+        self.price = price
+        self.read = 0
 
 
 class RunTotals(Struct, frozen=True):
@@ -35,13 +118,9 @@ class RunTotals(Struct, frozen=True):
 def total(state: State, price: Price) -> RunTotals:
     """The totals of a run, priced reply by reply: prices may rise with the length of a request."""
     begun: set[tuple[str, ...]] = set()
-    cost: Decimal | None = Decimal(0)
     for path, event in map(unnested, state.log):
         if isinstance(event, ToolsIntended):
             begun |= {(*path, call_id) for call_id in event.call_ids}
-        elif isinstance(event, ModelReplied | AttemptSpent) and cost is not None:
-            # Of an attempt only that for a summary names its model.
-            spent = event.response if isinstance(event, ModelReplied) else event
-            paid = price(spent.usage, spent.model)
-            cost = None if paid is None else cost + paid
-    return RunTotals(state.all_turns, len(begun), state.usage, cost)
+    costs = Costs(price)
+    costs.feed(state.log)
+    return RunTotals(state.all_turns, len(begun), state.usage, costs.total)

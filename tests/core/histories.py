@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from agentsdk.core.arguments import approval_digest
 from agentsdk.types.events import (
@@ -14,6 +15,7 @@ from agentsdk.types.events import (
     AttemptSpent,
     CallRetried,
     CallsInDoubt,
+    GuardrailBehavior,
     GuardrailJudged,
     HandedOff,
     InputAdded,
@@ -147,7 +149,7 @@ _between_turns = st.lists(
         st.builds(LimitHit, st.just("turns"), texts, texts, st.booleans()),
         st.builds(LimitRaised, st.just("turns"), st.none() | texts),
         st.builds(TimeSpent, moments, moments),
-        st.builds(Stopped, texts),
+        st.builds(Stopped, texts | st.just("InvalidOutputError")),
         st.builds(SessionSaved, st.integers(0, 9), st.integers(0, 2)),
     ),
     max_size=2,
@@ -210,8 +212,19 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
     if fate == "retried":
         events += [CallRetried(call_id), ToolsIntended((call_id,))]
     if fate in ("done", "failed", "retried"):
-        events.append(ToolFinished(call_id, draw(contents), fate == "failed"))
+        before, after, withheld = draw(st.booleans()), draw(st.sampled_from(VERDICTS)), draw(st.booleans())
+        if before:  # as in schema version 1
+            events.append(GuardrailJudged("g", "tool_output", draw(behaviors), call_id=call_id, message=draw(texts)))
+        whole = draw(st.sampled_from(["", "0123456789abcdef"]))
+        events.append(ToolFinished(call_id, draw(contents), fate == "failed", whole, withheld))
+        for number, behavior in enumerate(after):
+            said = GuardrailJudged("g", "tool_output", behavior, "null", call_id, draw(texts), number, len(after))
+            events.append(structs.replace(said, releases=number == len(after) - 1))
     return events
+
+
+behaviors: st.SearchStrategy[GuardrailBehavior] = st.sampled_from(["allow", "reject_content", "raise_exception"])
+VERDICTS: list[list[GuardrailBehavior]] = [[], ["allow"], ["allow", "allow"], ["allow", "reject_content"], ["raise_exception"]]
 
 
 def _woven(draw: Draw, stories: Sequence[list[RunEvent]]) -> list[RunEvent]:

@@ -139,6 +139,21 @@ def test_room_is_kept_back_for_one_last_request() -> None:
     assert granted(Budget(RunLimits(), within=budget).ask(1000, None, is_last=True)).output_cap == 500
 
 
+def test_the_count_of_a_last_request_may_come_on_top() -> None:
+    limits = RunLimits(turns=3, requests=3, tokens=3000, final_tokens=500, reply_tokens=1500)
+    budget = Budget(limits, Amount(turns=2, requests=2), last_on_top=True)
+    budget.keep_back(1000)
+    grant = granted(budget.ask(1000, None))
+    assert grant.output_cap == 500, "its tokens are kept back all the same"
+    budget.settle(grant, Amount(1, 1, 1000, 500))
+    answer = budget.ask(0, 0)
+    assert isinstance(answer, Reached) and answer.kind == "turns"
+    assert granted(budget.ask(1000, None, is_last=True)).output_cap == 500
+    around = Budget(RunLimits(requests=1), Amount(requests=1))
+    lent = Budget(limits, within=around, last_on_top=True).ask(1000, None, is_last=True)
+    assert isinstance(lent, Reached) and lent.kind == "requests", "what is around it lends nothing"
+
+
 def test_what_is_kept_back_is_priced() -> None:
     budget = Budget(RunLimits(cost=5, final_tokens=500))
     budget.keep_back(1000, price)

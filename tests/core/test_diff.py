@@ -53,7 +53,7 @@ from agentsdk.types.usage import Usage
 from tests.core.histories import logs
 
 
-def free(usage: Usage, model: str) -> Decimal | None:
+def free(usage: Usage, model: str, asked: str = "") -> Decimal | None:
     return Decimal(usage.requests)
 
 

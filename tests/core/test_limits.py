@@ -102,6 +102,11 @@ def test_what_is_no_limit_is_refused(field: str, value: Any, expected: str) -> N
     assert expected in str(caught.value)
 
 
+def test_the_tools_of_calls_per_tool_are_named() -> None:
+    with pytest.raises(UserError, match=r"calls_per_tool=.*expected a mapping of tool names to counts"):
+        RunLimits(calls_per_tool={5: 1})  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize("count", [0, -1, True, None, 1.5])
 def test_each_tool_of_calls_per_tool_has_a_count(count: Any) -> None:
     with pytest.raises(UserError, match=r"calls_per_tool\['search'\]=.* expected at least 1;"):

@@ -206,6 +206,15 @@ def test_waiting_calls_are_named_in_call_order() -> None:
     assert waiting(replied(A)) == []
 
 
+def test_a_begun_call_that_is_asked_for_again_waits_before_its_nested_run() -> None:
+    inner = [RunStarted("", "inner", (), 0, 1.0), replied(B), ApprovalJudged("b", True)]
+    begun = [replied(A), ApprovalJudged("a", True), ToolsIntended(("a",)), *(Nested("a", event) for event in inner)]
+    assert waiting(*begun) == [ToolApprovalItem(B, "inner", ("a",))]
+    again = [*begun, ApprovalJudged("a", True, "changed", True)]
+    assert waiting(*again) == [ToolApprovalItem(A, "first")]
+    assert waiting(*again, ApprovalDecided("a", "pay", "d", True)) == [ToolApprovalItem(B, "inner", ("a",))]
+
+
 def test_a_path_leads_through_every_nested_run() -> None:
     inner = [RunStarted("", "inner", (), 0, 1.0), replied(B)]
     innermost = [RunStarted("", "innermost", (), 0, 1.0), replied(C), ApprovalJudged("c", True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.core.overflow import MARKER_CHARS, cap_output
+from agentsdk.core.overflow import MARKER_CHARS, cap_output, output_text, whole_output
 from agentsdk.types.items import InputImage, InputText, OutputText
 
 
@@ -61,3 +61,13 @@ def test_twenty_megabytes_are_cut() -> None:
     assert overflow is not None
     assert len(cut) <= 100_000 + MARKER_CHARS
     assert len(overflow.text) == 20_000_000
+
+
+def test_the_whole_of_a_cut_result_is_put_in_place_again() -> None:
+    image = InputImage("data:image/png;base64,aGk=")
+    for output in ("abc" * 100, (InputText("abc" * 50), image, OutputText("def" * 50))):
+        cut, overflow = cap_output(output, 20)
+        assert overflow is not None
+        whole = whole_output(cut, overflow.text)
+        assert output_text(whole) == output_text(output)
+        assert isinstance(output, str) or image in whole

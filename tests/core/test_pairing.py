@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec import structs
 
-from agentsdk.core.pairing import paired
+from agentsdk.core.pairing import joined, paired
 from agentsdk.core.process import with_unique_calls
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import UNKNOWN_OUTCOME, State, apply, committed, new_state, transcript
@@ -64,26 +65,81 @@ def test_any_items_become_valid(given_items: list[Item]) -> None:
 @given(histories)
 def test_nothing_is_lost_that_need_not_be(given_items: list[Item]) -> None:
     result = paired(given_items)
-    assert [item for item in result if not isinstance(item, FunctionCallOutput)] == first_calls_and_plain(given_items)
-    for position, item in enumerate(given_items):
-        if isinstance(item, FunctionCall) and item not in given_items[:position]:
-            later = [other for other in given_items[position:] if isinstance(other, FunctionCallOutput)]
-            answers = [other for other in later if other.call_id == item.call_id]
-            if item.call_id not in {c.call_id for c in given_items[:position] if isinstance(c, FunctionCall)}:
-                assert (answers[0] if answers else unknown(item.call_id)) in result
+    assert [item for item in result if not is_call_or_result(item)] == [
+        item for item in given_items if not is_call_or_result(item)
+    ]
+    said = [(item.name, item.arguments) for item in given_items if isinstance(item, FunctionCall)]
+    kept = [(item.name, item.arguments) for item in result if isinstance(item, FunctionCall)]
+    assert set(kept) == set(said)
+    assert is_subsequence(kept, said)
 
 
-def first_calls_and_plain(given_items: Sequence[Item]) -> list[Item]:
-    kept: list[Item] = []
-    seen: set[str] = set()
-    for item in given_items:
-        if isinstance(item, FunctionCall):
-            if item.call_id in seen:
-                continue
-            seen.add(item.call_id)
-        if not isinstance(item, FunctionCallOutput):
-            kept.append(item)
-    return kept
+@st.composite
+def rounds(draw: st.DrawFn) -> list[list[Item]]:
+    """What a server that counts its call ids anew in every reply gives: each round's calls, and all their results."""
+    given_rounds: list[list[Item]] = []
+    for number in range(draw(st.integers(1, 5))):
+        called = draw(st.lists(st.sampled_from(["call_0", "call_1", "call_0-2"]), min_size=1, max_size=3, unique=True))
+        answers = draw(st.permutations([output(call_id, f"{number}/{call_id}") for call_id in called]))
+        given_rounds.append([USER, *(FunctionCall(call_id, "pay", f'{{"n":{number}}}') for call_id in called), *answers])
+    return given_rounds
+
+
+@given(rounds())
+def test_ids_that_repeat_from_round_to_round_lose_neither_call_nor_result(given_rounds: list[list[Item]]) -> None:
+    given_items = [item for one in given_rounds for item in one]
+    result = paired(given_items)
+    assert unpaired(result) == []
+    assert [without_id(item) for item in result] == [without_id(item) for item in given_items]
+    number = {item.call_id: item.arguments for item in result if isinstance(item, FunctionCall)}
+    for item in result:
+        if isinstance(item, FunctionCallOutput):
+            assert number[item.call_id] == f'{{"n":{str(item.output).split("/")[0]}}}', "each call has its own result"
+
+
+@given(rounds(), st.data())
+def test_what_is_made_of_a_beginning_stands_whatever_follows(given_rounds: list[list[Item]], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(given_rounds)))
+    beginning = [item for one in given_rounds[:cut] for item in one]
+    result = paired([item for one in given_rounds for item in one])
+    assert result[: len(beginning)] == paired(beginning)
+
+
+@given(rounds(), rounds())
+def test_a_history_and_an_input_share_no_id(old: list[list[Item]], new: list[list[Item]]) -> None:
+    history, added = ([item for one in given_rounds for item in one] for given_rounds in (old, new))
+    result, count = joined(history, added)
+    assert unpaired(result) == []
+    known = len(added) > len(history) and added[: len(history)] == history
+    assert count == len(history)
+    assert len(result) == (len(added) if known else len(history) + len(added))
+
+
+@given(rounds())
+def test_a_callers_own_copy_of_the_history_is_not_sent_twice(given_rounds: list[list[Item]]) -> None:
+    history = [item for one in given_rounds for item in one]
+    for copy in (history, list(paired(history))):
+        assert joined(history, [*copy, USER]) == ((*paired(history), USER), len(history))
+
+
+def test_an_open_call_of_the_history_is_closed_before_what_follows() -> None:
+    assert joined([call("a")], [USER]) == ((call("a"), unknown("a"), USER), 2)
+    assert joined([call("a")], []) == ((call("a"), unknown("a")), 2)
+    assert joined([], [call("a")]) == ((call("a"), unknown("a")), 0)
+    assert joined([call("a")], [output("a", "late"), USER]) == ((call("a"), output("a", "late"), USER), 1)
+
+
+def is_call_or_result(item: Item) -> bool:
+    return isinstance(item, FunctionCall | FunctionCallOutput)
+
+
+def is_subsequence(short: Sequence[object], long: Sequence[object]) -> bool:
+    rest = iter(long)
+    return all(one in rest for one in short)
+
+
+def without_id(item: Item) -> Item:
+    return structs.replace(item, call_id="") if isinstance(item, FunctionCall | FunctionCallOutput) else item
 
 
 @pytest.mark.parametrize(
@@ -98,6 +154,11 @@ def first_calls_and_plain(given_items: Sequence[Item]) -> list[Item]:
         ([call("a"), call("a"), output("a")], [call("a"), output("a")]),
         ([call("a"), call("b"), output("b"), USER], [call("a"), call("b"), output("b"), unknown("a"), USER]),
         ([call("a"), USER, output("a")], [call("a"), USER, output("a")]),
+        (
+            [call("a"), call("a"), output("a", "1"), output("a", "2")],
+            [call("a"), call("a-2"), output("a", "1"), output("a-2", "2")],
+        ),
+        ([call("a"), USER, call("a"), output("a")], [call("a"), unknown("a"), USER, call("a-2"), output("a-2")]),
         ([call("a"), USER, call("b")], [call("a"), unknown("a"), USER, call("b"), unknown("b")]),
     ],
 )
@@ -127,9 +188,8 @@ class Conversation(RuleBasedStateMachine):
 
     @initialize(history=histories, new=histories)
     def start(self, history: list[Item], new: list[Item]) -> None:
-        from_session = paired(history)
-        given_items = (*from_session, *paired(new)) if not ids(from_session) & ids(new) else from_session
-        self.record(RunStarted("run", "first", given_items, len(from_session), 1.0))
+        given_items, from_session = joined(history, new)
+        self.record(RunStarted("run", "first", given_items, from_session, 1.0))
         self.used = ids(given_items)
 
     @precondition(lambda self: self.state.turn is None or self.state.turn.response is None)
@@ -187,10 +247,9 @@ class Conversation(RuleBasedStateMachine):
         seen = (*self.state.view, *committed(self.state.turn))  # type: ignore[arg-type]
         kept = data.draw(st.lists(st.sampled_from(seen), max_size=6)) if seen else []
         more = data.draw(histories)
-        if ids(more) & self.used:
-            more = []
-        self.used |= ids(more)
-        self.record(HandedOff("second"), ViewReplaced(paired((*kept, *more))))
+        view = paired((*kept, *more))
+        self.used |= ids(view)
+        self.record(HandedOff("second"), ViewReplaced(view))
 
     @rule(keep=st.integers(0, 5))
     def shorten_the_view(self, keep: int) -> None:
@@ -207,9 +266,8 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(given_items=histories)
     def replace_the_input(self, given_items: list[Item]) -> None:
-        kept = ids(self.state.transcript[: self.state.history])
         run_state = RunState(self.state)
-        run_state.replace_input([item for item in given_items if getattr(item, "call_id", "x") not in kept])
+        run_state.replace_input(given_items)
         self.record(*run_state.pieces()[1])
         self.used |= ids(transcript(self.state))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentsdk.core.process import ProcessedResponse, cleaned, is_empty, process_model_response, with_unique_calls
 from agentsdk.types.errors import ModelBehaviorError
-from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning, Refusal
+from agentsdk.types.items import FunctionCall, InputImage, Message, OutputText, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
 from agentsdk.types.usage import Usage
@@ -55,12 +55,16 @@ def test_of_two_messages_the_last_is_the_answer() -> None:
         ((Message("assistant", " \n"),), True),
         ((Message("assistant", ()),), True),
         ((Reasoning("thinking"), ProviderItem("p", {})), True),
+        ((ProviderItem("p", {"type": "image_generation_call"}), ProviderItem("p", {"type": "code_interpreter_call"})), True),
+        ((ProviderItem("p", {"type": "image_generation_call", "result": "aGk="}),), False),
+        ((ProviderItem("p", {"type": "code_interpreter_call", "outputs": [{"type": "image"}]}),), False),
+        ((Message("assistant", (InputImage("data:image/png;base64,aGk="),)),), False),
         ((Message("assistant", "."),), False),
         ((Message("assistant", (Refusal("no"),)),), False),
         ((Reasoning("thinking"), FunctionCall("a", "nowhere", "")), False),
     ],
 )
-def test_empty_is_neither_text_nor_refusal_nor_call(output: tuple[OutputItem, ...], empty: bool) -> None:
+def test_empty_is_neither_text_nor_media_nor_refusal_nor_call(output: tuple[OutputItem, ...], empty: bool) -> None:
     assert is_empty(ModelResponse(output)) == empty
 
 
@@ -148,3 +152,23 @@ def test_lone_surrogates_of_a_reply_become_replacement_characters() -> None:
 def test_an_ascii_reply_is_clean_as_it_stands() -> None:
     reply = ModelResponse((Message("assistant", "plain"), FunctionCall("a", "pay", "{}")))
     assert cleaned(reply) is reply
+
+
+@pytest.mark.parametrize("call_id", ["", "a"])
+def test_the_work_of_making_ids_unique_grows_with_the_reply_and_no_faster(call_id: str) -> None:
+    """Counted in the questions whether an id is taken."""
+
+    class Taken(set[str]):
+        asked = 0
+
+        def __contains__(self, key: object) -> bool:
+            self.asked += 1
+            return super().__contains__(key)
+
+    work: list[int] = []
+    for count in (300, 600):
+        used = Taken({"a", *(f"a-{n}" for n in range(count)), *(f"call-{n}" for n in range(count))})
+        ids = [call_id] if call_id else [""] * count
+        with_unique_calls(ModelResponse(tuple(FunctionCall(one, "pay", "{}") for one in ids)), used)
+        work.append(used.asked)
+    assert work[1] < 2.3 * work[0]

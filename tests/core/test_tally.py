@@ -21,6 +21,7 @@ from agentsdk.types.events import (
     AttemptSpent,
     CallRetried,
     CallsInDoubt,
+    GuardrailJudged,
     HandedOff,
     InputReplaced,
     ModelReplied,
@@ -43,7 +44,7 @@ STARTED = RunStarted("run", "first", (), 0, 1.0)
 ENDED = TurnEnded()
 
 
-def price(usage: Usage, model: str) -> Decimal | None:
+def price(usage: Usage, model: str, asked: str = "") -> Decimal | None:
     return None if model == "odd" else Decimal(usage.input_tokens + 2 * usage.output_tokens)
 
 
@@ -99,17 +100,20 @@ def recount(log: Sequence[RunEvent]) -> tuple[Amount, int]:
         names[path, call_id] for path, event in events if isinstance(event, ToolsIntended) for call_id in event.call_ids
     )
     failed_turns = 0
-    results: list[ToolFinished] = []
+    results: dict[str, bool] = {}
     for event in log:
         if isinstance(event, ToolFinished):
-            results.append(event)
+            results[event.call_id] = event.is_error
+        elif isinstance(event, GuardrailJudged):
+            if event.kind == "tool_output" and event.behavior == "reject_content" and event.call_id in results:
+                results[event.call_id] = False
         elif isinstance(unnested(event)[1], ApprovalDecided):
             failed_turns = 0
         elif isinstance(event, InputReplaced):
-            failed_turns, results = 0, []
+            failed_turns, results = 0, {}
         elif isinstance(event, TurnEnded | HandedOff | RunEnded) and results:
-            failed_turns = failed_turns + 1 if all(result.is_error for result in results) else 0
-            results = []
+            failed_turns = failed_turns + 1 if all(results.values()) else 0
+            results = {}
     spent = Amount(
         state.all_turns,
         sum(usage.requests or 1 for usage in usages),

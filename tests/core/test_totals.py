@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+from msgspec import structs
+
 from agentsdk.core.state import fold
-from agentsdk.core.totals import RunTotals, total
+from agentsdk.core.totals import Costs, RunTotals, total
 from agentsdk.types.events import (
     AttemptSpent,
     CallRetried,
@@ -22,8 +25,9 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
 
 
-def price(usage: Usage, model: str) -> Decimal | None:
-    return {"dear": Decimal(3), "cheap": Decimal(1)}.get(model)
+def price(usage: Usage, model: str, asked: str = "") -> Decimal | None:
+    prices = {"dear": Decimal(3), "cheap": Decimal(1)}
+    return prices.get(model, prices.get(asked))
 
 
 def replied(model: str, *output: FunctionCall | Message) -> ModelReplied:
@@ -60,6 +64,42 @@ def test_a_reply_without_a_price_leaves_the_cost_unknown() -> None:
     assert total(fold(log), price).cost is None
 
 
-def test_an_attempt_has_no_price() -> None:
-    totals = total(fold([STARTED, AttemptSpent(Usage(1, 7, 0)), replied("dear", SAID)]), price)
-    assert totals == RunTotals(1, 0, Usage(2, 17, 5), None)
+def test_an_attempt_that_names_no_model_is_paid_for_as_the_reply_it_led_to() -> None:
+    log = [STARTED, AttemptSpent(Usage(1, 7, 0))]
+    assert total(fold(log), price) == RunTotals(0, 0, Usage(1, 7, 0), None), "which is not known before"
+    assert total(fold([*log, replied("dear", SAID)]), price) == RunTotals(1, 0, Usage(2, 17, 5), Decimal(6))
+
+
+@pytest.mark.parametrize(
+    ("event", "cost"),
+    [
+        (replied("cheap", SAID), 1),
+        (structs.replace(replied("served", SAID), asked="cheap"), 1),
+        (structs.replace(replied("", SAID), asked="dear"), 3),
+        (structs.replace(replied("served", SAID), asked="odd"), None),
+        (replied("", SAID), None),
+        (ModelReplied(ModelResponse((SAID,), Usage(1, 10, 5, known=False), model="dear"), 2.0), None),
+        (AttemptSpent(Usage(1, 10, 5), "", "discarded", "served", "cheap"), 1),
+        (AttemptSpent(Usage(1, 10, 5), "", "discarded", "", "cheap"), 1),
+        (AttemptSpent(Usage(1, 10, 5), "", "discarded", "odd"), None),
+        (AttemptSpent(Usage(1), "", "refused", "odd"), 0),
+        (AttemptSpent(Usage(1), "", "refused"), 0),
+        (AttemptSpent(Usage(1, known=False)), None),
+    ],
+)
+def test_the_cost_is_none_as_soon_as_a_part_is_not_known(event: ModelReplied | AttemptSpent, cost: int | None) -> None:
+    for events in ([event], [Nested("a", event)]):
+        costs = Costs(price)
+        costs.feed(events)
+        assert costs.total == (None if cost is None else Decimal(cost))
+        costs.feed([replied("dear", SAID)])
+        assert events[0] is not event or costs.total == (None if costs.unpriced or cost is None else costs.paid)
+
+
+def test_costs_may_be_fed_piece_by_piece() -> None:
+    log = [*NESTED, AttemptSpent(Usage(1, 7, 0)), replied("cheap", SAID)]
+    whole, pieces = Costs(price), Costs(price)
+    whole.feed(log)
+    for event in log:
+        pieces.feed([event])
+    assert whole.total == pieces.total == Decimal(6)
