@@ -7,20 +7,21 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from weakref import WeakKeyDictionary
 
-from agentsdk.ports.model import Model, ModelRequest
+from agentsdk.ports.model import MODEL, Model, ModelRequest
+from agentsdk.types.declared import Fields, whole
 from agentsdk.types.deltas import ModelStreamEvent
-from agentsdk.types.errors import UserError
+
+_FIELDS = Fields("ConcurrencyLimitedModel", model=MODEL, limit=whole("at least 1; let one request through", 1))
 
 
 class ConcurrencyLimitedModel:
     """A model that is asked at most `limit` things at once in an event loop; first come, first served.
 
-    Raises `UserError` for a limit below 1.
+    Raises `UserError` for a limit below 1, and for what is no model.
     """
 
     def __init__(self, model: Model, limit: int) -> None:
-        if limit < 1:
-            raise UserError(f"ConcurrencyLimitedModel(limit={limit!r}), expected at least 1; let one request through")
+        _FIELDS.check_given(model=model, limit=limit)
         self._model = model
         self._limit = limit
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from agentsdk.types.errors import UserError
@@ -60,3 +61,41 @@ def check_header(name: str, value: str) -> None:
         raise UserError(
             f"{name} holds characters that a header cannot carry; expected printable ASCII without spaces around it"
         )
+
+
+class RequestHeaders:
+    """The headers of a request. They hold keys: nothing prints them, and they become plain only where they are sent."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = dict(values)
+
+    def __repr__(self) -> str:
+        return f"RequestHeaders({', '.join(self._values)})"
+
+    def plain(self) -> dict[str, str]:
+        """Names and values. Keep them in no variable: a traceback may be printed with its locals."""
+        return dict(self._values)
+
+    def without(self, *names: str) -> RequestHeaders:
+        """Those with other names."""
+        return RequestHeaders({name: value for name, value in self._values.items() if name not in names})
+
+    def secrets(self) -> list[str]:
+        """What must not be repeated in an error: every value that may be a key, longer ones first."""
+        values = [value for name, value in self._values.items() if name not in _NO_SECRETS]
+        values += [value.rpartition(" ")[2] for value in values]  # of "Bearer KEY" the key
+        return sorted({value for value in values if len(value) >= _SHORTEST_SECRET}, key=len, reverse=True)
+
+
+_SHORTEST_SECRET = 8
+_NO_SECRETS = (
+    "accept",
+    "anthropic-beta",
+    "anthropic-version",
+    "content-type",
+    "idempotency-key",
+    "openai-beta",
+    "user-agent",
+)

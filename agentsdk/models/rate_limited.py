@@ -8,10 +8,16 @@ from contextlib import aclosing
 from weakref import WeakKeyDictionary
 
 from agentsdk.models.retry import SystemClock
-from agentsdk.ports.clock import Clock, wait_idle
-from agentsdk.ports.model import Model, ModelRequest
+from agentsdk.ports.clock import CLOCK, Clock, read, standing_still, wait_idle
+from agentsdk.ports.model import MODEL, Model, ModelRequest
+from agentsdk.types.declared import Fields, number, optional
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import ModelError, UserError
+
+_PER_MINUTE = optional(number("more than 0", above=0))
+_FIELDS = Fields(
+    "RateLimitedModel", model=MODEL, requests_per_minute=_PER_MINUTE, tokens_per_minute=_PER_MINUTE, clock=optional(CLOCK)
+)
 
 
 class RateLimitedModel:
@@ -35,13 +41,13 @@ class RateLimitedModel:
     ) -> None:
         if requests_per_minute is None and tokens_per_minute is None:
             raise UserError("RateLimitedModel has no limit; give requests_per_minute=, tokens_per_minute= or both")
-        for name, limit in (("requests_per_minute", requests_per_minute), ("tokens_per_minute", tokens_per_minute)):
-            if limit is not None and not limit > 0:
-                raise UserError(f"RateLimitedModel({name}={limit!r}), expected more than 0, or None for no limit")
+        _FIELDS.check_given(
+            model=model, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute, clock=clock
+        )
         self._model = model
         self._requests_per_minute = requests_per_minute
         self._tokens_per_minute = tokens_per_minute
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock() if clock is None else clock
         self._limits: WeakKeyDictionary[asyncio.AbstractEventLoop, _Limits] = WeakKeyDictionary()
         self.name = model.name
 
@@ -56,12 +62,21 @@ class RateLimitedModel:
         if limits is None:
             limits = self._limits[loop] = _Limits(self._requests_per_minute, self._tokens_per_minute, self._clock)
         reserved = await limits.enter()
-        async with aclosing(self._model.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, ResponseCompleted) and event.response.usage.known:
-                    usage = event.response.usage
-                    limits.settle(usage.requests, usage.total_tokens, reserved)
-                yield event
+        try:
+            async with aclosing(self._model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, ResponseCompleted) and event.response.usage.known:
+                        usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
+                        limits.settle(usage.requests, usage.total_tokens, reserved)
+                    yield event
+        except ModelError as error:
+            if (spent := error.usage) is not None and spent.known:
+                limits.settle(spent.requests, spent.total_tokens, reserved)
+            raise
+
+
+_STANDSTILL = 100
+"""After so many waits in a row that did not move the clock it stands still."""
 
 
 class _Limits:
@@ -69,7 +84,7 @@ class _Limits:
 
     def __init__(self, requests: float | None, tokens: float | None, clock: Clock) -> None:
         self._clock = clock
-        now = clock.time()
+        now = read(clock)
         self._requests = None if requests is None else _Bucket(requests, now)
         self._tokens = None if tokens is None else _Bucket(tokens, now)
         self._usual = 0  # what the last reply used
@@ -78,8 +93,13 @@ class _Limits:
     async def enter(self) -> int:
         """Wait for a request's turn; the tokens set aside for it. A wait that is cancelled takes nothing."""
         async with self._turn:  # the lock lets its waiters in in their order
+            stood_still = 0
             while (wait := self._wait()) > 0:
+                before = read(self._clock)
                 await wait_idle(self._clock, wait)
+                stood_still = 0 if read(self._clock) != before else stood_still + 1
+                if stood_still == _STANDSTILL:
+                    raise standing_still(self._clock)
             if self._requests is not None:
                 self._requests.take(1)
             if self._tokens is not None:
@@ -95,7 +115,7 @@ class _Limits:
         self._usual = tokens
 
     def _wait(self) -> float:
-        now = self._clock.time()
+        now = read(self._clock)
         waits = [0.0]
         if self._requests is not None:
             waits.append(self._requests.wait_for(1, now))

@@ -28,13 +28,13 @@ class Watchdog:
     Time in which nobody waits (a slow reader of the stream) does not count as idle.
     """
 
-    __slots__ = ("_end", "_fired", "_fresh", "_idle", "_idle_end", "_loop", "_task", "_timer")
+    __slots__ = ("_end", "_fired", "_fresh", "_idle", "_idle_end", "_loop", "_task", "_timer", "_total_end")
 
     def __init__(self, *, idle: float | None, total: float | None) -> None:
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._idle = inf if idle is None else idle
-        self._end = inf if total is None else now + total
+        self._end = self._total_end = inf if total is None else now + total
         self._idle_end = now + self._idle
         self._fresh = False  # progress was made since the last wait began
         self._fired = ""
@@ -45,11 +45,11 @@ class Watchdog:
         """What is waited for came: the idle deadline starts again with the next wait."""
         self._fresh = True
 
-    def end_within(self, seconds: float) -> None:
-        """From now on, wait at most `seconds` more in total."""
-        end = self._loop.time() + seconds
-        if end < self._end:
-            self._end = end
+    def end_within(self, seconds: float, *, anew: bool = False) -> None:
+        """From now on, wait at most `seconds` more in total; with `anew` an earlier such wish is void."""
+        before = self._end
+        self._end = min(self._total_end if anew else before, self._loop.time() + seconds)
+        if self._end < before:
             self.close()
 
     def close(self) -> None:

@@ -108,9 +108,9 @@ class FakeServer:
 
     def __init__(self, script: ServerScript, dialect: Dialect) -> None:
         self.requests: list[CapturedRequest] = []
-        self.connections = 0
+        self.connections: int = 0
         """How many connections were made."""
-        self.refused = 0
+        self.refused: int = 0
         """How many requests were too long for the context window, if there is one. They take nothing from the script."""
         self._script = list(script)
         self._dialect = dialect

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
+import gzip
 import warnings
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -11,6 +14,9 @@ import pytest
 
 from agentsdk.models import http
 from agentsdk.models.http import EventStream, Exchange, HttpxTransport, ModelTimeouts, aclose, shared_client
+from agentsdk.models.network import RequestHeaders
+from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+from agentsdk.models.sse import ServerSentEvent
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.types.errors import (
     MalformedResponseError,
@@ -78,13 +84,13 @@ def test_asyncio_run_closes_the_shared_client_by_itself() -> None:
 def test_the_entry_of_a_loop_closed_by_hand_is_dropped() -> None:
     loop = asyncio.new_event_loop()
     loop.run_until_complete(shared_client())
-    assert loop in http._clients
+    assert loop in http._shared_by_loop
     loop.run_until_complete(aclose())
-    assert loop not in http._clients
+    assert loop not in http._shared_by_loop
     loop.run_until_complete(shared_client())
     loop.close()
     asyncio.run(_touch())
-    assert loop not in http._clients
+    assert loop not in http._shared_by_loop
 
 
 async def _touch() -> None:
@@ -171,6 +177,10 @@ class OtherTransport:
         return ModelConnectionError(f"other: {error}")
 
 
+async def start(transport: OtherTransport, timeouts: ModelTimeouts, *, stream: bool) -> Exchange:
+    return await Exchange.start(transport, "http://127.0.0.1:9/", RequestHeaders({}), b"", timeouts, stream=stream)
+
+
 @pytest.mark.anyio
 async def test_another_http_library() -> None:
     good = b'{"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}'
@@ -195,7 +205,7 @@ async def test_every_event_restarts_the_idle_deadline() -> None:
     transport = OtherTransport()
     transport.reply = Slow(200, [])
     timeouts = ModelTimeouts(idle=0.5)
-    async with await Exchange.start(transport, "http://127.0.0.1:9/", {}, b"", timeouts, stream=True) as exchange:
+    async with await start(transport, timeouts, stream=True) as exchange:
         events = EventStream(exchange)
         assert [len(await events.read()) for _ in range(31)] == [1] * 30 + [0]
 
@@ -203,11 +213,141 @@ async def test_every_event_restarts_the_idle_deadline() -> None:
 @pytest.mark.anyio
 async def test_an_exchange_is_closed_on_the_way_out() -> None:
     transport = OtherTransport(b"ab", b"c")
-    async with await Exchange.start(transport, "http://127.0.0.1:9/", {}, b"", ModelTimeouts(), stream=False) as exchange:
+    async with await start(transport, ModelTimeouts(), stream=False) as exchange:
         assert await exchange.read() == b"ab"
         assert await exchange.read_all() == b"c"
         assert await exchange.read() == b""
     assert transport.reply.closed
+
+
+PING_FORMS = [
+    b'event: ping\ndata: {"type": "ping"}\n\n',
+    b'data: {"type": "ping"}\n\n',
+    b'event: keepalive\ndata: {"type": "keepalive", "sequence_number": 3}\n\n',
+    b": comment\n\n",
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("ping", PING_FORMS, ids=str)
+async def test_pings_are_no_progress(ping: bytes) -> None:
+    class Pinging(OtherReply):
+        async def chunks(self) -> AsyncIterator[bytes]:
+            while True:
+                await asyncio.sleep(0.01)
+                yield ping
+
+    transport = OtherTransport()
+    transport.reply = Pinging(200, [])
+    async with await start(transport, ModelTimeouts(idle=0.1, total=5), stream=True) as exchange:
+        events = EventStream(exchange)
+        with pytest.raises(ModelTimeoutError, match="idle"):
+            while await events.read():
+                pass
+
+
+def test_a_word_called_ping_is_progress() -> None:
+    for data in ('{"type": "text", "text": "ping"}', "ping", '{"type": ', '{"choices": [{"delta": {"content": "ping"}}]}'):
+        assert not http._is_ping(ServerSentEvent(data))
+
+
+class RawServer:
+    """Answers every request with the same bytes, then sends `more` as long as the client listens."""
+
+    def __init__(self, *said: bytes, more: bytes = b"") -> None:
+        self.said, self.more = said, more
+        self.connections = 0
+        self.closed = asyncio.Event()
+
+    async def __aenter__(self) -> str:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/v1"
+
+    async def __aexit__(self, *_: object) -> None:
+        await aclose()
+        self.server.close()
+        await self.server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r\n")[0]))
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n")
+                for part in self.said:
+                    writer.write(part)
+                    await writer.drain()
+                while self.more:
+                    writer.write(self.more)
+                    await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            self.closed.set()
+        finally:
+            writer.close()
+
+
+ZIPPED = gzip.compress(b'{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}')
+LENGTH = b"content-length: %d\r\n\r\n" % len(ZIPPED)
+CHUNK = b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(ZIPPED), ZIPPED)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "more", "again"),
+    [
+        ([LENGTH, ZIPPED], b"", True),
+        ([CHUNK, b"0\r\n\r\n"], b"", True),
+        ([CHUNK], b"", False),
+        ([b"\r\n", ZIPPED], b"", False),
+        ([b"\r\n", ZIPPED], b"x" * 65536, False),
+        ([b"\r\n", ZIPPED + b"x"], b"x" * 65536, False),
+        ([CHUNK], b"1\r\nx\r\n", False),
+    ],
+)
+async def test_a_zipped_body_ends_where_its_data_does(said: list[bytes], more: bytes, again: bool) -> None:
+    server = RawServer(*said, more=more)
+    async with server as url:
+        model = OpenAIChatCompletionsModel("m", base_url=url, timeouts=ModelTimeouts(read=None, idle=None, total=None))
+        for _ in range(2):
+            assert (await ask(model, request())).text == "hi"
+        assert server.connections == (1 if again else 2)
+
+
+@pytest.mark.anyio
+async def test_zipped_data_that_inflates_to_nothing_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_BODY_BYTES", 100_000)
+    packer = zlib.compressobj(wbits=31)
+    start_of_data = packer.compress(b"") + packer.flush(zlib.Z_SYNC_FLUSH)
+    nothing = b"".join(packer.flush(zlib.Z_FULL_FLUSH) for _ in range(10)) or b"\x00\x00\x00\xff\xff"
+    server = RawServer(b"\r\n", start_of_data, more=nothing * 1000)
+    async with server as url:
+        with pytest.raises(MalformedResponseError):
+            await ask(OpenAIChatCompletionsModel("m", base_url=url), request())
+        await server.closed.wait()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_process_out_of_files_is_told_so(number: int) -> None:
+    error = httpx.ConnectError("x")
+    error.__cause__ = ExceptionChain()
+    error.__cause__.__context__ = OSError(number, "Too many open files")
+    found = HttpxTransport().failure(error)
+    assert isinstance(found, ModelConnectionError)
+    assert "ulimit" in str(found)
+    assert "set_max_connections" in str(found)
+
+
+class ExceptionChain(Exception):
+    pass
+
+
+def test_the_default_number_of_connections_leaves_files_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    for files, expected in ((20_000, 1000), (1024, 512), (256, 128), (1, 1), (-1, 1000)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
+        assert http._default_connections() == expected
 
 
 def test_importing_the_adapter_does_not_import_httpx() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentsdk.models.network import check_header, check_url, is_loopback
+from agentsdk.models.network import RequestHeaders, check_header, check_url, is_loopback
 from agentsdk.types.errors import UserError
 
 
@@ -43,3 +43,12 @@ def test_check_header() -> None:
         with pytest.raises(UserError, match="the x") as caught:
             check_header("the x", value)
         assert "secr" not in str(caught.value)
+
+
+def test_request_headers_tell_their_names_only() -> None:
+    headers = RequestHeaders({"authorization": "Bearer sk-canary-01", "accept": "application/json", "x-team": "prod"})
+    assert repr(headers) == "RequestHeaders(authorization, accept, x-team)"
+    assert "sk-canary" not in repr([headers]) + str(headers)
+    assert headers.plain()["authorization"] == "Bearer sk-canary-01"
+    assert headers.secrets() == ["Bearer sk-canary-01", "sk-canary-01"]
+    assert headers.without("authorization").plain() == {"accept": "application/json", "x-team": "prod"}

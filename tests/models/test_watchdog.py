@@ -130,6 +130,19 @@ async def test_a_cancellation_beside_the_deadline_wins() -> None:
         await waiting
 
 
+async def test_end_within_counts_anew_but_not_past_the_total() -> None:
+    watchdog = Watchdog(idle=None, total=60)
+    total = watchdog._end
+    watchdog.end_within(5)
+    first = watchdog._end
+    watchdog.end_within(10)
+    assert watchdog._end == first
+    watchdog.end_within(10, anew=True)
+    assert first < watchdog._end < total
+    watchdog.end_within(600, anew=True)
+    assert watchdog._end == total
+
+
 async def test_end_within_only_shortens() -> None:
     watchdog = Watchdog(idle=None, total=0.01)
     watchdog.end_within(60)

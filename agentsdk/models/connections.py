@@ -1,0 +1,238 @@
+"""`ConnectionPool`: the connections of the shared client, an httpx transport over many of one connection each.
+
+A request has its connection to itself from before it is sent until its body was read or closed. Whatever breaks it off, closing
+that one connection leaves nothing behind, and no request costs more the more connections there are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from http.cookiejar import CookieJar
+from time import monotonic
+from typing import Any, cast
+from urllib.request import getproxies, proxy_bypass
+from weakref import WeakKeyDictionary
+
+import httpx
+
+from agentsdk.models.admission import Admission
+from agentsdk.models.network import is_loopback
+from agentsdk.models.undisturbed import undisturbed
+
+KEEP_ALIVE = 30.0
+"""How many seconds a connection may rest before it is closed."""
+_CLOSED_AT_ONCE = 2  # how many of those that rested too long one request closes: none pays for all
+
+_Origin = tuple[str, str, int | None]
+
+
+class _Line:
+    """One connection."""
+
+    __slots__ = ("origin", "rested_at", "transport")
+
+    def __init__(self, origin: _Origin, transport: httpx.AsyncHTTPTransport) -> None:
+        self.origin = origin
+        self.transport = transport
+        self.rested_at = 0.0
+
+
+class ConnectionPool(httpx.AsyncBaseTransport):
+    """Connections to any origins, used again while they last.
+
+    The caller sends at most `max_connections` requests at a time. No more connections than that are open, at rest or not.
+    """
+
+    def __init__(self, max_connections: int, verify: Any, *, now: Callable[[], float] = monotonic) -> None:
+        self._max = max_connections
+        self._verify = verify
+        self._now = now
+        self._busy: set[_Line] = set()
+        self._resting: OrderedDict[_Line, None] = OrderedDict()  # the one that has rested longest comes first
+        self._by_origin: dict[_Origin, OrderedDict[_Line, None]] = {}
+        self._closed = False
+
+    @property
+    def open(self) -> int:
+        """How many connections there are."""
+        return len(self._busy) + len(self._resting)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request on the connection that rested last, or on a new one."""
+        line = await self._take(request.url)
+        try:
+            response = await line.transport.handle_async_request(request)
+        except BaseException:
+            await undisturbed(self._drop(line))
+            raise
+        response.stream = _Body(self, line, cast(httpx.AsyncByteStream, response.stream))
+        return response
+
+    async def aclose(self) -> None:
+        """Close all connections, those in use too."""
+        self._closed = True
+        for line in [*self._busy, *self._resting]:
+            await line.transport.aclose()
+        self._resting.clear()
+        self._by_origin.clear()
+
+    async def _take(self, url: httpx.URL) -> _Line:
+        origin = (url.scheme, url.host, url.port)
+        resting = self._by_origin.get(origin)
+        if resting:
+            line = next(reversed(resting))
+            self._wake(line)
+        else:
+            line = _Line(origin, _one_connection(self._verify, proxy_for(url)))
+        self._busy.add(line)
+        try:
+            await self._make_room()
+        except BaseException:
+            self._rest(line)
+            raise
+        return line
+
+    async def _make_room(self) -> None:
+        """Close what is beyond the bound, and a few of those that have rested too long."""
+        late = self._now() - KEEP_ALIVE
+        for _ in range(_CLOSED_AT_ONCE):
+            oldest = next(iter(self._resting), None)
+            if oldest is None or (oldest.rested_at > late and self.open <= self._max):
+                break
+            self._wake(oldest)
+            await oldest.transport.aclose()
+
+    def _wake(self, line: _Line) -> None:
+        del self._resting[line]
+        siblings = self._by_origin[line.origin]
+        del siblings[line]
+        if not siblings:
+            del self._by_origin[line.origin]
+
+    def _rest(self, line: _Line) -> None:
+        """Keep a connection whose request is over."""
+        self._busy.discard(line)
+        line.rested_at = self._now()
+        self._resting[line] = None
+        self._by_origin.setdefault(line.origin, OrderedDict())[line] = None
+
+    async def _drop(self, line: _Line) -> None:
+        self._busy.discard(line)
+        await line.transport.aclose()
+
+    async def finish(self, line: _Line, body: httpx.AsyncByteStream, *, ended: bool) -> None:
+        """The request on `line` is over: with its body at its end the connection can be used again."""
+        if not ended or self._closed:
+            await undisturbed(self._drop(line))
+            return
+        try:
+            await body.aclose()
+        except BaseException:
+            await undisturbed(self._drop(line))
+            raise
+        self._rest(line)
+
+
+class _Body(httpx.AsyncByteStream):
+    """A body, which gives its connection back once."""
+
+    def __init__(self, pool: ConnectionPool, line: _Line, body: httpx.AsyncByteStream) -> None:
+        self._pool = pool
+        self._line: _Line | None = line
+        self._body = body
+        self._parts = body.__aiter__()
+        self._ended = False
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await self._parts.__anext__()
+        except StopAsyncIteration:
+            self._ended = True
+            raise
+
+    async def aclose(self) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            await self._pool.finish(line, self._body, ended=self._ended)
+
+
+def _one_connection(verify: Any, proxy: str | None) -> httpx.AsyncHTTPTransport:
+    limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEP_ALIVE)
+    return httpx.AsyncHTTPTransport(verify=verify, limits=limits, proxy=proxy)
+
+
+def proxy_for(url: httpx.URL) -> str | None:
+    """The proxy that the environment names for `url`. It is for the network: what runs on this machine is reached directly."""
+    proxies = getproxies()
+    if not proxies or is_loopback(str(url)) or proxy_bypass(url.netloc.decode("ascii")):
+        return None
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+class NoCookies(CookieJar):
+    """Keeps no cookie: the shared client would keep every one, and send it in the requests of other models."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        pass
+
+    def add_cookie_header(self, request: object) -> None:
+        pass
+
+
+_admissions: WeakKeyDictionary[object, Admission] = WeakKeyDictionary()
+
+
+def admission_to(client: httpx.AsyncClient, url: httpx.URL) -> Admission | None:
+    """What lets requests through a client of the user's own: as many at a time as its pool has connections.
+
+    httpcore's own queue costs its length times the connections for every request that comes or goes. None where the bound
+    cannot be known, or is none: another transport, no limit, HTTP/2.
+    """
+    pool = _pool_behind(client, url)
+    places = getattr(pool, "_max_connections", sys.maxsize)
+    if pool is None or places == sys.maxsize or getattr(pool, "_http2", False):
+        return None
+    found = _admissions.get(pool)
+    if found is None:
+        found = _admissions[pool] = Admission(places)
+    return found
+
+
+async def reclaim(client: httpx.AsyncClient, url: httpx.URL, response: httpx.Response | None = None) -> None:
+    """Close what a request that was broken off left in the pool of a client of the user's own, and nothing else.
+
+    httpcore keeps a new connection whose request is cancelled before its first use, and a request whose closing is cancelled
+    (encode/httpcore#1093, open at 1.0.9): each would hold a connection for ever. What is closed here, its own scan takes off
+    its lists.
+    """
+    pool = _pool_behind(client, url)
+    requests: list[Any] | None = getattr(pool, "_requests", None)
+    if pool is None or requests is None:
+        return
+    request = getattr(_body_in(response), "_pool_request", None)
+    if request in requests:
+        requests.remove(request)
+        if not pool._http2:  # there the others on this connection go on
+            await cast(Any, request).connection.aclose()
+    used = {id(one.connection) for one in requests}
+    for connection in pool.connections:
+        if id(connection) not in used and not connection.is_idle() and not connection.is_closed():
+            await connection.aclose()
+    await pool._close_connections(pool._assign_requests_to_connections())
+
+
+def _pool_behind(client: httpx.AsyncClient, url: httpx.URL) -> Any:
+    find = getattr(client, "_transport_for_url", None)
+    return getattr(find(url), "_pool", None) if find else None
+
+
+def _body_in(response: httpx.Response | None) -> object:
+    """httpcore's body, under those of httpx."""
+    body: object = getattr(response, "stream", None)
+    return getattr(getattr(body, "_stream", None), "_httpcore_stream", None)
