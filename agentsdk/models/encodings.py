@@ -23,11 +23,12 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
 from agentsdk.models.network import refuse_real_request
+from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ def encoding_of(model_name: str) -> str | None:
 
 def known_encoding(name: str) -> KnownEncoding:
     """The encoding called `name`. Raises `UserError` for an unknown one."""
-    known = KNOWN.get(name)
+    known = KNOWN.get(name) if isinstance(cast(object, name), str) else None
     if known is None:
-        raise UserError(f"no encoding is called {name!r}; expected {' or '.join(map(repr, KNOWN))}")
+        raise UserError(f"no encoding is called {shown(name)}; expected {' or '.join(map(repr, KNOWN))}")
     return known
 
 

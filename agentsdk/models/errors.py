@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -17,7 +17,7 @@ from agentsdk.types.errors import (
     ProviderUnavailableError,
     RateLimitError,
 )
-from agentsdk.types.text import clean_text
+from agentsdk.types.text import clean_text, escaped
 
 _MAX_MESSAGE = 500
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,9})?")
@@ -78,9 +78,15 @@ _STATUS_OF_KIND = {
 
 
 def error_from_response(
-    who: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str = "", retry_after: float | None = None
+    who: str,
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    secrets: Sequence[str] = (),
+    retry_after: float | None = None,
 ) -> ProviderError:
-    """The error for an answer with an error status. `secret` is blotted out of whatever the provider wrote."""
+    """The error for an answer with an error status. `secrets` are blotted out of whatever the provider wrote."""
     try:
         data: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -93,10 +99,10 @@ def error_from_response(
         who,
         data,
         status=status,
-        request_id=(headers.get("x-request-id") or headers.get("request-id") or "")[:200],
+        request_id=headers.get("x-request-id") or headers.get("request-id") or "",
         retry_after=retry_after,
         retry={"true": True, "false": False}.get(wanted),
-        secret=secret,
+        secrets=secrets,
     )
 
 
@@ -108,7 +114,7 @@ class ErrorInReply(Exception):  # noqa: N818 - turned into a typed error by the 
         self.data = data
 
 
-def error_from_object(who: str, data: object, *, secret: str = "") -> ProviderError:
+def error_from_object(who: str, data: object, *, secrets: Sequence[str] = ()) -> ProviderError:
     """The error for what an `ErrorInReply` carries."""
     if isinstance(data, str | bytes):
         try:
@@ -116,7 +122,7 @@ def error_from_object(who: str, data: object, *, secret: str = "") -> ProviderEr
             data = as_object(decoded).get("error") or decoded
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             data = data if isinstance(data, str) else ""
-    return _error(who, data, status=_status_inside(data), secret=secret)
+    return _error(who, data, status=_status_inside(data), secrets=secrets)
 
 
 def _error(
@@ -127,11 +133,9 @@ def _error(
     request_id: str = "",
     retry_after: float | None = None,
     retry: bool | None = None,
-    secret: str = "",
+    secrets: Sequence[str] = (),
 ) -> ProviderError:
-    code, message = _code(data), _message(data)
-    if secret:
-        code, message = code.replace(secret, "***"), message.replace(secret, "***")
+    code, message = _told(_code(data), secrets, 100), _told(_message(data), secrets, _MAX_MESSAGE)
     kind = _class(status)
     if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
         kind = AuthenticationError  # Google answers a wrong key with status 400
@@ -144,7 +148,7 @@ def _error(
         f"{who} answered with an error{f' ({about})' if about else ''}{said}{_REMEDIES.get(kind, '')}",
         status=status,
         code=code,
-        request_id=request_id,
+        request_id=_told(request_id, secrets, 200),
         retryable=retryable if retry is None else retry,
         retry_after=_retry_delay(data) if retry_after is None else retry_after,
     )
@@ -183,7 +187,7 @@ def _code(data: object) -> str:
     value = fields.get("code") or fields.get("type") or ""
     if isinstance(value, int) and as_text(fields.get("status")).isidentifier():
         value = as_text(fields.get("status"))  # Google's `code` repeats the HTTP status; its `status` says more
-    return clean_text(str(value))[:100] if isinstance(value, str | int) else ""
+    return str(value) if isinstance(value, str | int) else ""
 
 
 def _details(data: object) -> list[object]:
@@ -201,4 +205,12 @@ def _retry_delay(data: object) -> float | None:
 
 def _message(data: object) -> str:
     fields = as_object(data)
-    return clean_text(as_text(data) or as_text(fields.get("message")) or as_text(fields.get("detail")))[:_MAX_MESSAGE]
+    return as_text(data) or as_text(fields.get("message")) or as_text(fields.get("detail"))
+
+
+def _told(text: str, secrets: Sequence[str], most: int) -> str:
+    """What a provider wrote, as it may stand in an error: without `secrets`, cut, on one line."""
+    text = clean_text(text)
+    for secret in secrets:  # before the cut, which would leave a part of one
+        text = text.replace(secret, "***")
+    return escaped(text[:most])

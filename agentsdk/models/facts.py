@@ -5,26 +5,38 @@ Every run can ask, few do: what answers is imported then.
 
 from __future__ import annotations
 
+from functools import cache
+
 from agentsdk.ports.token_counter import TokenCounter
 
 _counters: dict[str, TokenCounter] = {}
 
 
 def counter_of(model_name: str) -> TokenCounter:
-    """The counter for a model, one for all runs. Its encoding is loading from now on, on a thread."""
-    counter = _counters.get(model_name)
-    if counter is None:
-        from agentsdk.models.encodings import encoding_of, known_encoding, loaded
-        from agentsdk.models.token_counter import EstimatingCounter, token_counter_for
+    """The counter for a model: one for all runs and all models of an encoding, which loads from now on, on a thread.
 
-        counter = token_counter_for(model_name)
-        if isinstance(counter, EstimatingCounter):
-            return counter  # the rank file may come later
-        _counters[model_name] = counter
-        name = encoding_of(model_name)
-        assert name is not None, "it is counted by its encoding"
+    Asked again, it may be another one: a rank file that was missing may be there by then.
+    """
+    from agentsdk.models.encodings import can_load, encoding_of, known_encoding, loaded
+    from agentsdk.models.token_counter import TiktokenCounter
+
+    name = encoding_of(model_name)
+    if name is None:
+        return _estimating()
+    if name not in _counters:
+        if not can_load(known_encoding(name)):
+            return _estimating()
         loaded(known_encoding(name))
-    return counter
+        _counters[name] = TiktokenCounter(name)
+    return _counters[name]
+
+
+@cache
+def _estimating() -> TokenCounter:
+    """The one counter for all models of no known encoding: what it has counted of a conversation need not be counted again."""
+    from agentsdk.models.token_counter import EstimatingCounter
+
+    return EstimatingCounter()
 
 
 def context_window_of(model_name: str) -> int | None:

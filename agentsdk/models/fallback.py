@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from agentsdk.ports.model import Model, ModelRequest
+from msgspec import structs
+
+from agentsdk.ports.model import MODEL, Model, ModelRequest
+from agentsdk.types.declared import SYNC, Fields, optional, sequence_of
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import ModelBehaviorError, ModelError, ProviderError, UserError
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import SpentAttempt
 
 
 def another_may_do(error: ModelError) -> bool:
     """Whether another model may succeed where one failed with `error`: after any failure of a provider or of its reply."""
     return isinstance(error, ProviderError | ModelBehaviorError)
+
+
+_FIELDS = Fields(
+    "FallbackModel", models=sequence_of(MODEL, "models"), on_error=SYNC, accept=optional(SYNC)
+)
 
 
 class FallbackModel:
@@ -23,7 +32,7 @@ class FallbackModel:
     retries are spent, and every reply that cannot be used). `accept(response)` may refuse a whole reply. The last model's error
     is raised as it is; a refused last reply is given. Deltas of a model that failed are followed by `AttemptDiscarded`.
 
-    Raises `UserError` for no models.
+    Raises `UserError` for no models, and for what is none.
     """
 
     def __init__(
@@ -34,6 +43,7 @@ class FallbackModel:
     ) -> None:
         if not models:
             raise UserError("FallbackModel was given no models, expected at least one; pass them in the order to try")
+        _FIELDS.check_given(models=models, on_error=on_error, accept=accept)
         self._models = models
         self._on_error = on_error
         self._accept = accept
@@ -44,24 +54,33 @@ class FallbackModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply: any deltas, then one `ResponseCompleted`."""
-        for model in self._models[:-1]:
+        spent: tuple[SpentAttempt, ...] = ()
+        for number, model in enumerate(self._models, 1):
+            is_last = number == len(self._models)
             shown = False
             try:
                 async with aclosing(model.stream(request)) as events:
                     async for event in events:
-                        if isinstance(event, ResponseCompleted) and self._accept and not self._accept(event.response):
-                            reason = f"the reply of {model.name} was not accepted"
-                            break
+                        if isinstance(event, ResponseCompleted):
+                            event = structs.replace(event, attempts=spent + _named(event.attempts, model))
+                            response = event.response
+                            if not (is_last or self._accept is None or self._accept(response)):
+                                refused = SpentAttempt(response.usage, response.model or model.name)
+                                spent = (*event.attempts, refused)
+                                reason = f"the reply of {model.name} was not accepted"
+                                break
                         shown = True
                         yield event
                     else:
                         return
             except ModelError as error:
-                if not self._on_error(error):
+                error.attempts = spent = spent + _named(error.attempts, model)
+                if is_last or not self._on_error(error):
                     raise
                 reason = f"{model.name} failed with {type(error).__name__}"
             if shown:
                 yield AttemptDiscarded(reason)
-        async with aclosing(self._models[-1].stream(request)) as events:
-            async for event in events:
-                yield event
+
+
+def _named(attempts: tuple[SpentAttempt, ...], model: Model) -> tuple[SpentAttempt, ...]:
+    return tuple([SpentAttempt(attempt.usage, attempt.model or model.name) for attempt in attempts])

@@ -18,16 +18,18 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Raw, structs
 
+from agentsdk.core.keys import header_key
 from agentsdk.models.errors import ErrorInReply, error_from_object, error_from_response
 from agentsdk.models.http import EventStream, Exchange, ModelTimeouts, Transport, as_transport
 from agentsdk.models.loose import as_object
-from agentsdk.models.network import check_header, check_url
-from agentsdk.models.prefix import to_json
+from agentsdk.models.network import RequestHeaders, check_header, check_url
+from agentsdk.models.prefix import Body, to_json
 from agentsdk.models.rate_headers import nothing_left_for
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
-from agentsdk.ports.clock import Clock, wait_idle
+from agentsdk.ports.clock import CLOCK, Clock, wait_idle
 from agentsdk.ports.model import ModelRequest
+from agentsdk.types.declared import SYNC, Fields, a, a_name, any_text, either, having, mapping_of, optional, secret
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
     IncompleteResponseError,
@@ -40,12 +42,11 @@ from agentsdk.types.errors import (
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.usage import SpentAttempt, Usage
 
 if TYPE_CHECKING:
     import httpx
 
-# How long the last of a finished reply (its usage) may lag, when the server neither sends it nor ends the stream.
-_END_GRACE = 1.0
 _CACHED_TOOLS = 64
 
 
@@ -72,6 +73,11 @@ class Assembler(Protocol):
         """The answer's text so far."""
         ...
 
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply has cost, as far as the provider has told; None where it has told nothing."""
+        ...
+
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes, or None at the protocol's own end mark."""
         ...
@@ -89,6 +95,23 @@ class Assembler(Protocol):
         ...
 
 
+_FIELDS = Fields(
+    "HttpModel",
+    model=a_name("the name of a model; pass it first"),
+    base_url=optional(any_text("a URL; write 'https://host/v1'")),
+    api_key=optional(secret(any_text("a str; leave it out to take it from the environment"))),
+    http_client=optional(
+        either(having(("build_request", "send"), ""), having(("post",), ""), what="an httpx.AsyncClient or a Transport")
+    ),
+    timeouts=optional(a(ModelTimeouts, "ModelTimeouts; pass ModelTimeouts(total=60), say")),
+    retry=optional(a(ModelRetrySettings, "ModelRetrySettings; pass ModelRetrySettings(max_retries=4), say")),
+    headers=optional(secret(mapping_of(any_text(""), "a dict of header names and values, both texts"))),
+    provider=optional(any_text("a str; it names where reasoning may be sent back to")),
+    clock=optional(CLOCK),
+    random=SYNC,
+)
+
+
 class HttpModel(ABC):
     """A model behind an HTTP API. What the arguments mean stands at each adapter.
 
@@ -100,6 +123,8 @@ class HttpModel(ABC):
     """The environment variable that names another `base_url`."""
     _key_variables: ClassVar[tuple[str, ...]]
     """The environment variables that may hold the key; the first that is set counts."""
+    _end_grace: ClassVar[float] = 1.0
+    """Seconds that the last of a finished reply (its usage) may lag, when the server neither sends it nor ends the stream."""
 
     def __init__(
         self,
@@ -115,6 +140,19 @@ class HttpModel(ABC):
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
+        _FIELDS.check_given(
+            type(self).__name__,
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            http_client=http_client,
+            timeouts=timeouts,
+            retry=retry,
+            headers=headers,
+            provider=provider,
+            clock=clock,
+            random=random,
+        )
         home = check_url(os.environ.get(self._base_url_variable) or self._default_base_url)
         self.name = model
         self.base_url = home if base_url is None else check_url(base_url)
@@ -136,7 +174,7 @@ class HttpModel(ABC):
         self._transport = as_transport(http_client)
         self._timeouts = timeouts or ModelTimeouts()
         self._retry = retry or ModelRetrySettings()
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock() if clock is None else clock
         self._random = random
         self._closed_until = 0.0  # Unix time until which nothing remains of a rate limit
         self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
@@ -145,7 +183,7 @@ class HttpModel(ABC):
         return f"{type(self).__name__}({self.name!r}, base_url={self.base_url!r})"
 
     @abstractmethod
-    def body(self, request: ModelRequest) -> bytes:
+    def body(self, request: ModelRequest) -> Body:
         """The request's body. Raises `UserError` for what the API cannot carry."""
 
     @abstractmethod
@@ -182,35 +220,37 @@ class HttpModel(ABC):
             known = self._tools[id(tools)] = (tools, Raw(self._encode_tools(tools)))
         return known[1]
 
-    def _headers_for(self, request: ModelRequest) -> dict[str, str]:
+    def _headers_for(self, request: ModelRequest) -> RequestHeaders:
         if self._at_home and not self._key:
             raise UserError(
                 f"no key for {self._who}: set the environment variable {' or '.join(self._key_variables)} or pass api_key=; "
                 "for another server pass base_url="
             )
-        headers = {**self._headers, "accept": "text/event-stream" if request.stream else "application/json"}
+        more = {"accept": "text/event-stream" if request.stream else "application/json"}
         if request.request_id:
-            headers["idempotency-key"] = request.request_id
-        if request.settings.extra_headers:
-            headers.update(_checked_headers(request.settings.extra_headers))
-        return headers
+            more["idempotency-key"] = header_key(request.request_id)
+        return RequestHeaders({**self._headers, **more, **_checked_headers(request.settings.extra_headers or {})})
 
     def _attempt(
-        self, request: ModelRequest, headers: Mapping[str, str], body: bytes
+        self, request: ModelRequest, headers: RequestHeaders, body: Body
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt."""
         return self._receive(request, self._assembler(request), self._url_for(request), headers, body)
 
     async def _receive(
-        self, request: ModelRequest, assembler: Assembler, url: str, headers: Mapping[str, str], body: bytes | None
+        self, request: ModelRequest, assembler: Assembler, url: str, headers: RequestHeaders, body: Body | None
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """Send the request (`body` None: GET), and put its answer together to the end."""
         streamed = request.stream
+        response: ModelResponse | ProviderError
+        events: Sequence[ServerSentEvent] = ()
+        event: ServerSentEvent | None = None
         async with await self._send(request, url, headers, body) as exchange:
             try:
                 if streamed and _may_be_events(exchange.headers):
                     stream = EventStream(exchange)
                     while not assembler.complete and (events := await stream.read()):
+                        goes_on = False
                         for event in events:
                             try:
                                 deltas = assembler.add_event(event)
@@ -221,27 +261,49 @@ class HttpModel(ABC):
                             if deltas is None:
                                 stream.done = True
                                 break
+                            goes_on = goes_on or bool(deltas)
                             for delta in deltas:
                                 yield delta
                         if assembler.finished:
-                            exchange.end_within(_END_GRACE)
+                            exchange.end_within(self._end_grace, anew=goes_on)
                 else:
                     assembler.add_whole(await exchange.read_all())
                 response = assembler.response()
             except ErrorInReply as told:
-                raise error_from_object(self._who, told.data, secret=self._key) from None
+                response = error_from_object(self._who, told.data, secrets=self._secrets(headers))
+                self._charge(response, assembler, streamed=streamed)
             except ModelConnectionError as error:
                 if not assembler.begun:
+                    self._charge(error, assembler, streamed=streamed)
                     raise
                 message = f"the connection to {self._who} broke in mid-reply"
-                raise IncompleteResponseError(message, partial=assembler.text) from error
+                broken = IncompleteResponseError(message, partial=assembler.text)
+                self._charge(broken, assembler, streamed=streamed)
+                raise broken from error
+            except ModelError as error:
+                self._charge(error, assembler, streamed=streamed)
+                error.__context__ = None  # it and the decoder's frames hold the reply as it came
+                raise error.with_traceback(None)  # noqa: B904 - it is the one that is handled
+            finally:
+                events, event = (), None  # a server may repeat a key, and a traceback may be printed with its locals
+            if isinstance(response, ProviderError):  # raised here, where what was told is not its context
+                raise response
             await exchange.finish()
         if streamed:
             for delta in assembler.done_events(response):
                 yield delta
         yield ResponseCompleted(response)
 
-    async def _send(self, request: ModelRequest, url: str, headers: Mapping[str, str], body: bytes | None) -> Exchange:
+    def _charge(self, error: ModelError, assembler: Assembler, *, streamed: bool) -> None:
+        """Have the error carry what the reply that it ends has cost: it is paid for all the same."""
+        usage = assembler.usage
+        if usage is None and (assembler.begun or assembler.finished):
+            usage = Usage(requests=1, known=False)
+        if usage is not None:
+            is_all = assembler.finished or not streamed  # else the provider would have told more
+            error.attempts = (SpentAttempt(usage if is_all else structs.replace(usage, known=False), self.name),)
+
+    async def _send(self, request: ModelRequest, url: str, headers: RequestHeaders, body: Body | None) -> Exchange:
         """Send one attempt, and return its answer if it is none of an error."""
         settings = request.settings.retry or self._retry
         if settings.heed_limits and (wait := self._closed_until - self._clock.time()) > 0:
@@ -252,10 +314,10 @@ class HttpModel(ABC):
             self._closed_until = max(self._closed_until, now + nothing_left_for(exchange.headers, now))
         if not 200 <= exchange.status < 300:
             async with exchange:
-                raise await self._refusal(exchange)
+                raise await self._refusal(exchange, headers)
         return exchange
 
-    async def _count(self, request: ModelRequest, url: str, body: bytes, field: str) -> int:
+    async def _count(self, request: ModelRequest, url: str, body: Body, field: str) -> int:
         """The number that the provider's counting endpoint at `url` answers in `field`. Raises like `stream`."""
         request = structs.replace(request, stream=False, request_id="")
         headers = self._headers_for(request)
@@ -275,15 +337,19 @@ class HttpModel(ABC):
             raise MalformedResponseError(f"{self._who} answered without a count in {field!r}; check base_url")
         return count
 
-    async def _refusal(self, exchange: Exchange) -> ProviderError:
+    async def _refusal(self, exchange: Exchange, headers: RequestHeaders) -> ProviderError:
         try:
             body = await exchange.read_all()
         except ModelError:  # the status says enough
             body = b""
         retry_after = parse_retry_after(exchange.headers, self._clock.time())
         return error_from_response(
-            self._who, exchange.status, exchange.headers, body, secret=self._key, retry_after=retry_after
+            self._who, exchange.status, exchange.headers, body, secrets=self._secrets(headers), retry_after=retry_after
         )
+
+    def _secrets(self, headers: RequestHeaders) -> list[str]:
+        """What a provider may not make an error repeat."""
+        return [*headers.secrets(), self._key] if self._key else headers.secrets()
 
 
 def given_settings(settings: ModelSettings, *names: str) -> dict[str, object]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterable
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Raw
 
 from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import MalformedResponseError
+from agentsdk.types.text import clean_value
+
+T = TypeVar("T")
+
+MAX_DEPTH = 100
+"""How deep what is kept of a reply may nest."""
 
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 
@@ -25,6 +33,28 @@ def as_list(value: object) -> list[object]:
 def as_text(value: object) -> str:
     """`value` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def kept(value: T) -> T:
+    """What a reply holds for good, JSON-like: `value` with its lone surrogates replaced.
+
+    Raises `MalformedResponseError` where it nests deeper than `MAX_DEPTH`: it could not be saved, compared or sent again.
+    """
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return clean_value(value)
+    raise MalformedResponseError(f"the reply nests deeper than {MAX_DEPTH} levels, expected no more; ask again")
+
+
+def _inside(value: object) -> Iterable[object]:
+    inside: Iterable[object] = cast(JsonObject, value).values() if isinstance(value, dict) else as_list(value)
+    return filter(_is_container, inside)
+
+
+def _is_container(value: object) -> bool:
+    return isinstance(value, dict | list)
 
 
 def is_object(text: str) -> bool:

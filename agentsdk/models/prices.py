@@ -5,7 +5,13 @@ The lists come with that package and nothing is fetched: update the package to u
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import Protocol
@@ -87,19 +93,50 @@ def price_run(result: HasReplies, provider: str | None = None) -> RunCost:
     return RunCost(total, None not in by_model.values() and priced == result.usage, by_model)
 
 
+_reading: list[Future[None]] = []
+
+
+async def read_price_lists() -> None:
+    """Have the price lists read, where they are installed: once in a process, on a thread of their own, as it takes 0.4 s."""
+    if not _reading:
+        if "genai_prices.data" in sys.modules or find_spec("genai_prices") is None:
+            return
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()  # a waiter that is cancelled must not cancel it for the others
+        _reading.append(future)
+        threading.Thread(target=_read, args=(future,), name="agentsdk prices", daemon=True).start()
+    if not _reading[0].done():
+        await asyncio.wrap_future(_reading[0])
+
+
+def _read(future: Future[None]) -> None:
+    with suppress(Exception):  # it shows when a price is asked for
+        cost_of(Usage(1), "gpt-4o")
+    future.set_result(None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reading.clear)  # the thread does not cross a fork
+
+
 def price_with(given: Prices | None) -> Price:
     """Prices of replies by the model's name: what was given first, then the price lists, where they are installed.
 
-    A name that is given also stands for the dated versions of its model, whose names begin with it.
+    A name that is given also stands for the dated versions of its model, whose names begin with it. Where neither knows the
+    name that a reply gave its model, the one that it was asked by counts.
     """
+    has_lists: list[bool] = []
 
-    def price(usage: Usage, model: str) -> Decimal | None:
-        if given is not None:
-            name = max((name for name in given if model == name or model.startswith(f"{name}-")), key=len, default=None)
-            if name is not None:
-                return given[name].of(usage)
-        if find_spec("genai_prices") is None:
+    def price(usage: Usage, model: str, asked: str = "") -> Decimal | None:
+        for name in (model, asked) if given else ():
+            known = max((key for key in given or () if name == key or name.startswith(f"{key}-")), key=len, default=None)
+            if known is not None:
+                return (given or {})[known].of(usage)
+        if not has_lists:
+            has_lists.append(find_spec("genai_prices") is not None)
+        if not has_lists[0]:
             return None
-        return cost_of(usage, model)
+        cost = cost_of(usage, model)
+        return cost_of(usage, asked) if cost is None and asked else cost
 
     return price

@@ -6,8 +6,11 @@ import os
 from importlib import import_module
 
 from agentsdk.ports.model import Model, ModelProvider
+from agentsdk.types.declared import shown
+from agentsdk.types.errors import UserError
 
 MODEL_VARIABLE = "AGENTSDK_MODEL"
+LOCAL_DEFAULT = "local:smollm2"
 
 
 def find_model(given: str | Model | None, provider: ModelProvider | None = None) -> Model:
@@ -24,10 +27,12 @@ class DefaultModelProvider:
     - `"openai:NAME"`: OpenAI's Responses API; `"openai-chat:NAME"` its chat completions.
     - `"anthropic:NAME"`, `"google:NAME"`.
     - `"groq:NAME"`, `"ollama:NAME"` and so on: a compatible server, see `agentsdk.models.profiles`.
-    - any other name: that model of the server named by `OPENAI_BASE_URL`, by chat completions.
+    - any other name: that model of the server named by `OPENAI_BASE_URL`, by chat completions; one that begins with an unknown
+      provider is refused.
 
-    The default is `AGENTSDK_MODEL` where that is set, and the local model where not. Keys and addresses come from the
-    environment. One name gives the same model as long as the environment says the same.
+    The default is `AGENTSDK_MODEL` where that is set; with an `OPENAI_API_KEY` OpenAI's `OPENAI_DEFAULT_MODEL`, or its
+    `gpt-4.1`; and the local model where neither is. Keys and addresses come from the environment. One name gives the same model
+    as long as the environment says the same.
     """
 
     def __init__(self) -> None:
@@ -35,14 +40,33 @@ class DefaultModelProvider:
 
     def get_model(self, name: str | None) -> Model:
         """The model called `name`. Raises `UserError` where what it needs is missing."""
-        name = name or os.environ.get(MODEL_VARIABLE) or "local:smollm2"
+        is_default = not name
+        name = name or _default()
         said = {key: value for key, value in os.environ.items() if key.endswith(("_BASE_URL", "_API_KEY"))}
         known = self._found.get(name)
         if known is not None and known[0] == said:
             return known[1]
-        model = _make(name)
+        try:
+            model = _make(name)
+        except UserError as error:
+            if is_default and name == LOCAL_DEFAULT:
+                raise UserError(
+                    "the agent has no model and no OPENAI_API_KEY is set, so the local model is meant, but "
+                    f"{error}; or give the agent one, model='openai:NAME' say, or set {MODEL_VARIABLE}"
+                ) from None
+            raise
         self._found[name] = (said, model)
         return model
+
+
+def _default() -> str:
+    """What no model means."""
+    named = os.environ.get(MODEL_VARIABLE)
+    if named or not os.environ.get("OPENAI_API_KEY"):
+        return named or LOCAL_DEFAULT
+    model = os.environ.get("OPENAI_DEFAULT_MODEL") or "gpt-4.1"
+    # Compatible servers speak chat completions, not all of them the Responses API.
+    return f"openai-chat:{model}" if os.environ.get("OPENAI_BASE_URL") else f"openai:{model}"
 
 
 DEFAULT_PROVIDER = DefaultModelProvider()
@@ -62,6 +86,13 @@ def _make(name: str) -> Model:
 
     if rest and kind in PROFILES:
         return profiled_model(kind, rest)
+    # A first part with a digit is a model's own name ("llama3:8b"), and "ft" begins those that OpenAI's users have tuned.
+    if rest and kind != "ft" and kind.replace("-", "").replace("_", "").isalpha():
+        known = ", ".join(["local", *_ADAPTERS, *PROFILES])
+        raise UserError(
+            f"model {shown(name)} begins with an unknown provider, expected one of {known}; "
+            "for a model with a colon in its name at OPENAI_BASE_URL write 'openai-chat:NAME'"
+        )
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 
     return OpenAIChatCompletionsModel(name)

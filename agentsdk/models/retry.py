@@ -9,10 +9,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from math import isfinite
 from typing import TypeVar
 
+from msgspec import structs
+
 from agentsdk.ports.clock import Clock, wait_idle
-from agentsdk.types.deltas import AttemptDiscarded, ResponseCreated
-from agentsdk.types.errors import ProviderError
+from agentsdk.types.deltas import AttemptDiscarded, ResponseCompleted, ResponseCreated
+from agentsdk.types.errors import ModelError, ProviderError
 from agentsdk.types.settings import ModelRetrySettings
+from agentsdk.types.usage import SpentAttempt
 
 Event = TypeVar("Event")
 
@@ -38,9 +41,11 @@ async def with_retries(
     """The events of the first attempt that succeeds.
 
     An attempt is repeated after a retryable `ProviderError`, as long as nothing of the reply was shown; otherwise, and when the
-    retries are used up, its error is raised. `random` gives numbers in [0, 1).
+    retries are used up, its error is raised. What the attempts before cost goes along with either. `random` gives numbers in
+    [0, 1).
     """
     failures = 0
+    spent: tuple[SpentAttempt, ...] = ()
     while True:
         begun = shown = False
         events = attempt()
@@ -48,10 +53,11 @@ async def with_retries(
             async for event in events:
                 begun = True
                 shown = shown or type(event) is not ResponseCreated
-                yield event
+                yield after_attempts(event, spent) if spent else event
             return
-        except ProviderError as error:
-            if shown or not error.retryable or failures >= settings.max_retries:
+        except ModelError as error:
+            error.attempts = spent = spent + error.attempts
+            if not isinstance(error, ProviderError) or shown or not error.retryable or failures >= settings.max_retries:
                 raise
             if error.retry_after is not None and error.retry_after > settings.max_retry_after:
                 raise
@@ -63,6 +69,13 @@ async def with_retries(
         if begun:
             yield AttemptDiscarded(reason)
         await wait_idle(clock, wait)
+
+
+def after_attempts(event: Event, spent: tuple[SpentAttempt, ...]) -> Event:
+    """The event, if it completes a reply with what was spent in vain before it."""
+    if isinstance(event, ResponseCompleted):
+        return structs.replace(event, attempts=spent + event.attempts)
+    return event
 
 
 def wait_before_retry(failures: int, retry_after: float | None, settings: ModelRetrySettings, chance: float) -> float:

@@ -19,6 +19,7 @@ from agentsdk.models.image_size import image_size
 from agentsdk.models.prefix import to_json
 from agentsdk.models.token_estimate import estimate_tokens
 from agentsdk.ports.token_counter import TokenCounter
+from agentsdk.types.declared import Fields, any_text
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
     FunctionCall,
@@ -131,6 +132,9 @@ class _ItemCounter(ABC):
             raise
 
 
+_FIELDS = Fields("TiktokenCounter", download_from=any_text("a URL; pass ENCODINGS_URL, say"))
+
+
 class TiktokenCounter(_ItemCounter):
     """Counts with one of OpenAI's encodings, `"o200k_base"` or `"cl100k_base"`, loaded when first needed.
 
@@ -142,6 +146,7 @@ class TiktokenCounter(_ItemCounter):
 
     def __init__(self, encoding: str = "o200k_base", *, download_from: str = "") -> None:
         super().__init__()
+        _FIELDS.check_given(download_from=download_from)
         self._encoding = known_encoding(encoding)
         self._download_from = download_from
         self._count: Count | None = None

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from agentsdk.types.declared import having
 from agentsdk.types.deltas import ModelStreamEvent
 from agentsdk.types.items import Item
 from agentsdk.types.settings import ModelSettings
@@ -19,7 +20,8 @@ class ModelRequest(Struct, frozen=True):
 
     `items` is the history; an adapter keeps its encoded form in `items.derived`, so that a turn encodes only the new items.
     `tail` follows the history in this request only. `tools` and `handoffs` are the same objects from turn to turn while they
-    do not change. `stream` chooses the wire form: without it no delta is wanted. `request_id` is the same for every attempt.
+    do not change. `stream` chooses the wire form: without it no delta is wanted. `request_id` is the same for every attempt,
+    and no other request's: short plain ASCII, fit to be an idempotency key.
     """
 
     items: Tape[Item]
@@ -46,9 +48,15 @@ class Model(Protocol):
         ...
 
 
+MODEL = having(("stream",), "a model: an object with a name and the method stream", texts=("name",))
+
+
 class ModelProvider(Protocol):
     """Finds a model by name."""
 
     def get_model(self, name: str | None) -> Model:
         """The model called `name`, or the default one. Raises `UserError` for an unknown name."""
         ...
+
+
+MODEL_PROVIDER = having(("get_model",), "a ModelProvider: an object with the method get_model")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from agentsdk.types.declared import having
 from agentsdk.types.items import Item
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
@@ -27,3 +28,6 @@ class TokenCounter(Protocol):
     async def count_fixed(self, instructions: str, tools: tuple[ToolSpec | HandoffSpec, ...], output: OutputSpec | None) -> int:
         """The tokens that every request carries beside its items. Cheap when asked again with the same objects."""
         ...
+
+
+TOKEN_COUNTER = having(("count", "count_fixed"), "a TokenCounter; pass EstimatingCounter(), say")

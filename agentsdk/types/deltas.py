@@ -5,12 +5,13 @@ A model yields any number of deltas and then exactly one `ResponseCompleted`, wh
 
 from __future__ import annotations
 
-from typing import ClassVar, dataclass_transform
+from typing import ClassVar, Literal, dataclass_transform
 
 from msgspec import Struct
 
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.usage import SpentAttempt
 
 
 @dataclass_transform(frozen_default=True)
@@ -24,7 +25,7 @@ class ResponseCreated(Delta):
     """The provider has begun to answer."""
 
     response_id: str = ""
-    type: ClassVar[str] = "response.created"
+    type: ClassVar[Literal["response.created"]] = "response.created"
 
 
 class OutputItemAdded(Delta):
@@ -32,7 +33,7 @@ class OutputItemAdded(Delta):
 
     item: Message | FunctionCall | Reasoning | ProviderItem
     output_index: int = 0
-    type: ClassVar[str] = "response.output_item.added"
+    type: ClassVar[Literal["response.output_item.added"]] = "response.output_item.added"
 
 
 class OutputTextDelta(Delta):
@@ -40,7 +41,7 @@ class OutputTextDelta(Delta):
 
     delta: str
     output_index: int = 0
-    type: ClassVar[str] = "response.output_text.delta"
+    type: ClassVar[Literal["response.output_text.delta"]] = "response.output_text.delta"
 
 
 class RefusalDelta(Delta):
@@ -48,7 +49,7 @@ class RefusalDelta(Delta):
 
     delta: str
     output_index: int = 0
-    type: ClassVar[str] = "response.refusal.delta"
+    type: ClassVar[Literal["response.refusal.delta"]] = "response.refusal.delta"
 
 
 class ReasoningTextDelta(Delta):
@@ -56,7 +57,7 @@ class ReasoningTextDelta(Delta):
 
     delta: str
     output_index: int = 0
-    type: ClassVar[str] = "response.reasoning_text.delta"
+    type: ClassVar[Literal["response.reasoning_text.delta"]] = "response.reasoning_text.delta"
 
 
 class FunctionCallArgumentsDelta(Delta):
@@ -64,7 +65,7 @@ class FunctionCallArgumentsDelta(Delta):
 
     delta: str
     output_index: int = 0
-    type: ClassVar[str] = "response.function_call_arguments.delta"
+    type: ClassVar[Literal["response.function_call_arguments.delta"]] = "response.function_call_arguments.delta"
 
 
 class OutputItemDone(Delta):
@@ -72,21 +73,22 @@ class OutputItemDone(Delta):
 
     item: Message | FunctionCall | Reasoning | ProviderItem
     output_index: int = 0
-    type: ClassVar[str] = "response.output_item.done"
+    type: ClassVar[Literal["response.output_item.done"]] = "response.output_item.done"
 
 
 class AttemptDiscarded(Delta):
     """The attempt failed and is retried: whatever deltas it gave are void."""
 
     reason: str
-    type: ClassVar[str] = "response.attempt_discarded"
+    type: ClassVar[Literal["response.attempt_discarded"]] = "response.attempt_discarded"
 
 
 class ResponseCompleted(Delta):
-    """The reply, whole: the last event of every successful stream."""
+    """The reply, whole: the last event of every successful stream. `attempts` are the requests before it that failed."""
 
     response: ModelResponse
-    type: ClassVar[str] = "response.completed"
+    attempts: tuple[SpentAttempt, ...] = ()
+    type: ClassVar[Literal["response.completed"]] = "response.completed"
 
 
 ModelStreamEvent = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
+from agentsdk.types.errors import UserError
+
 T = TypeVar("T")
 
 
@@ -16,6 +18,27 @@ def clean_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def require_text(what: str, name: str) -> None:
+    """Raises `UserError` for a name that holds lone surrogates: it is recorded, and cleaned it could be another's."""
+    if isinstance(cast(object, name), str) and clean_text(name) is not name:
+        raise UserError(f"{what} is named {name!r}, expected text without lone surrogates; choose another name")
+
+
+def escaped(text: str) -> str:
+    """`text` on one line, for errors and logs: line ends, control, invisible and bidi characters become escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def text_of(error: BaseException) -> str:
+    """The message of an exception, which may be a class of anybody's: `""` where its own `str()` raises."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def clean_value(value: T) -> T:

@@ -34,3 +34,10 @@ class Usage(Compact):
             self.reasoning_tokens + other.reasoning_tokens,
             self.known and other.known,
         )
+
+
+class SpentAttempt(Compact):
+    """What a request to a model cost that gave no reply to use. `model` is the name it was asked by, `""` where not told."""
+
+    usage: Usage
+    model: str = ""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
+import json
 import random
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
+from agentsdk.models.sse import ServerSentEvent
 from agentsdk.ports.model import ModelRequest
 from agentsdk.testing import ServerReply, call
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
@@ -18,8 +23,9 @@ from agentsdk.types.errors import (
     MalformedResponseError,
     ModelConnectionError,
     ModelError,
+    ProviderUnavailableError,
 )
-from agentsdk.types.items import Message, Reasoning
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message, Reasoning
 from agentsdk.types.response import ModelResponse
 from tests.models.fault_matrix import BOTH, NO_RETRY, WITH_CALL, FaultMatrix
 from tests.models.wire import calls_of, request, shown_text
@@ -39,6 +45,42 @@ WILD = "a\u2028b\u0085c\0 😀 é"
 ODD_ARGUMENTS = ['{"a":1,"a":2}', f'{{"a":"{"x" * 3_000_000}"}}', f'{{"a":{"[" * 5000}{"]" * 5000}}}', "[1]", r'{"a":"\u0000"}']
 
 
+REFUSED = [f'{{"a":{"9" * 5000}}}', f'{{"a":[{"9" * 10_000}]}}', '{"a":NaN}', r'{"a":"\ud83d"}', "", '{"a":', "{}{}", "null"]
+
+
+def strictly(data: str | bytes) -> Any:
+    """JSON as a strict server reads it."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        assert len(dict(pairs)) == len(pairs), "a key stands twice"
+        return dict(pairs)
+
+    def refused(word: str) -> None:
+        pytest.fail(f"{word} is no JSON")
+
+    value = json.loads(data, object_pairs_hook=unique, parse_constant=refused)
+    msgspec.json.encode(value)  # no half of a surrogate pair
+    return value
+
+
+def with_deep(value: Any, deep: Any) -> Iterator[Any]:
+    """`value` with `deep` in each place in turn."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in inside:
+        for changed in (deep, *with_deep(inner, deep)):
+            yield {**value, key: changed} if isinstance(value, dict) else [*value[:key], changed, *value[key + 1 :]]
+    if isinstance(value, dict):
+        yield {**value, "new": deep}
+    elif isinstance(value, list):
+        yield [*value, {"type": "new_kind", "text": deep}]
+
+
+def strings_in(value: Any) -> list[str]:
+    if isinstance(value, dict | list):
+        return [text for inner in (value.values() if isinstance(value, dict) else value) for text in strings_in(inner)]
+    return [value] if isinstance(value, str) else []
+
+
 class BrokenReplies(FaultMatrix):
     """A part of `WireFaults`."""
 
@@ -52,9 +94,12 @@ class BrokenReplies(FaultMatrix):
         assert caught.partial == ("one two" if said is WITH_CALL else said)
 
     @BOTH
-    async def test_an_unknown_finish_reason_proves_no_call(self, streamed: bool) -> None:
-        async with self.server([ServerReply(WITH_CALL, finish="weird")]) as server:
-            await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=streamed))
+    @pytest.mark.parametrize("said", ["half a sen", WITH_CALL, ""], ids=["text", "call", "empty"])
+    async def test_an_unknown_finish_reason_proves_nothing(self, streamed: bool, said: Any) -> None:
+        async with self.server([ServerReply(said, finish="weird")]) as server:
+            caught = await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=streamed))
+        assert "weird" in str(caught)
+        assert caught.partial == ("one two" if said is WITH_CALL else said)
 
     @BOTH
     async def test_a_filtered_reply_is_no_success(self, streamed: bool) -> None:
@@ -90,6 +135,63 @@ class BrokenReplies(FaultMatrix):
         async with self.server([ServerReply("a", usage=None)]) as server:
             usage = (await self.tally.ask(self.model_at(server), request(stream=streamed))).usage
         assert (usage.requests, usage.total_tokens, usage.known) == (1, 0, False)
+
+    # What a reply that ends in an error has cost
+
+    @BOTH
+    @pytest.mark.parametrize(
+        "said",
+        [
+            ServerReply(WITH_CALL, finish="weird"),
+            ModelResponse(tuple(WITH_CALL), finish="length"),
+            ModelResponse((), finish="length"),
+        ],
+        ids=["unknown finish", "length in a call", "length before any text"],
+    )
+    async def test_its_usage_goes_with_the_error(self, streamed: bool, said: Any) -> None:
+        asked = request(stream=streamed)
+        async with self.server([ModelResponse((Message("assistant", "one two"),)), said]) as server:
+            good = (await self.tally.ask(self.model_at(server), asked)).usage
+            model = self.model_at(server)
+            caught = await self.tally.error(IncompleteResponseError, model, asked)
+        assert good.known and good.input_tokens
+        assert caught.usage.known
+        assert (caught.usage.requests, caught.usage.input_tokens) == (1, good.input_tokens)
+        assert [attempt.model for attempt in caught.attempts] == [model.name]
+
+    @BOTH
+    async def test_a_filtered_reply_is_paid_for(self, streamed: bool) -> None:
+        said = ModelResponse((Message("assistant", "one two"),), finish="content_filter")
+        async with self.server([said]) as server:
+            try:
+                usage = (await self.tally.ask(self.model_at(server), request(stream=streamed))).usage
+            except ContentFilterError as error:
+                assert error.usage is not None
+                usage = error.usage
+        assert usage.known and usage.requests == 1 and usage.input_tokens
+
+    @pytest.mark.parametrize("then", ["reset", "end"])
+    async def test_a_reply_that_is_cut_is_paid_for_by_an_unknown_amount(self, then: Any) -> None:
+        said = ServerReply("one two three", stops_after=self.before_text + 2, then=then)
+        async with self.server([said]) as server:
+            caught = await self.tally.error(IncompleteResponseError, self.model_at(server), request(stream=True))
+        assert (caught.usage.requests, caught.usage.known) == (1, False)
+
+    async def test_an_error_in_mid_reply_carries_what_was_told_before(self) -> None:
+        good = (await self.sent("one two", streamed=True)).split(b"\n\n")
+        told = b'data: {"error":{"message":"no","type":"server_error"}}'
+        events = [one + b"\n\n" for one in (*good[: self.before_text + 1], told)]
+        async with self.server([ServerReply(events=events)]) as server:
+            caught = await self.tally.error(ProviderUnavailableError, self.model_at(server), request(stream=True))
+        assert (caught.usage.requests, caught.usage.known) == (1, False)
+
+    @BOTH
+    async def test_no_reply_costs_nothing_that_is_known(self, streamed: bool) -> None:
+        async with self.server([ServerReply(status=500, body=b""), ServerReply(then="refuse")]) as server:
+            model = self.model_at(server, retry=NO_RETRY)
+            for due in (ProviderUnavailableError, ModelConnectionError):
+                caught = await self.tally.error(due, model, request(stream=streamed))
+                assert (caught.usage, caught.attempts) == (None, ())
 
     # Cut off
 
@@ -215,6 +317,64 @@ class BrokenReplies(FaultMatrix):
             except MalformedResponseError:
                 return
         assert [text for _, _, text in calls_of(response)] == [arguments]
+
+    @pytest.mark.parametrize("depth", [50, 150, 400, 900])
+    async def test_what_nests_deep_is_a_model_error_or_can_be_kept(self, depth: int) -> None:
+        """Wherever it stands: in what is known, beside it, or in an item of a new kind."""
+        good = json.loads(await self.sent(WITH_CALL, streamed=False))
+        deep: Any = 1
+        for _ in range(depth):
+            deep = [deep] if depth % 100 else {"a": deep}
+        bodies = [msgspec.json.encode(body) for body in with_deep(good, deep)]
+        assert len(bodies) > 5
+        async with self.server([ServerReply(body=body) for body in bodies]) as server:
+            model = self.model_at(server, retry=NO_RETRY)
+            for _ in bodies:
+                try:
+                    response = await self.tally.ask(model, request())
+                except ModelError:
+                    continue
+                strictly(msgspec.json.encode(copy.deepcopy(msgspec.to_builtins(response))))
+                model.body(request(items=response.output))
+
+    @BOTH
+    async def test_the_work_of_reading_grows_with_the_reply_and_no_faster(self, streamed: bool) -> None:
+        """Counted in Python calls, so that the machine's speed is no matter."""
+        work: list[int] = []
+        for count in (300, 600):
+            raw = (await self.sent([call("add", a=n) for n in range(count)], streamed=streamed)).decode()
+            async with self.server([]) as server:
+                assembler, calls = self.model_at(server)._assembler(request(stream=streamed)), 0
+
+            def count_call(*_: object) -> None:
+                nonlocal calls
+                calls += 1
+
+            sys.setprofile(count_call)
+            try:
+                if streamed:
+                    for line in raw.splitlines():
+                        if line.startswith("data: "):
+                            assembler.add_event(ServerSentEvent(line.removeprefix("data: ")))
+                else:
+                    assembler.add_whole(raw.encode())
+                output = assembler.response().output
+            finally:
+                sys.setprofile(None)
+            assert len(output) == count
+            work.append(calls)
+        assert work[1] < 2.3 * work[0]
+
+    @pytest.mark.parametrize("arguments", [*ODD_ARGUMENTS, *REFUSED], ids=lambda text: text[:20])
+    async def test_arguments_that_were_refused_never_go_back(self, arguments: str) -> None:
+        """A strict server refuses them too, and with them every later request of the run."""
+        items = [Message("user", "x"), FunctionCall("c", "add", arguments), FunctionCallOutput("c", "no", True)]
+        async with self.server([]) as server:
+            sent = strictly(self.model_at(server).body(request(items=items)))
+        texts = [text for text in strings_in(sent) if text.startswith("{")]
+        assert texts or "add" in json.dumps(sent)
+        for text in texts:
+            strictly(text)
 
     @BOTH
     async def test_random_damage_ends_in_a_model_error_or_one_call(self, streamed: bool) -> None:

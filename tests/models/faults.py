@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import traceback
 from typing import Any
 
 import pytest
 
 from agentsdk.models.http import ModelTimeouts, aclose
+from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.testing import ServerReply
 from agentsdk.types.deltas import OutputTextDelta
 from agentsdk.types.errors import (
     AuthenticationError,
     BadRequestError,
     ModelConnectionError,
+    ModelError,
     ModelTimeoutError,
     NotFoundError,
     ProviderError,
@@ -27,7 +30,7 @@ from agentsdk.types.errors import (
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from tests.models.broken_replies import BrokenReplies
 from tests.models.fault_matrix import BOTH, KEY, NO_RETRY, QUICK
-from tests.models.wire import FakeClock, request
+from tests.models.wire import FakeClock, ask, request
 
 STATUSES: list[tuple[int, type[ProviderError], bool]] = [
     (301, ProviderError, False),
@@ -54,6 +57,16 @@ ERROR_BODIES = [
     b'{"message":"no"}',
     b'[{"error":{"message":"no"}}]',
 ]
+
+TOKEN = "a-token-in-headers-0123"
+TENANT = "dGVuYW50OmNhbmFyeQ"
+KEY_FAULTS = ("refused", "told", "told by an event", "id", "html", "reset", "cut", "silent", "no server")
+
+
+async def failure_of(model: Model, asked: ModelRequest) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await ask(model, asked)
+    return caught.value
 
 
 @pytest.mark.anyio
@@ -142,6 +155,35 @@ class WireFaults(BrokenReplies):
         assert (caught.status, caught.retryable, len(server.requests)) == (429, True, 3)
         assert "m ***" in str(caught)
 
+    @BOTH
+    @pytest.mark.parametrize("fault", KEY_FAULTS)
+    async def test_no_error_shows_a_key(self, streamed: bool, fault: str) -> None:
+        said: dict[str, ServerReply] = {
+            "refused": ServerReply(status=401, body={"error": {"message": f"bad key {KEY}, {TOKEN}, {TENANT}"}}),
+            "told": ServerReply(body={"error": {"message": f"bad key {KEY}, {TOKEN}, {TENANT}"}}),
+            "told by an event": ServerReply(events=[{"error": {"message": f"bad {KEY} {TOKEN}"}, "type": "error"}]),
+            "id": ServerReply(status=500, body=b"", headers={"x-request-id": f"{KEY} {TOKEN} {TENANT}"}),
+            "html": ServerReply(body=f"<html>{KEY}{TOKEN}"),
+            "reset": ServerReply(then="refuse"),
+            "cut": ServerReply("one two three", stops_after=2, then="reset"),
+            "silent": ServerReply(wait=asyncio.Event()),
+        }
+        options: dict[str, Any] = {"headers": {"x-token": TOKEN}, "timeouts": ModelTimeouts(read=0.1), "retry": NO_RETRY}
+        asked = request(stream=streamed, settings=ModelSettings(extra_headers={"x-tenant": f"Basic {TENANT}"}))
+        async with self.server([said[fault]] if fault in said else []) as server:
+            model = self.model_at(server, **options)
+            if fault in said:
+                caught = await failure_of(model, asked)
+        if fault not in said:
+            caught = await failure_of(model, asked)
+        shown = "".join(traceback.TracebackException.from_exception(caught, capture_locals=True).format())
+        chain: BaseException | None = caught
+        while chain is not None:
+            shown += f"{chain!r}{vars(chain)!r}"
+            chain = chain.__cause__ or chain.__context__
+        for secret in (KEY, TOKEN, TENANT):
+            assert secret not in shown, [line[:300] for line in shown.splitlines() if secret in line]
+
     async def test_an_error_event_that_is_no_json(self) -> None:
         async with self.server([ServerReply(events=[b"event: error\ndata: upstream gone\n\n"])] * 3) as server:
             caught = await self.tally.error(ProviderUnavailableError, self.model_at(server), request(stream=True))
@@ -215,14 +257,15 @@ class WireFaults(BrokenReplies):
             await self.tally.ask(model, request(stream=True))
         assert server.connections == 1
 
-    async def test_many_at_once_share_a_bounded_client(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("agentsdk.models.http.MAX_CONNECTIONS", 5)
+    @pytest.mark.parametrize("connections", [1, 5, 20])
+    async def test_many_at_once_share_a_bounded_client(self, monkeypatch: pytest.MonkeyPatch, connections: int) -> None:
+        monkeypatch.setattr("agentsdk.models.http._max_connections", [connections])
         await aclose()
         async with self.server(["ok"] * 30) as server:
             models = [self.model_at(server) for _ in range(3)]
             asks = (self.tally.ask(models[n % 3], request(stream=bool(n % 2))) for n in range(30))
             assert {answer.text for answer in await asyncio.gather(*asks)} == {"ok"}
-        assert server.connections == 5
+        assert server.connections == connections
         await aclose()
 
     # Closing

@@ -24,7 +24,7 @@ def test_a_message_says_who_what_and_the_remedy() -> None:
 
 def test_long_messages_are_cut_and_secrets_blotted_out() -> None:
     error = error_from_response(
-        "m", 500, {"x-request-id": "r" * 999}, b'{"error": "key sk-1 ' + b"x" * 9999 + b'"}', secret="sk-1"
+        "m", 500, {"x-request-id": "r" * 999}, b'{"error": "key sk-1 ' + b"x" * 9999 + b'"}', secrets=["sk-1"]
     )
     assert "sk-1" not in str(error)
     assert len(str(error)) < 700
@@ -86,3 +86,33 @@ def test_other_bad_requests_have_not(body: bytes) -> None:
 def test_a_window_that_is_outgrown_inside_a_stream() -> None:
     error = error_from_object("m", {"code": "context_length_exceeded", "message": "Your input exceeds the context window."})
     assert type(error) is ContextTooLongError
+
+
+@pytest.mark.parametrize("place", range(0, 520, 7))
+def test_no_part_of_a_secret_is_left_wherever_the_cut_falls(place: int) -> None:
+    key = "sk-canary-0123456789abcdef"
+    said = json.dumps({"error": {"message": "." * place + key, "code": "." * min(place, 90) + key}}).encode()
+    error = error_from_response("m", 401, {"x-request-id": "." * min(place, 190) + key}, said, secrets=[key])
+    shown = f"{error}{error.code}{error.request_id}"
+    assert not any(key[:length] in shown for length in range(4, len(key) + 1))
+
+
+CONTROLS = "\n\r\t\x00\x07\x1b[2J\x1b]0;x\x07\x7f\x85\u200b\u2028\u2029\u202e\u2066\ufeff\U000e0041"
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_what_a_server_says_stands_on_one_line(control: str) -> None:
+    said = json.dumps({"error": {"message": f"no{control}INFO", "code": f"x{control}y"}}).encode()
+    for error in (
+        error_from_response("m", 400, {"x-request-id": f"r{control}s"}, said),
+        error_from_object("m", said),
+        error_from_object("m", f"no{control}INFO"),
+    ):
+        for text in (str(error), error.code, error.request_id):
+            assert text.isprintable()
+        assert "INFO" in str(error)
+
+
+def test_what_can_be_printed_stays_as_it_is() -> None:
+    error = error_from_object("m", {"message": "Grüße, 世界 🎉 \\n", "code": "ok"})
+    assert "Grüße, 世界 🎉 \\n" in str(error)

@@ -17,6 +17,7 @@ from agentsdk.types.items import Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.usage import Usage
 from tests.models.wire import FakeClock, ask, events_of, request, shown_text
 
 pytestmark = pytest.mark.anyio
@@ -28,6 +29,7 @@ class Words:
     def __init__(self) -> None:
         self.begun = self.complete = self.finished = False
         self.text = ""
+        self.usage: Usage | None = None
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         match event.data:

@@ -54,6 +54,17 @@ def test_starts_once_asks_for_its_key_and_stops(server: LocalServer) -> None:
     server.stop()
 
 
+def test_the_child_gets_no_secrets_and_nothing_shows_its_key(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "DATABASE_URL", "LLAMA_API_KEY", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "sk-TOPSECRET")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    address = server.start(60, print)
+    environment = psutil.Process(server.pid).environ()
+    assert "sk-TOPSECRET" not in environment.values()
+    assert (environment["CUDA_VISIBLE_DEVICES"], environment["PATH"]) == ("0", os.environ["PATH"])
+    assert address.key not in f"{address!r}{address}{server!r}"
+
+
 def test_a_server_that_died_is_started_again(server: LocalServer) -> None:
     first = server.start(60, print)
     assert server.pid is not None

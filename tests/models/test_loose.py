@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from agentsdk.models.loose import as_list, as_object, as_text, is_object
+import pytest
+
+from agentsdk.models.loose import MAX_DEPTH, as_list, as_object, as_text, is_object, kept
+from agentsdk.types.errors import MalformedResponseError
 
 
 def test_what_fits_is_the_same_and_what_does_not_is_empty() -> None:
@@ -12,3 +15,13 @@ def test_what_fits_is_the_same_and_what_does_not_is_empty() -> None:
 def test_what_is_one_whole_object() -> None:
     assert all(map(is_object, ("{}", '{"a": [1, {"b": null}]}', ' {"é": 1} ')))
     assert not any(map(is_object, ("", "[]", "null", '{"a":', "{} {}", "not json", '"{}"', "\ud83d")))
+
+
+def test_what_is_kept_is_clean_and_not_too_deep() -> None:
+    deep: object = {"a\ud83d": "b\ud83d"}
+    for _ in range(MAX_DEPTH - 1):
+        deep = [deep]
+    assert "ud83d" not in str(kept(deep))
+    with pytest.raises(MalformedResponseError, match="deeper than 100"):
+        kept([deep])
+    assert (kept(1), kept("a"), kept([])) == (1, "a", [])

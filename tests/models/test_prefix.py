@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
+from agentsdk.models.prefix import PIECE, Group, Pieces, encode_growing, framed, to_json, usable_name
 from agentsdk.types.items import Item, Message
 from agentsdk.types.tape import Tape
 
@@ -32,6 +32,46 @@ def test_what_grew_equals_what_is_encoded_anew(turns: list[tuple[list[Item], lis
         tapes.append(tape)
         for one in (tape, tapes[len(tapes) // 2]):
             assert encode_growing("owner", one, tail, runs) == encode_growing("owner", Tape(one), tail, runs)
+
+
+def values_of(items: Sequence[Item]) -> bytes:
+    """The JSON values of `items`, as they are without any growing."""
+    values: list[object] = []
+    start = 0
+    while start < len(items):
+        start, more, _ = runs(items, start)
+        values += more
+    return b",".join(map(to_json, values))
+
+
+LARGE = st.sampled_from(["", "a", "x" * PIECE, "é" * PIECE])
+LARGE_MESSAGES = st.lists(st.builds(Message, st.sampled_from(["user", "assistant"]), LARGE), max_size=3)
+
+
+@given(st.lists(st.tuples(LARGE_MESSAGES, LARGE_MESSAGES, st.booleans()), max_size=5), st.sampled_from([b"", b"]}"]))
+@settings(max_examples=30)
+def test_large_values_go_in_pieces_that_say_the_same(
+    turns: list[tuple[list[Item], list[Item], bool]], after: bytes
+) -> None:
+    tape = Tape[Item]()
+    tapes = [tape]
+    for items, tail, fork in turns:
+        tape = (tapes[len(tapes) // 2] if fork else tape).extended(items)
+        tapes.append(tape)
+        for one in (tape, tapes[len(tapes) // 2]):
+            body = framed(b"[", encode_growing("owner", one, tail, runs), after)
+            assert bytes(body) == b"[%b%b" % (values_of([*one, *tail]), after)
+            assert len(body) == len(bytes(body)) and body.startswith(b"[")
+            assert isinstance(body, Pieces) is (len(body) > PIECE)
+
+
+def test_a_large_value_is_the_same_object_in_every_request() -> None:
+    tape = Tape[Item]([Message("user", "a"), Message("assistant", "x" * PIECE), Message("user", "b")])
+    first = encode_growing("owner", tape, (), runs)
+    second = encode_growing("owner", tape.extended([Message("assistant", "c"), Message("user", "d")]), (), runs)
+    assert isinstance(first, Pieces) and isinstance(second, Pieces)
+    assert first.parts[1] is second.parts[1] and len(first.parts[1]) >= PIECE
+    assert first != second and first == Pieces([bytes(first)]) and first != bytes(first)
 
 
 def test_a_closed_group_is_encoded_once() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from agentsdk import Model, UserError
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+from agentsdk.models.openai_responses import OpenAIResponsesModel
 from agentsdk.models.profiles import PROFILES
 from agentsdk.models.provider import DefaultModelProvider, find_model
 from agentsdk.testing import ScriptedModel
@@ -87,3 +89,43 @@ def test_what_a_profile_misses_is_named() -> None:
         find_model("groq:tiny")
     with pytest.raises(UserError, match="AZURE_OPENAI_BASE_URL"):
         find_model("azure:tiny")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "name"),
+    [
+        ({"OPENAI_API_KEY": "k"}, OpenAIResponsesModel, "gpt-4.1"),
+        ({"OPENAI_API_KEY": "k", "OPENAI_DEFAULT_MODEL": "gpt-x"}, OpenAIResponsesModel, "gpt-x"),
+        (
+            {"OPENAI_API_KEY": "k", "OPENAI_DEFAULT_MODEL": "gpt-x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
+            OpenAIChatCompletionsModel,
+            "gpt-x",
+        ),
+        ({"OPENAI_API_KEY": "k", "AGENTSDK_MODEL": "openai-chat:mine"}, OpenAIChatCompletionsModel, "mine"),
+    ],
+)
+def test_with_a_key_and_no_model_openais_default_is_meant(
+    said: dict[str, str], kind: type, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in said.items():
+        monkeypatch.setenv(variable, value)
+    model = find_model(None)
+    assert (type(model), model.name) == (kind, name)
+
+
+def test_without_key_and_weights_the_message_says_what_was_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(*given: object, **options: object) -> None:
+        raise UserError("the weights are not installed")
+
+    monkeypatch.setattr("agentsdk.models.local.LocalModel", missing)
+    with pytest.raises(
+        UserError, match=r"no model and no OPENAI_API_KEY is set.*weights are not installed.*model='openai:NAME'"
+    ):
+        DefaultModelProvider().get_model(None)
+
+
+@pytest.mark.parametrize("name", ["bedrock:claude", "vertex_ai:gemini", "litellm:x/y"])
+def test_an_unknown_provider_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(UserError, match=r"begins with an unknown provider, expected one of local, openai.*'openai-chat:NAME'"):
+        find_model(name)

@@ -106,6 +106,14 @@ def test_at_the_tip_cells_are_shared_and_behind_it_copied() -> None:
     assert (list(first), list(second), list(fork)) == ([1], [1, 2], [1, 3])
 
 
+def test_the_first_cells_are_a_tape_of_the_same_list() -> None:
+    whole = Tape([1, 2, 3])
+    first = whole.up_to(2)
+    assert (list(first), list(first.extended([4])), list(whole)) == ([1, 2], [1, 2, 4], [1, 2, 3])
+    assert first.derived is whole.derived
+    assert list(whole.up_to(9)) == [1, 2, 3]
+
+
 def test_a_tape_owns_its_cells() -> None:
     cells = [1, 2]
     tape = Tape(cells)

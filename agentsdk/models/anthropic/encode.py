@@ -19,8 +19,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Raw, Struct
 
-from agentsdk.models.loose import is_object
-from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
+from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -61,12 +60,12 @@ class MessageEncoder(Struct, frozen=True):
 
     provider: str
 
-    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
+    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> Body:
         """The messages of `items` and `tail`, comma-separated. Raises `UserError` for a part that the API cannot carry."""
         messages = encode_growing(self, items, tail, self._exchange)
         if not messages:
             return _FIRST
-        return b"%b,%b" % (_FIRST, messages) if messages.startswith(_ASSISTANT) else messages
+        return framed(_FIRST + b",", messages) if messages.startswith(_ASSISTANT) else messages
 
     def system(self, items: Iterable[Item]) -> list[str]:
         """The texts of the system and developer messages that a history begins with: they go into the `system` field."""
@@ -136,7 +135,7 @@ def _reply_blocks(items: list[Item]) -> Iterator[JsonObject]:
                 else:
                     yield {"type": "thinking", "thinking": item.text, "signature": item.signature}
             case FunctionCall():
-                arguments = Raw(item.arguments.encode() if is_object(item.arguments) else b"{}")
+                arguments = Raw(usable_arguments(item.arguments).encode())
                 name = usable_name(item.name)
                 yield {"type": "tool_use", "id": _call_id(item.call_id), "name": name, "input": arguments, **details}
                 details = {}

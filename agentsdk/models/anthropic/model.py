@@ -14,16 +14,17 @@ from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
 from agentsdk.models.http import ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
-from agentsdk.models.prefix import to_json
+from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, Fields, one_of, optional, whole
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted, ResponseCreated
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import ModelError, UserError
 from agentsdk.types.response import OutputItem
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
-from agentsdk.types.usage import Usage
+from agentsdk.types.usage import SpentAttempt, Usage
 
 if TYPE_CHECKING:
     import httpx
@@ -38,6 +39,15 @@ _VERSION = "2023-06-01"
 _COUNTED = frozenset(
     {"model", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control"}
     | {"mcp_servers", "context_management"}
+)
+
+
+_FIELDS = Fields(
+    "AnthropicModel",
+    max_tokens=whole("a whole number of tokens above 0", 1),
+    cache=optional(one_of("'5m' or '1h'", ("5m", "1h"))),
+    native_output=FLAG,
+    strict_tools=FLAG,
 )
 
 
@@ -78,6 +88,7 @@ class AnthropicModel(HttpModel):
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
+        _FIELDS.check_given(max_tokens=max_tokens, cache=cache, native_output=native_output, strict_tools=strict_tools)
         super().__init__(
             model,
             base_url=base_url,
@@ -110,6 +121,9 @@ class AnthropicModel(HttpModel):
         """The events of a turn, its pauses left out: what came before a pause goes back to the provider, which goes on."""
         earlier: tuple[OutputItem, ...] = ()
         usage = Usage()
+        attempts: tuple[SpentAttempt, ...] = ()  # all that an error carries; of a whole turn, its pauses are no loss
+        retried: tuple[SpentAttempt, ...] = ()
+        paused_data: JsonObject = {}
         pauses = width = 0
         while True:
             try:
@@ -118,27 +132,32 @@ class AnthropicModel(HttpModel):
                         yield event
                     elif isinstance(event, ResponseCompleted):
                         reply = event.response
-                        yield ResponseCompleted(
-                            structs.replace(reply, output=earlier + reply.output, usage=usage + reply.usage)
+                        told = {**paused_data, **reply.provider_data}
+                        whole = structs.replace(
+                            reply, output=earlier + reply.output, usage=usage + reply.usage, provider_data=told
                         )
+                        yield ResponseCompleted(whole, (*retried, *event.attempts))
                     elif not isinstance(event, ResponseCreated | AttemptDiscarded):  # they would speak of the whole turn
                         yield _shifted(event, width)
                 return
-            except TurnPaused as paused:
+            except ModelError as error:
                 pauses += 1
-                if pauses > MAX_PAUSES:
+                if not isinstance(paused := error, TurnPaused) or pauses > MAX_PAUSES:
+                    error.attempts = (*attempts, *error.attempts)
                     raise
+                attempts += paused.attempts
+                retried += paused.attempts[:-1]
                 if request.stream:
                     for event in paused.events:
                         yield _shifted(event, width)
                 earlier += paused.response.output
+                paused_data |= paused.response.provider_data
                 usage += paused.response.usage
                 width += paused.width
             finally:
                 await events.aclose()
-            again = structs.replace(
-                request, tail=(*request.tail, *earlier), request_id=request.request_id and f"{request.request_id}-{pauses}"
-            )
+            again_id = request.request_id and f"{request.request_id}-pause-{pauses}"
+            again = structs.replace(request, tail=(*request.tail, *earlier), request_id=again_id)
             events = super().stream(again)
 
     async def count_tokens(self, request: ModelRequest) -> int:
@@ -146,12 +165,13 @@ class AnthropicModel(HttpModel):
         fields = {name: value for name, value in self._fields(request).items() if name in _COUNTED}
         return await self._count(request, f"{self._url}/count_tokens", self._with_messages(fields, request), "input_tokens")
 
-    def body(self, request: ModelRequest) -> bytes:
+    def body(self, request: ModelRequest) -> Body:
         """The request's body: settings, instructions and tools before the encoded messages."""
         return self._with_messages(self._fields(request), request)
 
-    def _with_messages(self, fields: JsonObject, request: ModelRequest) -> bytes:
-        return b'%b,"messages":[%b]}' % (to_json(fields)[:-1], self._encoder.encode(request.items, request.tail))
+    def _with_messages(self, fields: JsonObject, request: ModelRequest) -> Body:
+        head = to_json(fields)[:-1] + b',"messages":['
+        return framed(head, self._encoder.encode(request.items, request.tail), b"]}")
 
     def _fields(self, request: ModelRequest) -> JsonObject:
         """The body without its messages."""

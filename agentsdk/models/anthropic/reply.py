@@ -17,7 +17,9 @@ from msgspec import Raw, Struct
 from agentsdk.models.anthropic.encode import CALL_DETAILS
 from agentsdk.models.anthropic.usage import read_usage
 from agentsdk.models.errors import ErrorInReply
-from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.hosted import refuse_unanswered
+from agentsdk.models.loose import as_list, as_object, as_text, kept
+from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -34,6 +36,7 @@ from agentsdk.types.errors import IncompleteResponseError, MalformedResponseErro
 from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
 from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.usage import Usage
 
 T = TypeVar("T")
 
@@ -49,6 +52,8 @@ class WireDelta(Struct):
     citation: object = None
     stop_reason: str | None = None
     stop_details: object = None
+    stop_sequence: object = None
+    container: object = None
 
 
 class WireEvent(Struct):
@@ -60,6 +65,7 @@ class WireEvent(Struct):
     content_block: object = None
     delta: WireDelta | None = None
     usage: object = None
+    context_management: object = None
 
 
 class WireReply(Struct):
@@ -71,6 +77,9 @@ class WireReply(Struct):
     content: list[Raw] | None = None
     stop_reason: str | None = None
     stop_details: object = None
+    stop_sequence: object = None
+    container: object = None
+    context_management: object = None
     usage: object = None
 
 
@@ -93,6 +102,13 @@ _FINISHES: dict[str, Finish] = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
+_COUNTED = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "thinking_tokens",
+)
 _PAUSES = ("pause_turn", "compaction")
 _BLOCK_OF_DELTA = {
     "text_delta": "text",
@@ -119,15 +135,28 @@ class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happene
 class _Block:
     """A content block that is being put together."""
 
-    __slots__ = ("citations", "fields", "index", "kind", "output_index", "pieces", "signature", "stopped")
+    __slots__ = (
+        "_growing",
+        "citations",
+        "fields",
+        "index",
+        "kind",
+        "number",
+        "output_index",
+        "pieces",
+        "signatures",
+        "stopped",
+    )
 
-    def __init__(self, index: int, fields: JsonObject) -> None:
+    def __init__(self, index: int, fields: JsonObject, number: int) -> None:
         self.index = index
+        self.number = number  # of calls before it
         self.kind = as_text(fields.get("type"))
         self.fields = fields
         self.output_index = 0
         self.pieces: list[str] = []
-        self.signature = as_text(fields.get("signature"))
+        self.signatures = [as_text(fields.get("signature"))]
+        self._growing: dict[str, list[str]] = {}
         self.citations = [note for note in map(as_object, as_list(fields.get("citations"))) if note]
         self.stopped = False
 
@@ -135,6 +164,23 @@ class _Block:
     def text(self) -> str:
         """The text, thinking or JSON so far."""
         return "".join(self.pieces)
+
+    def merge(self, delta: JsonObject) -> None:
+        """Add a delta of a kind that is not known: texts grow, everything else is replaced."""
+        for name, value in delta.items():
+            known = self.fields.get(name)
+            if name == "type":
+                continue
+            if isinstance(known, str) and isinstance(value, str):
+                self._growing.setdefault(name, [known]).append(value)
+            else:
+                self.fields[name] = value
+                self._growing.pop(name, None)
+
+    def settle(self) -> None:
+        """Nothing more comes: `fields` are whole now."""
+        self.fields.update({name: "".join(pieces) for name, pieces in self._growing.items()})
+        self._growing.clear()
 
 
 class ReplyAssembler:
@@ -149,7 +195,10 @@ class ReplyAssembler:
         self._stop = ""
         self._stop_details: JsonObject = {}
         self._usage: JsonObject = {}
+        self._told: JsonObject = {}
         self._blocks: list[_Block] = []
+        self._by_index: dict[int, _Block] = {}  # the newest of each
+        self._calls = 0
         self._outputs = 0
         self._items: list[tuple[OutputItem, int]] = []
         self.complete = False
@@ -164,6 +213,11 @@ class ReplyAssembler:
     def finished(self) -> bool:
         """Whether the server said why it stopped."""
         return bool(self._stop)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply has cost, as far as the provider has told."""
+        return read_usage(self._usage) if self._usage else None
 
     @property
     def text(self) -> str:
@@ -188,10 +242,14 @@ class ReplyAssembler:
                 message = as_object(wire.message)
                 self._begin(as_text(message.get("id")), as_text(message.get("model")), events)
                 self._add_usage(message.get("usage"))
+                self._tell(container=message.get("container"))
             case "message_delta":
                 self._add_usage(wire.usage)
-                if wire.delta is not None and wire.delta.stop_reason:
-                    self._finish(wire.delta.stop_reason, wire.delta.stop_details, events)
+                self._tell(context_management=wire.context_management)
+                if (delta := wire.delta) is not None:
+                    self._tell(container=delta.container, stop_sequence=delta.stop_sequence, stop_details=delta.stop_details)
+                    if delta.stop_reason:
+                        self._finish(delta.stop_reason, delta.stop_details, events)
             case "message_stop":
                 self.complete = True
                 return None
@@ -213,6 +271,12 @@ class ReplyAssembler:
         unseen: list[ModelStreamEvent] = []
         self._begin(wire.id or "", wire.model or "", unseen)
         self._add_usage(wire.usage)
+        self._tell(
+            container=wire.container,
+            stop_sequence=wire.stop_sequence,
+            stop_details=wire.stop_details,
+            context_management=wire.context_management,
+        )
         for index, raw in enumerate(wire.content):
             fields = _object(raw)
             if not fields:
@@ -231,6 +295,9 @@ class ReplyAssembler:
             self._id, self._model = clean_text(reply_id), clean_text(model)
             events.append(ResponseCreated(self._id))
 
+    def _tell(self, **told: object) -> None:
+        self._told.update({name: value for name, value in told.items() if value is not None})
+
     def _add_usage(self, usage: object) -> None:
         """The counts of a later event are totals and replace those of an earlier one."""
         self._usage.update({name: value for name, value in as_object(usage).items() if value is not None})
@@ -243,8 +310,10 @@ class ReplyAssembler:
 
     def _start(self, index: int | None, fields: JsonObject, events: list[ModelStreamEvent]) -> _Block:
         last = self._blocks[-1] if self._blocks else None
-        block = _Block(index if index is not None else len(self._blocks), fields)
+        block = _Block(index if index is not None else len(self._blocks), fields, self._calls)
         self._blocks.append(block)
+        self._by_index[block.index] = block
+        self._calls += block.kind == "tool_use"
         if block.kind == "text" and last is not None and last.kind == "text":
             block.output_index = last.output_index  # one message, in several blocks
         else:
@@ -268,13 +337,12 @@ class ReplyAssembler:
             case "tool_use":
                 return self._call(block, "")
             case _:
-                return ProviderItem(self._provider, clean_value(block.fields))
+                return ProviderItem(self._provider, kept(block.fields))
 
     def _find(self, index: int | None) -> _Block | None:
-        for block in reversed(self._blocks):
-            if index is None or block.index == index:
-                return block
-        return None
+        if index is None:
+            return self._blocks[-1] if self._blocks else None
+        return self._by_index.get(index)
 
     def _add_delta(self, wire: WireEvent, data: str, events: list[ModelStreamEvent]) -> None:
         delta = wire.delta
@@ -291,13 +359,13 @@ class ReplyAssembler:
         elif kind == "thinking_delta":
             self._add_piece(block, delta.thinking or "", events)
         elif kind == "signature_delta":
-            block.signature += delta.signature or ""
+            block.signatures.append(delta.signature or "")
         elif kind == "input_json_delta":
             self._add_piece(block, delta.partial_json or "", events)
         elif kind == "citations_delta":
             block.citations.append(as_object(delta.citation))
         else:
-            _merge(block.fields, as_object(_object(data).get("delta")))
+            block.merge(as_object(_object(data).get("delta")))
 
     def _add_piece(self, block: _Block, piece: str, events: list[ModelStreamEvent]) -> None:
         if not piece:
@@ -324,7 +392,9 @@ class ReplyAssembler:
             raise MalformedResponseError("the reply holds no message; expected an Anthropic message")
         if not self._stop:
             raise self._incomplete("the reply ended without a stop reason, so nothing proves it whole")
-        finish = _FINISHES.get(self._stop, "unknown")
+        finish: Finish | None = "stop" if self._stop in _PAUSES else _FINISHES.get(self._stop)
+        if finish is None:
+            raise self._incomplete(f"the reply has an unknown stop reason ({self._stop[:100]!r}), so nothing proves it whole")
         calls = [block for block in self._blocks if block.kind == "tool_use"]
         if finish == "content_filter":
             calls = []
@@ -333,14 +403,23 @@ class ReplyAssembler:
             window = self._stop == "model_context_window_exceeded"
             remedy = "it filled the model's context window: shorten the input" if window else "raise max_tokens"
             raise self._incomplete(f"the reply reached its token limit {what}; {remedy}")
-        if calls and (finish == "unknown" or self._stop == "stop_sequence" or not all(call.stopped for call in calls)):
+        if calls and (self._stop in _PAUSES or self._stop == "stop_sequence" or not all(call.stopped for call in calls)):
             raise self._incomplete("the reply holds tool calls, but nothing proves them whole: it did not stop after them")
+        if finish == "stop" and self._stop not in _PAUSES:  # else the provider goes on with them
+            refuse_unanswered(self._unanswered())
         self._items = self._output()
         output = tuple(item for item, _ in self._items)
-        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model)
+        told = provider_data({**self._told, "usage": beside(self._usage, _COUNTED)})
+        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model, told)
         if self._stop in _PAUSES:
             raise TurnPaused(response, self.done_events(response), self._outputs)
         return response
+
+    def _unanswered(self) -> list[str]:
+        """The kinds of calls of the provider's own tools that have no result in the reply: it ended without running them."""
+        answered = {as_text(block.fields.get("tool_use_id")) for block in self._blocks}
+        uses = [block for block in self._blocks if block.kind.endswith("_tool_use")]
+        return [block.kind for block in uses if as_text(block.fields.get("id")) not in answered]
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
         """The items of `response`, each whole, under the position they were streamed at."""
@@ -354,13 +433,14 @@ class ReplyAssembler:
         found: list[tuple[OutputItem | list[Part], int]] = []
         refused = self._stop == "refusal"
         for block in sorted(self._blocks, key=lambda block: block.index):
+            block.settle()
             position = block.output_index
             text = clean_text(block.text)
             match block.kind:
                 case "text":
-                    _speak(found, OutputText(text, tuple(clean_value(block.citations))) if text else None, position)
+                    _speak(found, OutputText(text, tuple(kept(block.citations))) if text else None, position)
                 case "thinking":
-                    signature = clean_text(block.signature)
+                    signature = clean_text("".join(block.signatures))
                     if text or signature:
                         found.append((Reasoning(text, signature=signature, provider=self._provider), position))
                 case "redacted_thinking":
@@ -370,8 +450,8 @@ class ReplyAssembler:
                     pass
                 case "tool_use":
                     if details := _details(block.fields):
-                        kept = ProviderItem(self._provider, {"type": CALL_DETAILS, **clean_value(details)})
-                        found.append((kept, position - 1))
+                        beside = ProviderItem(self._provider, {"type": CALL_DETAILS, **kept(details)})
+                        found.append((beside, position - 1))
                     found.append((self._call(block, text or _encoded_input(block.fields)), position))
                 case _:
                     if (item := self._provider_item(block)) is not None:
@@ -382,8 +462,7 @@ class ReplyAssembler:
 
     def _call(self, block: _Block, arguments: str) -> FunctionCall:
         fields = block.fields
-        number = sum(1 for other in self._blocks[: self._blocks.index(block)] if other.kind == "tool_use")
-        call_id = clean_text(as_text(fields.get("id"))) or f"call_{self._id or self._fallback_id}_{number}"
+        call_id = clean_text(as_text(fields.get("id"))) or f"call_{self._id or self._fallback_id}_{block.number}"
         return FunctionCall(call_id, clean_text(as_text(fields.get("name"))), arguments)
 
     def _provider_item(self, block: _Block) -> ProviderItem | None:
@@ -394,7 +473,7 @@ class ReplyAssembler:
                 fields = {**fields, "input": json.loads(block.text)}
             except (ValueError, RecursionError):
                 return None
-        return ProviderItem(self._provider, clean_value(fields))
+        return ProviderItem(self._provider, kept(fields))
 
 
 def _speak(found: list[tuple[OutputItem | list[Part], int]], part: Part | None, position: int) -> None:
@@ -422,15 +501,7 @@ def _details(fields: JsonObject) -> JsonObject:
 
 
 def _encoded_input(fields: JsonObject) -> str:
-    return json.dumps(clean_value(as_object(fields.get("input"))), ensure_ascii=False)
-
-
-def _merge(fields: JsonObject, delta: JsonObject) -> None:
-    """Add a delta of a kind that is not known: texts grow, everything else is replaced."""
-    for name, value in delta.items():
-        known = fields.get(name)
-        if name != "type":
-            fields[name] = known + value if isinstance(known, str) and isinstance(value, str) else value
+    return json.dumps(kept(as_object(fields.get("input"))), ensure_ascii=False)
 
 
 def _parse(data: str | bytes | Raw, decoder: msgspec.json.Decoder[T], again: Callable[[object], T]) -> T:

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 
 from agentsdk.models.google.schema import to_google
-from agentsdk.models.loose import is_object
-from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
+from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -52,7 +51,7 @@ class ContentEncoder(Struct, frozen=True):
     provider: str
     signs: bool = True
 
-    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
+    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> Body:
         """The contents of `items` and `tail`, comma-separated. Raises `UserError` for a part that Google cannot take."""
         return encode_growing(self, items, tail, self._next)
 
@@ -126,7 +125,7 @@ class _Turn:
     def _add_call(self, item: FunctionCall) -> None:
         if item.call_id in self._open:
             return  # said twice, answered once
-        arguments = Raw(item.arguments.encode() if is_object(item.arguments) else b"{}")
+        arguments = Raw(usable_arguments(item.arguments).encode())
         name = usable_name(item.name)
         part: JsonObject = {"functionCall": {"id": item.call_id, "name": name, "args": arguments}}
         if self._signature:

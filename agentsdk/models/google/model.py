@@ -14,10 +14,11 @@ from agentsdk.models.google.schema import to_google
 from agentsdk.models.http import ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
-from agentsdk.models.prefix import to_json
+from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, Fields
 from agentsdk.types.errors import UserError
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
 _BEFORE_3 = re.compile(r"(models/)?gemini-[12]\b")
 _API = "Google's generateContent"
+
+
+_FIELDS = Fields("GoogleModel", include_thoughts=FLAG)
 
 
 class GoogleModel(HttpModel):
@@ -45,6 +49,7 @@ class GoogleModel(HttpModel):
     _default_base_url = DEFAULT_BASE_URL
     _base_url_variable = "GOOGLE_BASE_URL"
     _key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    _end_grace = 5.0  # a finish reason is no end here: more may follow
 
     def __init__(
         self,
@@ -61,6 +66,7 @@ class GoogleModel(HttpModel):
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
+        _FIELDS.check_given(include_thoughts=include_thoughts)
         super().__init__(
             model,
             base_url=base_url,
@@ -79,7 +85,7 @@ class GoogleModel(HttpModel):
         self._before_3 = bool(_BEFORE_3.match(model))
         self._encoder = ContentEncoder(self.provider, signs=not self._before_3)
 
-    def body(self, request: ModelRequest) -> bytes:
+    def body(self, request: ModelRequest) -> Body:
         """The request's body: instructions, settings and tools before the encoded contents."""
         settings = request.settings
         refuse_settings(settings, _API, "metadata")
@@ -104,9 +110,9 @@ class GoogleModel(HttpModel):
         _merge(fields, settings.extra_body or {})
         contents = self._encoder.encode(request.items, request.tail)
         if not contents.startswith(_FROM_USER):  # a conversation begins with its user, and is never empty
-            contents = b"%b,%b" % (_NOTHING_SAID, contents) if contents else _NOTHING_SAID
+            contents = framed(_NOTHING_SAID + b",", contents) if contents else _NOTHING_SAID
         head = to_json(fields)[:-1]
-        return b'%b%b"contents":[%b]}' % (head, b"," if fields else b"", contents)
+        return framed(b'%b%b"contents":[' % (head, b"," if fields else b""), contents, b"]}")
 
     def _sampling(self, settings: ModelSettings) -> JsonObject:
         config: JsonObject = {_NAMES[name]: value for name, value in given_settings(settings, *_NAMES).items()}
@@ -124,7 +130,7 @@ class GoogleModel(HttpModel):
 
     async def count_tokens(self, request: ModelRequest) -> int:
         """How many input tokens `request` would use, as the provider counts. Raises like `stream`."""
-        body = b'{"generateContentRequest":{"model":%b,%b}' % (to_json(self._path), self.body(request)[1:])
+        body = b'{"generateContentRequest":{"model":%b,%b}' % (to_json(self._path), bytes(self.body(request))[1:])
         return await self._count(request, self._url("countTokens"), body, "totalTokens")
 
     def _url_for(self, request: ModelRequest) -> str:

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.google.usage import read_usage
-from agentsdk.models.loose import as_object, as_text
+from agentsdk.models.loose import as_list, as_object, as_text, kept
+from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -44,7 +45,8 @@ from agentsdk.types.items import (
     Reasoning,
 )
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
-from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.text import clean_text, clean_value, escaped
+from agentsdk.types.usage import Usage
 
 T = TypeVar("T")
 _NULL = Raw(b"null")
@@ -92,6 +94,10 @@ class WireCandidate(Struct, rename="camel"):
     citation_metadata: object = None
     grounding_metadata: object = None
     url_context_metadata: object = None
+    safety_ratings: object = None
+    avg_logprobs: object = None
+    logprobs_result: object = None
+    finish_message: object = None
 
 
 class Chunk(Struct, rename="camel"):
@@ -102,6 +108,7 @@ class Chunk(Struct, rename="camel"):
     usage_metadata: Raw = _NULL
     model_version: object = None
     response_id: object = None
+    model_status: object = None
     error: object = None
 
 
@@ -138,6 +145,19 @@ _FINISHES: dict[str, Finish] = {
     **dict.fromkeys(_FILTERED, "content_filter"),
     **dict.fromkeys(_FAILED, "error"),
 }
+_TOLD = {
+    "safety_ratings": "safetyRatings",
+    "avg_logprobs": "avgLogprobs",
+    "finish_message": "finishMessage",
+}
+_COUNTED = (
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "totalTokenCount",
+    "toolUsePromptTokenCount",
+    "cachedContentTokenCount",
+    "thoughtsTokenCount",
+)
 _NOTES = {
     "citation_metadata": "citationMetadata",
     "grounding_metadata": "groundingMetadata",
@@ -217,9 +237,11 @@ class ReplyAssembler:
         self._candidates_seen = False
         self._finish = ""
         self._blocked = ""
+        self._told: JsonObject = {}
+        self._logprobs: dict[str, list[object]] = {}
         self._usage = _NULL  # every chunk brings one, and only the last is read
         self._said: list[str] = []
-        self._notes: list[JsonObject] = []
+        self._notes: dict[bytes, JsonObject] = {}  # by their JSON, as a stream repeats them
         self._items: list[tuple[int, OutputItem]] = []  # those that are whole, each with its output_index
         self._message: _OpenMessage | None = None  # the one that is being written
         self._thought: list[str] | None = None
@@ -229,7 +251,7 @@ class ReplyAssembler:
         self.begun = False
         """Whether any text, reasoning, call or other item has come."""
         self.complete = False
-        """Whether the finish reason has come, and the usage with it: nothing more is needed."""
+        """Only the end of the stream is its end: some servers tell a finish reason with every chunk."""
 
     @property
     def text(self) -> str:
@@ -240,6 +262,11 @@ class ReplyAssembler:
     def finished(self) -> bool:
         """Whether the server said why it stopped."""
         return bool(self._finish or self._blocked)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply has cost, as far as the provider has told."""
+        return None if self._usage == _NULL else read_usage(_decode(_ANY, self._usage))
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes. Raises `ErrorInReply`."""
@@ -264,30 +291,36 @@ class ReplyAssembler:
             events.append(ResponseCreated(self._id))
         if not self._model and isinstance(chunk.model_version, str):
             self._model = clean_text(chunk.model_version)
-        told = chunk.usage_metadata != _NULL
-        if told:
+        if chunk.usage_metadata != _NULL:
             self._usage = chunk.usage_metadata
+        if chunk.model_status is not None:
+            self._told["modelStatus"] = chunk.model_status
         if chunk.prompt_feedback is not None:
+            self._told["promptFeedback"] = chunk.prompt_feedback
             self._blocked = self._blocked or clean_text(as_text(as_object(chunk.prompt_feedback).get("blockReason")))
         for candidate in chunk.candidates or ():
             if candidate.index:
                 continue
             self._candidates_seen = True
+            for name, kind in _TOLD.items():
+                if (told := getattr(candidate, name)) is not None:
+                    self._told[kind] = told
+            if candidate.logprobs_result is not None:
+                for name, tokens in as_object(candidate.logprobs_result).items():
+                    if isinstance(tokens, list):
+                        self._logprobs.setdefault(name, []).extend(as_list(cast(object, tokens)))
             for raw in (candidate.content.parts if candidate.content else None) or ():
                 self._add_part(raw, events)
             if candidate.citation_metadata or candidate.grounding_metadata or candidate.url_context_metadata:
                 self._add_notes(candidate)
             self._finish = candidate.finish_reason or self._finish
-        if told and self.finished:
-            self.complete = True
         return events
 
     def _add_notes(self, candidate: WireCandidate) -> None:
         for name, kind in _NOTES.items():
             if note := as_object(getattr(candidate, name)):
-                noted: JsonObject = clean_value({"type": kind, **note})
-                if noted not in self._notes:
-                    self._notes.append(noted)
+                noted: JsonObject = kept({"type": kind, **note})
+                self._notes.setdefault(msgspec.json.encode(noted), noted)
 
     def _add_part(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
         part = _decode(_PART, raw)
@@ -330,7 +363,7 @@ class ReplyAssembler:
         data = _decode(_OBJECT, raw)
         if any(value is not None and name != "thought" for name, value in data.items()):
             self._close()
-            self._add_item(ProviderItem(self._provider, data), events)
+            self._add_item(ProviderItem(self._provider, kept(data)), events)
 
     def _add_thought(self, text: str, signature: str, events: list[ModelStreamEvent]) -> None:
         if not text and not signature:
@@ -396,26 +429,30 @@ class ReplyAssembler:
         server did not say why it stopped, or stopped where a call may be cut.
         """
         if self._blocked:
-            raise ContentFilterError(f"the provider refused the prompt ({self._blocked}); change the input")
+            raise ContentFilterError(f"the provider refused the prompt ({escaped(self._blocked[:100])}); change the input")
         if not self._candidates_seen:
             raise MalformedResponseError("the reply has no candidates; expected one of generateContent")
-        finish = _FINISHES.get(self._finish, "unknown")
+        finish = _FINISHES.get(self._finish)
         if finish == "content_filter":
             raise ContentFilterError(f"the provider's content filter stopped the reply ({self._finish}); change the input")
         if finish == "error":
             raise self._incomplete(f"the model broke off its reply ({self._finish}); ask again, or simplify the tools")
         if not self._finish:
             raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+        if finish is None:
+            raise self._incomplete(
+                f"the reply has an unknown finish reason ({self._finish[:100]!r}), so nothing proves it whole"
+            )
         if finish == "length" and (self._calls or not self._said):
             what = "in a tool call" if self._calls else "before any text"
             raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
-        if self._calls and finish == "unknown":
-            raise self._incomplete("the reply holds tool calls but an unknown finish reason, so nothing proves them whole")
         self._close()
         self._annotate()
         output = tuple(item for _, item in self._items)
-        usage = read_usage(_decode(_ANY, self._usage))
-        return ModelResponse(output, usage, "tool_calls" if self._calls else finish, self._id, self._model)
+        usage = _decode(_ANY, self._usage)
+        told = provider_data({**self._told, "logprobsResult": self._logprobs, "usageMetadata": beside(usage, _COUNTED)})
+        finish = "tool_calls" if self._calls else finish
+        return ModelResponse(output, read_usage(usage), finish, self._id, self._model, told)
 
     def _annotate(self) -> None:
         """Give what was cited to the last text."""
@@ -426,7 +463,7 @@ class ReplyAssembler:
             parts = (OutputText(item.content),) if isinstance(item.content, str) else item.content
             for number in range(len(parts) - 1, -1, -1):
                 if isinstance(part := parts[number], OutputText):
-                    noted = OutputText(part.text, tuple(self._notes))
+                    noted = OutputText(part.text, tuple(self._notes.values()))
                     self._items[position] = (index, Message("assistant", (*parts[:number], noted, *parts[number + 1 :])))
                     return
 

@@ -20,6 +20,7 @@ from typing import Literal, cast
 from msgspec import Struct
 
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import Fields, whole
 from agentsdk.types.errors import BadRequestError, MalformedResponseError
 from agentsdk.types.settings import ToolChoice
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
@@ -43,6 +44,13 @@ class Bounds(Struct, frozen=True, kw_only=True):
     string: int = 1000
     items: int = 16
     magnitude: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        _BOUNDS.check(self)
+
+
+_BOUND = whole("a whole number above 0", 1)
+_BOUNDS = Fields("Bounds", string=_BOUND, items=_BOUND, magnitude=_BOUND)
 
 
 def choose(tools: Sequence[ToolSpec | HandoffSpec], choice: ToolChoice | None) -> tuple[Sequence[ToolSpec | HandoffSpec], bool]:

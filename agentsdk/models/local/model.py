@@ -18,6 +18,7 @@ from agentsdk.models.local.weights import KNOWN, find_weights, require_engine
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, SYNC, Fields, a, a_name, either, number, optional, whole
 from agentsdk.types.deltas import (
     AttemptDiscarded,
     FunctionCallArgumentsDelta,
@@ -27,10 +28,25 @@ from agentsdk.types.deltas import (
     OutputTextDelta,
     ResponseCompleted,
 )
-from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError, UserError
+from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError, ModelBehaviorError
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.tape import Tape
+from agentsdk.types.usage import SpentAttempt, Usage
+
+_POSITIVE = whole("a whole number above 0", 1)
+_FIELDS = Fields(
+    "LocalModel",
+    weights=either(a_name(""), a(os.PathLike, ""), what="'smollm2' or the path of a .gguf file"),
+    context=_POSITIVE,
+    parallel=_POSITIVE,
+    threads=_POSITIVE,
+    max_tokens=_POSITIVE,
+    bounds=optional(a(Bounds, "Bounds; pass Bounds(string=200), say")),
+    repeat_tools=optional(FLAG),
+    start_timeout=number("finite seconds above 0", above=0),
+    on_progress=optional(SYNC),
+)
 
 
 class LocalModel:
@@ -62,9 +78,17 @@ class LocalModel:
         start_timeout: float = 120.0,
         on_progress: Progress | None = None,
     ) -> None:
-        for label, value in {"context": context, "parallel": parallel, "threads": threads, "max_tokens": max_tokens}.items():
-            if value < 1:
-                raise UserError(f"LocalModel({label}={value!r}): expected a positive number")
+        _FIELDS.check_given(
+            weights=weights,
+            context=context,
+            parallel=parallel,
+            threads=threads,
+            max_tokens=max_tokens,
+            bounds=bounds,
+            repeat_tools=repeat_tools,
+            start_timeout=start_timeout,
+            on_progress=on_progress,
+        )
         path = find_weights(weights)
         require_engine()
         self.name = weights if isinstance(weights, str) and weights in KNOWN else path.stem
@@ -131,12 +155,19 @@ class LocalModel:
         )
         chat = await self._started()
         reply = _Reply(request, may_answer=answer)
-        async with aclosing(chat.stream(plain)) as events:
-            async for event in events:
-                for translated in reply.translate(event) if tools else (event,):
-                    if isinstance(translated, ResponseCompleted):
-                        reply.check(translated.response)
-                    yield translated
+        usage = Usage(requests=1, known=False)
+        try:
+            async with aclosing(chat.stream(plain)) as events:
+                async for event in events:
+                    if isinstance(event, ResponseCompleted):
+                        usage = event.response.usage
+                    for translated in reply.translate(event) if tools else (event,):
+                        if isinstance(translated, ResponseCompleted):
+                            reply.check(translated.response)
+                        yield translated
+        except ModelBehaviorError as error:
+            error.attempts = error.attempts or (SpentAttempt(usage, self.name),)
+            raise
 
     async def _started(self) -> OpenAIChatCompletionsModel:
         server = self._server
@@ -189,7 +220,7 @@ class _Reply:
                 if not self._calls and self._reader.whole:
                     yield event
             case ResponseCompleted():
-                yield ResponseCompleted(self._whole(event.response))
+                yield structs.replace(event, response=self._whole(event.response))
             case _:
                 yield event
 

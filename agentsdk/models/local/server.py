@@ -27,6 +27,12 @@ from agentsdk.types.errors import UserError
 
 Progress = Callable[[str], object]
 
+_ALLOWED = frozenset(
+    {"PATH", "HOME", "USERPROFILE", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "WINDIR", "VIRTUAL_ENV"}
+    | {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"}
+    | {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"}
+)
+_FAMILIES = ("LC_", "GGML_", "OMP_")
 _CHILD = Path(__file__).with_name("child.py")
 
 
@@ -47,6 +53,9 @@ class Address(Struct, frozen=True):
 
     base_url: str
     key: str
+
+    def __repr__(self) -> str:
+        return f"Address({self.base_url!r})"
 
 
 class LocalServer:
@@ -103,6 +112,7 @@ class LocalServer:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env=_environment(),
                 # A Ctrl-C in the terminal is for the program, which may still have a request to finish.
                 start_new_session=True,
             )
@@ -159,6 +169,11 @@ class LocalServer:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
+
+
+def _environment() -> dict[str, str]:
+    """What llama.cpp needs of the environment: where things are, and the devices it may use. No key, no password."""
+    return {name: value for name, value in os.environ.items() if name.upper() in _ALLOWED or name.upper().startswith(_FAMILIES)}
 
 
 _servers: dict[ServerOptions, LocalServer] = {}

@@ -103,7 +103,7 @@ def _installed(known: KnownWeights) -> Path | None:
     spec = find_spec(known.module)
     if spec is None or not spec.submodule_search_locations:
         return None
-    path = Path(spec.submodule_search_locations[0]) / known.file
+    path = (Path(spec.submodule_search_locations[0]) / known.file).resolve()  # one file is served once, however it is named
     return path if path.is_file() else None
 
 

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw, Struct
 
-from agentsdk.models.loose import is_object
-from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
+from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -29,10 +28,14 @@ from agentsdk.types.items import (
     Message,
     OutputText,
     Part,
+    ProviderItem,
     Reasoning,
 )
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
+
+EXTRA = "extra_content"
+"""The field of calls and messages in which some servers keep what must come back: Gemini's thought signatures."""
 
 _ATTACHED = "(attached in the next message)"
 
@@ -44,7 +47,7 @@ class MessageEncoder(Struct, frozen=True):
 
     provider: str
 
-    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
+    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> Body:
         """The messages of `items` and `tail`, comma-separated. Raises `UserError` for a part that chat cannot carry."""
         return encode_growing(self, items, tail, self._next)
 
@@ -81,6 +84,7 @@ class MessageEncoder(Struct, frozen=True):
         calls: list[object] = []
         reasoning: list[Reasoning] = []
         refusal = ""
+        extras: dict[str, object] = {}  # by what they come before: a call or the message
         spoke = False
         position = start
         while position < len(items):
@@ -88,8 +92,14 @@ class MessageEncoder(Struct, frozen=True):
             if isinstance(item, FunctionCallOutput) or (isinstance(item, Message) and item.role != "assistant"):
                 break
             if isinstance(item, FunctionCall):
-                calls.append(_call(item))
-            elif isinstance(item, Message | Reasoning):
+                calls.append(_call(item, extras.pop("tool_call", None)))
+            elif isinstance(item, ProviderItem):
+                if item.provider == self.provider and EXTRA in item.data:
+                    kind = str(item.data.get("type"))
+                    if kind == "message" and spoke and not calls:
+                        break
+                    extras[kind] = item.data[EXTRA]
+            else:
                 if spoke and not calls:
                     break
                 if isinstance(item, Message):
@@ -109,12 +119,15 @@ class MessageEncoder(Struct, frozen=True):
             _add_reasoning(message, reasoning, text)
         if calls:
             message["tool_calls"] = calls
+        if "message" in extras:
+            message[EXTRA] = extras["message"]
         return position, [message], True
 
 
-def _call(item: FunctionCall) -> JsonObject:
-    function = {"name": usable_name(item.name), "arguments": item.arguments if is_object(item.arguments) else "{}"}
-    return {"id": item.call_id, "type": "function", "function": function}
+def _call(item: FunctionCall, extra: object) -> JsonObject:
+    function = {"name": usable_name(item.name), "arguments": usable_arguments(item.arguments)}
+    call: JsonObject = {"id": item.call_id, "type": "function", "function": function}
+    return call if extra is None else {**call, EXTRA: extra}
 
 
 def _add_reasoning(message: JsonObject, reasoning: list[Reasoning], text: str) -> None:

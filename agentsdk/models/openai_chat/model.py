@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random as _random
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Raw
 
@@ -12,10 +12,11 @@ from agentsdk.models.http import ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
 from agentsdk.models.openai_chat.reply import ReplyAssembler
-from agentsdk.models.prefix import to_json
+from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, Fields, one_of, optional
 from agentsdk.types.settings import ModelRetrySettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 
@@ -27,6 +28,15 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 
 
+_FIELDS = Fields(
+    "OpenAIChatCompletionsModel",
+    max_tokens_field=optional(one_of(f"one of {get_args(MaxTokensField)}", get_args(MaxTokensField))),
+    incomplete_text_ok=FLAG,
+    include_usage=FLAG,
+    native_output=FLAG,
+)
+
+
 class OpenAIChatCompletionsModel(HttpModel):
     """A model behind `POST {base_url}/chat/completions`, at OpenAI or any compatible server.
 
@@ -34,7 +44,8 @@ class OpenAIChatCompletionsModel(HttpModel):
     `base_url` of the environment (or OpenAI's), so another `base_url` needs its own `api_key`, or none. `provider` names where
     reasoning comes from and may be sent back to; by default the host. `max_tokens_field` is how the cap on output tokens is
     sent: by default `max_completion_tokens` to OpenAI, whose reasoning models take nothing else, and `max_tokens` elsewhere.
-    `incomplete_text_ok` is for servers that never send a finish reason: their text is accepted, their calls never.
+    `incomplete_text_ok` is for servers that never send a finish reason: their text is accepted, their calls never, unless
+    `whole_body_ok` says that a reply which was not streamed, and came as one whole JSON body, is a finished one.
     `include_usage=False` is for servers that refuse `stream_options`, `native_output=False` for those that take no JSON schema:
     it is then put into the instructions. `http_client` is an `httpx.AsyncClient` or a `Transport`
     and is never closed here; without one, all models of an event loop share a client. `clock` and `random` are for tests.
@@ -59,11 +70,18 @@ class OpenAIChatCompletionsModel(HttpModel):
         provider: str | None = None,
         max_tokens_field: MaxTokensField | None = None,
         incomplete_text_ok: bool = False,
+        whole_body_ok: bool = False,
         include_usage: bool = True,
         native_output: bool = True,
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
+        _FIELDS.check_given(
+            max_tokens_field=max_tokens_field,
+            incomplete_text_ok=incomplete_text_ok,
+            include_usage=include_usage,
+            native_output=native_output,
+        )
         super().__init__(
             model,
             base_url=base_url,
@@ -78,11 +96,12 @@ class OpenAIChatCompletionsModel(HttpModel):
         )
         self._cap = max_tokens_field or ("max_completion_tokens" if self._at_home else "max_tokens")
         self._incomplete_text_ok = incomplete_text_ok
+        self._whole_body_ok = whole_body_ok
         self._include_usage = include_usage
         self._native_output = native_output
         self._encoder = MessageEncoder(self.provider)
 
-    def body(self, request: ModelRequest) -> bytes:
+    def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded messages."""
         settings = request.settings
         fields: JsonObject = {"model": self.name, **given_settings(settings, *_SAMPLING)}
@@ -106,8 +125,8 @@ class OpenAIChatCompletionsModel(HttpModel):
         messages = self._encoder.encode(request.items, request.tail)
         if instructions:
             system = to_json({"role": "system", "content": instructions})
-            messages = b"%b,%b" % (system, messages) if messages else system
-        return b'%b,"messages":[%b]}' % (to_json(fields)[:-1], messages)
+            messages = framed(system + b",", messages) if messages else system
+        return framed(to_json(fields)[:-1] + b',"messages":[', messages, b"]}")
 
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/chat/completions"
@@ -119,7 +138,12 @@ class OpenAIChatCompletionsModel(HttpModel):
         return encode_tools(tools)
 
     def _assembler(self, request: ModelRequest) -> ReplyAssembler:
-        return ReplyAssembler(self.provider, fallback_id=request.request_id, unfinished_text_ok=self._incomplete_text_ok)
+        return ReplyAssembler(
+            self.provider,
+            fallback_id=request.request_id,
+            unfinished_text_ok=self._incomplete_text_ok,
+            whole_is_finished=self._whole_body_ok,
+        )
 
 
 _SAMPLING = (

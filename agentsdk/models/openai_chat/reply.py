@@ -9,12 +9,15 @@ import json
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from agentsdk.models.errors import ErrorInReply
-from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.hosted import refuse_unanswered
+from agentsdk.models.loose import as_list, as_object, as_text, kept
 from agentsdk.models.openai_chat.calls import CallAssembler, WireCall, WireFunction
-from agentsdk.models.openai_chat.usage import read_usage
+from agentsdk.models.openai_chat.encode import EXTRA
+from agentsdk.models.openai_chat.usage import COUNTED, read_usage
+from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -28,9 +31,9 @@ from agentsdk.types.deltas import (
     ResponseCreated,
 )
 from agentsdk.types.errors import ContentFilterError, IncompleteResponseError, MalformedResponseError
-from agentsdk.types.items import FunctionCall, Message, OutputText, Part, Reasoning, Refusal
+from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
-from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
 
 
@@ -45,6 +48,7 @@ class WireMessage(Struct):
     tool_calls: list[WireCall] | None = None
     function_call: WireFunction | None = None
     annotations: object = None
+    extra_content: object = None
 
 
 class WireChoice(Struct):
@@ -54,6 +58,7 @@ class WireChoice(Struct):
     delta: WireMessage | None = None
     message: WireMessage | None = None
     finish_reason: str | None = None
+    logprobs: object = None
 
 
 class Chunk(Struct):
@@ -67,6 +72,27 @@ class Chunk(Struct):
     error: object = None
 
 
+class ToldByChoice(Struct):
+    """What a choice tells beside its message."""
+
+    stop_reason: object = None
+    native_finish_reason: object = None
+    content_filter_results: object = None
+
+
+class Told(Struct):
+    """What a chunk tells beside its choices. Read apart, where it is looked for: most chunks of a stream only repeat it."""
+
+    choices: list[ToldByChoice] | None = None
+    service_tier: object = None
+    system_fingerprint: object = None
+    provider: object = None
+    prompt_filter_results: object = None
+    citations: object = None
+    search_results: object = None
+
+
+_TOLD = msgspec.json.Decoder(Told)
 _DECODER = msgspec.json.Decoder(Chunk)
 
 
@@ -84,16 +110,6 @@ def parse_chunk(data: str | bytes) -> Chunk:
         return msgspec.convert(json.loads(data), Chunk)
     except (ValueError, RecursionError):
         raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
-
-
-def _checked(data: str | bytes) -> Chunk:
-    """The chunk in `data`. Raises `ErrorInReply` if it tells an error."""
-    chunk = parse_chunk(data)
-    if chunk.error:
-        raise ErrorInReply(chunk.error)
-    if chunk.kind == "error":
-        raise ErrorInReply(data)
-    return chunk
 
 
 _FINISHES: dict[str, Finish] = {
@@ -116,12 +132,22 @@ class ReplyAssembler:
     """Puts a reply together.
 
     `fallback_id` names calls whose id the server left out, if it left out the reply's id too. `unfinished_text_ok` lets text,
-    never calls, through although the server did not say why it stopped.
+    never calls, through although the server did not say why it stopped; `whole_is_finished` takes a reply that came in one
+    piece as finished.
     """
 
-    def __init__(self, provider: str, *, fallback_id: str = "", unfinished_text_ok: bool = False) -> None:
+    def __init__(
+        self,
+        provider: str,
+        *,
+        fallback_id: str = "",
+        unfinished_text_ok: bool = False,
+        whole_is_finished: bool = False,
+    ) -> None:
         self._provider = provider
         self._unfinished_text_ok = unfinished_text_ok
+        self._whole_is_finished = whole_is_finished
+        self._is_whole = False
         self._fallback_id = fallback_id
         self._id = ""
         self._model = ""
@@ -129,12 +155,16 @@ class ReplyAssembler:
         self._choices_seen = False
         self._finish = ""
         self._usage: Usage | None = None
+        self._told: JsonObject = {}
+        self._logprobs: dict[str, list[object]] = {}
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._reasoning: list[str] = []
         self._reasoning_field = ""
         self._details: list[JsonObject] = []
+        self._growing: dict[str, list[str]] = {}  # the texts of the last of them
         self._annotations: list[JsonObject] = []
+        self._extra: JsonObject = {}  # what came beside the message that must go back with it
         self._calls = CallAssembler()
         self._begun_items = 0
         self._message_at = self._reasoning_at = -1  # their output_index once they have begun
@@ -153,6 +183,11 @@ class ReplyAssembler:
         """Whether the server said why it stopped."""
         return bool(self._finish)
 
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply has cost, as far as the server has told."""
+        return self._usage
+
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes, None at its end mark. Raises `ErrorInReply`."""
         data = event.data
@@ -160,12 +195,14 @@ class ReplyAssembler:
             return None
         if event.event == "error":
             raise ErrorInReply(data)
-        chunk = _checked(data)
+        chunk = parse_chunk(data)
+        if chunk.error or chunk.kind == "error":
+            raise self._told_error(chunk, data)
         choices = chunk.choices
         if choices and self._message_at >= 0 and chunk.usage is None:  # the way nearly every chunk of a text goes
             choice = choices[0]
             delta = choice.delta
-            if delta is not None and not choice.finish_reason and not choice.index and len(choices) == 1:
+            if delta is not None and not (choice.finish_reason or choice.logprobs or choice.index) and len(choices) == 1:
                 text = delta.content
                 if (
                     isinstance(text, str)
@@ -176,19 +213,30 @@ class ReplyAssembler:
                         or delta.reasoning_content
                         or delta.reasoning
                         or delta.reasoning_details
+                        or delta.extra_content
                     )
                 ):
                     self._text.append(text)
-                    return (OutputTextDelta(clean_text(text), self._message_at),)
-        return self._add(chunk, whole=False)
+                    return (OutputTextDelta(text if text.isascii() else clean_text(text), self._message_at),)
+        return self._add(chunk, data, whole=False)
 
     def add_whole(self, body: bytes) -> None:
         """Take a reply that came in one piece. Raises `ErrorInReply`."""
-        self._add(_checked(body), whole=True)
+        reply = parse_chunk(body)
+        if reply.error or reply.kind == "error":
+            raise self._told_error(reply, body)
+        self._is_whole = True
+        self._add(reply, body, whole=True)
 
-    def _add(self, chunk: Chunk, *, whole: bool) -> list[ModelStreamEvent]:
+    def _told_error(self, chunk: Chunk, data: str | bytes) -> ErrorInReply:
+        if chunk.usage is not None:
+            self._usage = read_usage(chunk.usage)
+        return ErrorInReply(chunk.error or data)
+
+    def _add(self, chunk: Chunk, data: str | bytes, *, whole: bool) -> list[ModelStreamEvent]:
         events: list[ModelStreamEvent] = []
-        if not self._created:
+        is_first = not self._created
+        if is_first:
             self._created = True
             self._id = clean_text(chunk.id) if isinstance(chunk.id, str) else ""
             events.append(ResponseCreated(self._id))
@@ -196,19 +244,34 @@ class ReplyAssembler:
             self._model = clean_text(chunk.model)
         if chunk.usage is not None:
             self._usage = read_usage(chunk.usage)
+            self._told["usage"] = beside(chunk.usage, COUNTED)
         for choice in chunk.choices or ():
             if choice.index:
                 continue
             self._choices_seen = True
+            if choice.logprobs is not None:
+                for name, tokens in as_object(choice.logprobs).items():
+                    self._logprobs.setdefault(name, []).extend(as_list(tokens))
             # Some servers repeat in every chunk, as `message`, all that came so far, and in a whole reply put an empty `delta`.
             message = (choice.message or choice.delta) if whole else (choice.delta or (None if self.begun else choice.message))
             if message is not None:
                 self._add_message(message, events, whole=whole)
             if choice.finish_reason:
                 self._finish = choice.finish_reason
+        if is_first or self._finish:
+            self._tell(data)
         if self._finish and chunk.usage is not None:
             self.complete = True
         return events
+
+    def _tell(self, data: str | bytes) -> None:
+        try:
+            told = _TOLD.decode(data)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it does tell is not worth an error
+            return
+        choice = (told.choices or [ToldByChoice()])[0]
+        fields = {**structs.asdict(told), **structs.asdict(choice)}
+        self._told.update({name: value for name, value in fields.items() if value is not None and name != "choices"})
 
     def _add_message(self, message: WireMessage, events: list[ModelStreamEvent], *, whole: bool) -> None:
         if message.reasoning_content:
@@ -223,10 +286,13 @@ class ReplyAssembler:
         if message.refusal:
             self._refusal.append(message.refusal)
             events.append(RefusalDelta(clean_text(message.refusal), self._in_message(events)))
-        self._annotations.extend(clean_value(note) for note in map(as_object, as_list(message.annotations)) if note)
+        self._annotations.extend(kept(note) for note in map(as_object, as_list(message.annotations)) if note)
+        if message.extra_content is not None:
+            self._extra = as_object(message.extra_content) or self._extra
         calls = list(message.tool_calls or ())
-        if message.function_call is not None:  # the form that came before tool calls
-            calls.append(WireCall(index=0, function=message.function_call))
+        legacy = message.function_call  # the form that came before tool calls, which some servers send without anything in it
+        if legacy is not None and (legacy.name or legacy.arguments):
+            calls.append(WireCall(index=0, function=legacy))
         for position, wire in enumerate(calls):
             self._add_call(wire, position if whole else None, events)
 
@@ -256,13 +322,25 @@ class ReplyAssembler:
             if join and last is not None and all(last.get(key) == detail.get(key) for key in ("type", "index")):
                 for key, value in detail.items():
                     known = last.get(key)
-                    joins = key in ("text", "summary", "data") and isinstance(known, str) and isinstance(value, str)
-                    last[key] = f"{known}{value}" if joins else (value if value not in (None, "") else known)
+                    if key in ("text", "summary", "data") and isinstance(known, str) and isinstance(value, str):
+                        self._growing.setdefault(key, [known]).append(value)
+                    elif value not in (None, ""):
+                        last[key] = value
+                        self._growing.pop(key, None)
+                    else:
+                        last.setdefault(key, None)
             else:
+                self._settle_details()
                 self._details.append(dict(detail))
             text = detail.get("text") or detail.get("summary")
             if isinstance(text, str) and text and not silent:
                 self._add_reasoning(text, "reasoning_details", events)
+
+    def _settle_details(self) -> None:
+        """The last entry is whole."""
+        for key, pieces in self._growing.items():
+            self._details[-1][key] = "".join(pieces)
+        self._growing.clear()
 
     def _add_call(self, wire: WireCall, position: int | None, events: list[ModelStreamEvent]) -> None:
         call, arguments, is_new = self._calls.add(wire, position)
@@ -298,20 +376,32 @@ class ReplyAssembler:
         """
         if not self._choices_seen:
             raise MalformedResponseError("the reply has no choices; expected a chat completion")
-        finish = _FINISHES.get(self._finish.lower(), "unknown")
         calls = self._calls.items()
+        finish = self._finish_of(calls)
         if finish == "content_filter":
             raise ContentFilterError("the provider's content filter stopped the reply; change the input")
         if finish == "error":
             raise self._incomplete("the provider broke off its reply because of an error")
-        if not self._finish and not (self._unfinished_text_ok and self._text and not calls):
-            raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
         if finish == "length" and (calls or not (self._text or self._refusal)):
             what = "in a tool call" if calls else "before any text"
             raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
-        if calls and finish == "unknown":
-            raise self._incomplete("the reply holds tool calls but an unknown finish reason, so nothing proves them whole")
-        return ModelResponse(self._output(calls), self._usage or Usage(requests=1, known=False), finish, self._id, self._model)
+        refuse_unanswered(self._calls.kinds)
+        usage = self._usage or Usage(requests=1, known=False)
+        told = provider_data({**self._told, "logprobs": {name: tokens for name, tokens in self._logprobs.items() if tokens}})
+        return ModelResponse(self._output(calls), usage, finish, self._id, self._model, told)
+
+    def _finish_of(self, calls: list[FunctionCall]) -> Finish:
+        """Why the server stopped. Raises `IncompleteResponseError` where it did not say so, or said nothing that is known."""
+        if self._finish:
+            if (finish := _FINISHES.get(self._finish.lower())) is None:
+                said = repr(self._finish[:100])
+                raise self._incomplete(f"the reply has an unknown finish reason ({said}), so nothing proves it whole")
+            return finish
+        if self._is_whole and self._whole_is_finished and (calls or self._text or self._refusal):
+            return "tool_calls" if calls else "stop"
+        if self._unfinished_text_ok and self._text and not calls:
+            return "unknown"
+        raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
         """The items of `response`, each whole, under the position they were streamed at."""
@@ -320,6 +410,8 @@ class ReplyAssembler:
         for item in response.output:
             if isinstance(item, FunctionCall):
                 position = next(calls).output_index
+            elif isinstance(item, ProviderItem):
+                position = self._begin()
             else:
                 position = max(0, self._message_at if isinstance(item, Message) else self._reasoning_at)
             events.append(OutputItemDone(item, position))
@@ -332,19 +424,30 @@ class ReplyAssembler:
         output: list[OutputItem] = []
         reasoning = clean_text("".join(self._reasoning))
         if reasoning or self._details:
-            details = json.dumps(clean_value(self._details), ensure_ascii=False) if self._details else ""
+            self._settle_details()
+            details = json.dumps(kept(self._details), ensure_ascii=False) if self._details else ""
             output.append(
                 Reasoning(
                     reasoning, id=self._reasoning_field or "reasoning_details", encrypted=details, provider=self._provider
                 )
             )
+        if self._extra:
+            output.append(_kept_beside("message", self._extra, self._provider))
         text, refusal = self.text, clean_text("".join(self._refusal))
         if refusal or (text and self._annotations):
             parts: list[Part] = [OutputText(text, tuple(self._annotations))] if text else []
             output.append(Message("assistant", (*parts, Refusal(refusal)) if refusal else tuple(parts)))
         elif text:
             output.append(Message("assistant", text))
-        return (*output, *calls)
+        for opened, call in zip(self._calls.in_order(), calls, strict=True):
+            if opened.extra:
+                output.append(_kept_beside("tool_call", opened.extra, self._provider))
+            output.append(call)
+        return tuple(output)
+
+
+def _kept_beside(kind: str, extra: JsonObject, provider: str) -> ProviderItem:
+    return ProviderItem(provider, {"type": kind, EXTRA: kept(extra)})
 
 
 def _text_of(part: object) -> str:

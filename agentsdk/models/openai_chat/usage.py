@@ -7,6 +7,12 @@ from typing import TypeGuard
 from agentsdk.models.loose import as_object
 from agentsdk.types.usage import Usage
 
+COUNTED = frozenset(
+    {"prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "cache_write_tokens", "cache_creation_tokens"}
+    | {"reasoning_tokens", "prompt_cache_hit_tokens", "prompt_cache_miss_tokens", "num_cached_tokens"}
+)
+"""What is counted in a `Usage`."""
+
 
 def read_usage(data: object) -> Usage:
     """The usage of one reply; not `known` unless both input and output tokens are told."""

@@ -17,8 +17,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from agentsdk.models.loose import is_object
-from agentsdk.models.prefix import Group, encode_growing, to_json, usable_name
+from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -39,6 +38,15 @@ from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
 
 _MAX_CALL_ID = 64
+_ID_NOT_NEEDED = (
+    "compaction",
+    "shell_call",
+    "shell_call_output",
+    "apply_patch_call",
+    "apply_patch_call_output",
+    "tool_search_call",
+    "tool_search_output",
+)
 _ANNOTATIONS = ("file_citation", "url_citation", "container_file_citation", "file_path")
 
 
@@ -51,7 +59,7 @@ class InputEncoder(Struct, frozen=True):
     provider: str
     stored: bool = False
 
-    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> bytes:
+    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> Body:
         """The entries of `items` and `tail`, comma-separated. Raises `UserError` for a part that the API cannot carry."""
         return encode_growing(self, items, tail, self._next)
 
@@ -78,15 +86,23 @@ class InputEncoder(Struct, frozen=True):
             else:
                 followed = isinstance(item, Message | FunctionCall) and bool(item.id)
         entries: list[JsonObject] = []
-        reasoned = False
+        reasoned = orphaned = False  # by reasoning that goes back, and by its own that does not
         for item, keep in zip(items, kept, strict=True):
             if isinstance(item, Reasoning):
-                reasoned = reasoned or keep
+                reasoned, orphaned = keep, not keep and (orphaned or item.provider == self.provider)
                 if keep:
                     entries.append(_reasoning(item))
+            elif isinstance(item, ProviderItem) and orphaned:
+                entries.extend(self._without_id(item))
             else:
                 entries.extend(self._entries(item, with_id=reasoned))
         return entries
+
+    def _without_id(self, item: ProviderItem) -> list[JsonObject]:
+        """An item whose reasoning stays behind. Where the API demands its id, so does it."""
+        if item.provider != self.provider or item.data.get("type") not in _ID_NOT_NEEDED:
+            return []
+        return [{name: value for name, value in item.data.items() if name != "id"}]
 
     def _can_return(self, item: Reasoning) -> bool:
         return item.provider == self.provider and bool(item.encrypted or _own_text(item) or (self.stored and item.id))
@@ -154,9 +170,9 @@ def _answer_part(part: Part) -> JsonObject:
 
 
 def _call(item: FunctionCall, item_id: str) -> JsonObject:
-    arguments = item.arguments if is_object(item.arguments) else "{}"
     entry: JsonObject = {"type": "function_call", "call_id": _call_id(item.call_id), "name": usable_name(item.name)}
-    return {**entry, "arguments": arguments, "id": item_id} if item_id else {**entry, "arguments": arguments}
+    entry["arguments"] = usable_arguments(item.arguments)
+    return {**entry, "id": item_id} if item_id else entry
 
 
 def _call_id(call_id: str) -> str:

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Raw, structs
 
-from agentsdk.models.http import Exchange, ModelTimeouts, Transport, undisturbed
+from agentsdk.models.http import Exchange, ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
+from agentsdk.models.network import RequestHeaders
 from agentsdk.models.openai_responses.background import BackgroundAssembler, address
 from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools, output_format
 from agentsdk.models.openai_responses.held import HeldReplies, is_lost
 from agentsdk.models.openai_responses.reply import ResponseAssembler
-from agentsdk.models.prefix import to_json
+from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.models.retry import wait_before_retry
+from agentsdk.models.undisturbed import undisturbed
 from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, Fields, optional
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import ModelError, ProviderError, UserError
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
@@ -37,6 +40,11 @@ _MERGED = ("text", "reasoning", "include", "tools")
 _COUNTED = frozenset(
     {"model", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"}
     | {"previous_response_id", "conversation", "truncation"}
+)
+
+
+_FIELDS = Fields(
+    "OpenAIResponsesModel", store=FLAG, server_history=FLAG, background=FLAG, encrypted_reasoning=optional(FLAG)
 )
 
 
@@ -83,6 +91,9 @@ class OpenAIResponsesModel(HttpModel):
         clock: Clock | None = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
+        _FIELDS.check_given(
+            store=store, server_history=server_history, background=background, encrypted_reasoning=encrypted_reasoning
+        )
         super().__init__(
             model,
             base_url=base_url,
@@ -147,14 +158,14 @@ class OpenAIResponsesModel(HttpModel):
             events = self._events(request)
 
     def _attempt(
-        self, request: ModelRequest, headers: Mapping[str, str], body: bytes
+        self, request: ModelRequest, headers: RequestHeaders, body: Body
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         if self._background:
             return self._in_background(request, headers, body)
         return super()._attempt(request, headers, body)
 
     async def _in_background(
-        self, request: ModelRequest, headers: Mapping[str, str], body: bytes
+        self, request: ModelRequest, headers: RequestHeaders, body: Body
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt, over as many connections as it takes.
 
@@ -162,7 +173,7 @@ class OpenAIResponsesModel(HttpModel):
         """
         settings = request.settings.retry or self._retry
         assembler = BackgroundAssembler(self.provider, fallback_id=request.request_id)
-        again = {name: value for name, value in headers.items() if name not in ("idempotency-key", "content-type")}
+        again = headers.without("idempotency-key", "content-type")
         events = self._receive(request, assembler, self._url_for(request), headers, body)
         failures = 0
         try:
@@ -187,7 +198,7 @@ class OpenAIResponsesModel(HttpModel):
             if assembler.running:
                 await undisturbed(self._cancel(assembler.response_id, again))
 
-    async def _cancel(self, response_id: str, headers: Mapping[str, str]) -> None:
+    async def _cancel(self, response_id: str, headers: RequestHeaders) -> None:
         """Tell the server to stop, for a short while; whether it does is its own affair."""
         url = f"{address(self.base_url, response_id)}/cancel"
         with suppress(ModelError, UserError):
@@ -200,7 +211,7 @@ class OpenAIResponsesModel(HttpModel):
         entries = self._encoder.encode(request.items, request.tail)
         return await self._count(request, f"{self.base_url}/responses/input_tokens", _body(fields, entries), "input_tokens")
 
-    def body(self, request: ModelRequest) -> bytes:
+    def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded input."""
         fields = self._fields(request)
         if self._held is not None and (found := self._held.find(request)) is not None:
@@ -256,8 +267,8 @@ async def _only_the_last(events: AsyncGenerator[ModelStreamEvent, None]) -> Asyn
                 yield event
 
 
-def _body(fields: JsonObject, entries: bytes) -> bytes:
-    return b'%b,"input":[%b]}' % (to_json(fields)[:-1], entries)
+def _body(fields: JsonObject, entries: Body) -> Body:
+    return framed(to_json(fields)[:-1] + b',"input":[', entries, b"]}")
 
 
 def _merge(fields: JsonObject, settings: ModelSettings) -> None:

@@ -14,8 +14,10 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from agentsdk.models.errors import ErrorInReply
-from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.hosted import refuse_unanswered
+from agentsdk.models.loose import as_list, as_object, as_text, kept
 from agentsdk.models.openai_responses.encode import joined_summary
+from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -60,8 +62,13 @@ class WireResponse(Struct):
     incomplete_details: object = None
     output: list[JsonObject] | None = None
     usage: object = None
+    service_tier: object = None
+    conversation: object = None
+    system_fingerprint: object = None
+    cost: object = None
 
 
+_COUNTED = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _EVENT = msgspec.json.Decoder(WireEvent)
 _RESPONSE = msgspec.json.Decoder(WireResponse)
 _Delta = type[OutputTextDelta | RefusalDelta | ReasoningTextDelta | FunctionCallArgumentsDelta]
@@ -106,7 +113,9 @@ class ResponseAssembler:
         self._done: dict[int, OutputItem] = {}
         self._open: set[int] = set()  # positions of items that have begun and not ended
         self._call_cut = False
+        self._logprobs: list[object] = []  # of the texts, in their order
         self._last: WireResponse | None = None
+        self._told: object = None
         self._status = ""
         self._output: list[tuple[int, OutputItem]] = []
         self.begun = False
@@ -123,6 +132,11 @@ class ResponseAssembler:
     def text(self) -> str:
         """The answer's text so far."""
         return "".join(self._text)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the reply has cost, which its last event tells; None before."""
+        return None if self._told is None else read_usage(self._told)
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes, None at its end mark. Raises `ErrorInReply`."""
@@ -175,18 +189,21 @@ class ResponseAssembler:
         """Take a reply that came in one piece. Raises `ErrorInReply`."""
         whole = parse(body, _RESPONSE)
         if whole.output is None and (whole.error or whole.kind == "error"):
+            self._told = whole.usage
             raise ErrorInReply(whole.error or body)
         if whole.output is None and whole.status is None:
             raise MalformedResponseError("the reply has no output; expected one of the Responses API")
         self._end(whole, as_text(whole.status))
 
     def _end(self, last: WireResponse, status: str) -> None:
+        self._told = last.usage
         if status == "failed":
             raise ErrorInReply(last.error)
         self._last = last
         self._status = status
         self.complete = True
         if last.output:
+            self._logprobs = _logprobs(last.output)
             items = [(position, self._item(data, position)) for position, data in enumerate(last.output)]
             self._output = [(position, item) for position, item in items if item is not None]
         else:
@@ -211,8 +228,17 @@ class ResponseAssembler:
         finish = self._finish(as_text(as_object(last.incomplete_details).get("reason")), output)
         if self._call_cut or (not last.output and (self._open or (self._text and not output))):
             raise self._incomplete("the reply was completed without an item that it had begun")
+        refuse_unanswered(unanswered([item.data for item in output if isinstance(item, ProviderItem)]))
+        told = {
+            "service_tier": last.service_tier,
+            "conversation": last.conversation,
+            "system_fingerprint": last.system_fingerprint,
+            "cost": last.cost,
+            "usage": beside(last.usage, _COUNTED),
+            "logprobs": self._logprobs,
+        }
         usage = read_usage(last.usage)
-        return ModelResponse(output, usage, finish, as_text(last.id), as_text(last.model))
+        return ModelResponse(output, usage, finish, as_text(last.id), as_text(last.model), provider_data(told))
 
     def _finish(self, reason: str, output: tuple[OutputItem, ...]) -> Finish:
         has_calls = any(isinstance(item, FunctionCall) for item in output)
@@ -226,10 +252,8 @@ class ResponseAssembler:
                 what = "in a tool call" if has_calls else "before any text"
                 raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
             return "length"
-        if self._status != "incomplete" or has_calls or not says:
-            stopped = ", ".join(word[:100] for word in (self._status, reason) if word)
-            raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it whole")
-        return "unknown"
+        stopped = ", ".join(word[:100] for word in (self._status, reason) if word)
+        raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it whole")
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
         """The items that no event has shown whole, under the position they were streamed at."""
@@ -255,13 +279,33 @@ class ResponseAssembler:
             case "reasoning":
                 return Reasoning(id=item_id, provider=self._provider) if begun_only else self._reasoning(data, item_id)
             case _:
-                return ProviderItem(self._provider, data)
+                return ProviderItem(self._provider, kept(data))
 
     def _reasoning(self, data: JsonObject, item_id: str) -> Reasoning:
         summary = tuple(_texts(data.get("summary")))
         text = "".join(_texts(data.get("content"))) or joined_summary(summary)
         sealed = as_text(data.get("encrypted_content"))
         return Reasoning(text, summary, item_id, encrypted=sealed, provider=self._provider)
+
+
+def unanswered(items: Sequence[JsonObject]) -> list[str]:
+    """The types of those of a reply's own items that ask the client for something.
+
+    Calls that the provider runs itself have no `call_id`, or their output is in the same reply.
+    """
+    answered = {as_text(item.get("call_id")) for item in items if as_text(item.get("type")).endswith("_output")}
+    asking: list[str] = []
+    for item in items:
+        kind, call_id = as_text(item.get("type")), as_text(item.get("call_id"))
+        is_call = bool(call_id) and not kind.endswith("_output") and item.get("execution") != "server"
+        if kind == "mcp_approval_request" or (is_call and call_id not in answered):
+            asking.append(kind)
+    return asking
+
+
+def _logprobs(output: list[JsonObject]) -> list[object]:
+    parts = [part for item in output if item.get("type") == "message" for part in as_list(item.get("content"))]
+    return [one for part in parts for one in as_list(as_object(part).get("logprobs"))]
 
 
 def _message(data: JsonObject, item_id: str, phase: str) -> Message | None:
@@ -271,7 +315,7 @@ def _message(data: JsonObject, item_id: str, phase: str) -> Message | None:
         if part.get("type") == "refusal":
             parts.append(Refusal(as_text(part.get("refusal"))))
         elif text := as_text(part.get("text")):
-            parts.append(OutputText(text, tuple(filter(None, map(as_object, as_list(part.get("annotations")))))))
+            parts.append(OutputText(text, tuple(kept(list(filter(None, map(as_object, as_list(part.get("annotations")))))))))
     if not parts:
         return None
     if len(parts) == 1 and isinstance(only := parts[0], OutputText) and not only.annotations:
@@ -286,7 +330,7 @@ def _texts(parts: object) -> list[str]:
 def _arguments(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments or "{}"
-    return "{}" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    return "{}" if arguments is None else json.dumps(kept(arguments), ensure_ascii=False)
 
 
 def read_usage(data: object) -> Usage:

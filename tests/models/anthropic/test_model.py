@@ -18,6 +18,7 @@ from agentsdk.types.errors import (
     IncompleteResponseError,
     MalformedResponseError,
     ProviderUnavailableError,
+    UnsupportedCallError,
     UserError,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, OutputText, ProviderItem, Reasoning, Refusal
@@ -421,7 +422,6 @@ async def test_usage_is_the_last_total() -> None:
         ("stop_sequence", "stop"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
-        ("something_new", "unknown"),
     ],
 )
 async def test_stop_reasons(streamed: bool, reason: str, finish: str) -> None:
@@ -481,7 +481,7 @@ async def test_a_refusal_in_the_middle_of_a_call() -> None:
 
 
 async def test_nothing_is_waited_for_after_the_end_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsdk.models.http_model._END_GRACE", 600.0)
+    monkeypatch.setattr("agentsdk.models.http_model.HttpModel._end_grace", 600.0)
     async with FakeAnthropicServer([ServerReply("one", then="open")]) as server:
         assert (await asyncio.wait_for(ask(model_at(server), request(stream=True)), 60)).text == "one"
 
@@ -507,7 +507,7 @@ async def test_a_paused_turn_is_taken_up_again(streamed: bool) -> None:
     assert (last.response.finish, last.response.usage.requests) == ("stop", 2)
     sent: Any = server.requests[2].json["messages"]
     assert sent[1:] == [{"role": "assistant", "content": [{"type": "text", "text": "I look."}, SEARCH]}]
-    assert [sent.headers["idempotency-key"] for sent in server.requests] == ["req-7", "req-7-1", "req-7-1"]
+    assert [sent.headers["idempotency-key"] for sent in server.requests] == ["req-7", "req-7-pause-1", "req-7-pause-1"]
     if streamed:
         assert shown_text(events) == "I look.It is x."
         assert len([event for event in events if isinstance(event, ResponseCreated)]) == 1
@@ -590,3 +590,29 @@ async def test_reasoning_goes_back_to_its_provider_only() -> None:
     assert "thinking" not in json.dumps(body)
     async with FakeAnthropicServer([[Reasoning("h"), Message("assistant", "a")]]) as server:
         assert reasoning_of(await ask(model_at(server), request())) == "h"
+
+
+SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+MCP = {"type": "mcp_tool_use", "id": "m1", "name": "f", "server_name": "s", "input": {}}
+
+
+@BOTH
+@pytest.mark.parametrize("asked", [SEARCH, MCP], ids=lambda block: str(block["type"]))
+async def test_a_call_of_the_providers_own_that_it_did_not_run_is_an_error(streamed: bool, asked: dict[str, Any]) -> None:
+    text = {"type": "text", "text": "t"}
+    said = [reply(*blocks, streamed=streamed) for blocks in ((asked,), (text, asked), (SEARCH, FOUND, text))]
+    async with FakeAnthropicServer(said) as server:
+        model = model_at(server)
+        for _ in range(2):
+            with pytest.raises(UnsupportedCallError, match=str(asked["type"])):
+                await ask(model, request(stream=streamed))
+        assert (await ask(model, request(stream=streamed))).text == "t"
+
+
+@BOTH
+async def test_a_call_of_the_providers_own_that_waits_for_one_of_ours_is_fine(streamed: bool) -> None:
+    code = {"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {}}
+    used = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    async with FakeAnthropicServer([reply(code, used, reason="tool_use", streamed=streamed)]) as server:
+        assert len(calls_of(await ask(model_at(server), request(stream=streamed)))) == 1

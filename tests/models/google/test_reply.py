@@ -257,10 +257,10 @@ def test_finish_reasons_that_are_errors(
 
 @BOTH
 @pytest.mark.parametrize("finish", ["OTHER", "FINISH_REASON_UNSPECIFIED", "NEW"])
-def test_an_unknown_finish_reason_lets_text_through_but_no_call(finish: str, streamed: bool) -> None:
-    assert read(chunk([{"text": "a"}], finish), streamed=streamed)[0].finish == "unknown"
-    with pytest.raises(IncompleteResponseError):
-        read(chunk([CALL], finish), streamed=streamed)
+def test_an_unknown_finish_reason_proves_nothing(finish: str, streamed: bool) -> None:
+    for part in ({"text": "a"}, CALL):
+        with pytest.raises(IncompleteResponseError, match=finish):
+            read(chunk([part], finish), streamed=streamed)
 
 
 @BOTH
@@ -278,18 +278,34 @@ def test_a_blocked_prompt() -> None:
         read(body)
 
 
-def test_nothing_more_is_needed_once_the_reason_and_the_usage_have_come() -> None:
+def test_the_reason_of_a_blocked_prompt_stands_on_one_line() -> None:
+    with pytest.raises(ContentFilterError) as caught:
+        read({"promptFeedback": {"blockReason": "SAFETY\nINFO admin \x1b[2J\u202e"}})
+    assert str(caught.value).isprintable()
+
+
+def test_only_the_end_of_the_stream_is_its_end() -> None:
     usage = {"usageMetadata": {"promptTokenCount": 1}}
     stop = {"candidates": [{"finishReason": "STOP"}]}
     for bodies, states in (
-        ([usage, stop, usage], [(False, False), (True, False), (True, True)]),
-        ([{**stop, **usage}], [(True, True)]),
-        ([{"promptFeedback": {"blockReason": "SAFETY"}, **usage}], [(True, True)]),
+        ([usage, stop, usage], [False, True, True]),
+        ([{**stop, **usage}], [True]),
+        ([{"promptFeedback": {"blockReason": "SAFETY"}, **usage}], [True]),
     ):
         assembler = ReplyAssembler("here")
-        for body, state in zip(bodies, states, strict=True):
+        for body, finished in zip(bodies, states, strict=True):
             assembler.add_event(ServerSentEvent(json.dumps(body)))
-            assert (assembler.finished, assembler.complete) == state
+            assert (assembler.finished, assembler.complete) == (finished, False)
+
+
+def test_what_follows_a_finish_reason_is_read() -> None:
+    """Some servers tell one with every chunk."""
+    assembler = ReplyAssembler("here")
+    for number, part in enumerate(({"text": "one "}, CALL)):
+        body = {**chunk([part], "STOP"), "usageMetadata": {"promptTokenCount": number}}
+        assembler.add_event(ServerSentEvent(json.dumps(body)))
+    response = assembler.response()
+    assert (response.text, response.finish, response.usage.input_tokens) == ("one ", "tool_calls", 1)
 
 
 @pytest.mark.parametrize(("last", "tokens"), [({"promptTokenCount": 9}, 9), (None, 1), (5, 0), ({"x": "\ud83d"}, 0)])

@@ -24,6 +24,7 @@ from agentsdk.types.errors import (
     ProviderError,
     ProviderUnavailableError,
     RateLimitError,
+    UnsupportedCallError,
     UserError,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, OutputText, Reasoning, Refusal
@@ -452,13 +453,55 @@ async def test_servers_that_never_send_a_finish_reason(streamed: bool) -> None:
 
 
 @BOTH
-async def test_an_unknown_finish_reason_lets_text_through_but_no_call(streamed: bool) -> None:
-    messages = ({"content": "a"}, {"tool_calls": [TOOL_CALL]})
-    async with FakeOpenAIServer([reply(message, "weird", streamed=streamed) for message in messages]) as server:
+async def test_no_name_and_no_arguments_in_the_older_form_are_no_call(streamed: bool) -> None:
+    messages = ({"content": "4", "function_call": legacy} for legacy in ({"name": "", "arguments": ""}, {}, {"name": None}))
+    async with FakeOpenAIServer([reply(message, "stop", streamed=streamed) for message in messages]) as server:
         model = model_at(server)
-        assert (await ask(model, request(stream=streamed))).finish == "unknown"
+        for _ in range(3):
+            assert (await ask(model, request(stream=streamed))).output == (Message("assistant", "4"),)
+
+
+@pytest.mark.parametrize(
+    ("message", "finish"), [({"content": "4"}, "stop"), ({"tool_calls": [TOOL_CALL]}, "tool_calls"), ({"content": ""}, None)]
+)
+async def test_a_whole_body_may_be_proof_enough(message: dict[str, object], finish: str | None) -> None:
+    said = [reply(message, "", streamed=False), reply(message, "", streamed=True)]
+    async with FakeOpenAIServer(said) as server:
+        model = model_at(server, whole_body_ok=True)
+        if finish is None:
+            with pytest.raises(IncompleteResponseError):
+                await ask(model, request())
+        else:
+            assert (await ask(model, request())).finish == finish
         with pytest.raises(IncompleteResponseError):
-            await ask(model, request(stream=streamed))
+            await ask(model, request(stream=True))
+
+
+@BOTH
+async def test_a_call_of_another_kind_is_an_error_that_names_it(streamed: bool) -> None:
+    custom = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    messages = ({"tool_calls": [custom]}, {"content": "Let me look.", "tool_calls": [custom, {**TOOL_CALL, "index": 1}]})
+    async with FakeOpenAIServer([reply(message, "tool_calls", streamed=streamed) for message in messages]) as server:
+        model = model_at(server)
+        for _ in range(2):
+            with pytest.raises(UnsupportedCallError, match="'custom'") as caught:
+                await ask(model, request(stream=streamed))
+            assert caught.value.kind == "custom"
+
+
+@BOTH
+async def test_what_comes_beside_a_call_or_a_message_goes_back_with_it(streamed: bool) -> None:
+    beside = [{"google": {"thought_signature": text}} for text in ("one", "two", "said")]
+    calls = [{**TOOL_CALL, "index": n, "id": f"c{n}", "extra_content": extra} for n, extra in enumerate(beside[:2])]
+    message = {"content": "a", "tool_calls": [*calls, {**TOOL_CALL, "index": 2, "id": "c2"}], "extra_content": beside[2]}
+    async with FakeOpenAIServer([reply(message, "tool_calls", streamed=streamed)]) as server:
+        model = model_at(server, provider="gemini")
+        said = (await ask(model, request(stream=streamed))).output
+        [sent] = json.loads(model.body(request(items=said)))["messages"]
+        assert [call.get("extra_content") for call in sent["tool_calls"]] == [*beside[:2], None]
+        assert (sent["content"], sent["extra_content"]) == ("a", beside[2])
+        other = model_at(server, provider="other").body(request(items=said))
+        assert b"extra_content" not in other
 
 
 @BOTH
@@ -576,7 +619,7 @@ async def test_a_reset_before_anything_was_shown_is_repeated() -> None:
 
 @pytest.mark.parametrize("cut", [None, -1, -2], ids=["after-done", "after-usage", "after-finish"])
 async def test_a_socket_that_stays_open_is_not_waited_for(cut: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentsdk.models.http_model._END_GRACE", 0.3)
+    monkeypatch.setattr("agentsdk.models.http_model.HttpModel._end_grace", 0.3)
     said = ServerReply("one", stops_after=cut, then="open")
     async with FakeOpenAIServer([said, "two"]) as server:
         model = model_at(server, timeouts=ModelTimeouts(idle=None, read=None, total=None))

@@ -140,6 +140,20 @@ def test_ids_never_go_back_without_their_reasoning() -> None:
     assert [entry["id"] for entry in stored] == ["rs_1", "msg_1"]
 
 
+def test_items_of_the_providers_own_go_back_with_their_reasoning_or_without_an_id() -> None:
+    unsealed = Reasoning("a", ("a",), "rs_1", provider="here")
+    squeezed = {"type": "compaction", "id": "cmp_1", "encrypted_content": "g"}
+    own, text = (ProviderItem("here", SEARCH), ProviderItem("here", squeezed)), Message("assistant", "a", "msg_1")
+    for items in ((unsealed, *own, text), (SEALED, Message("assistant", "rewritten"), unsealed, *own, text)):
+        assert entries(USER, *items)[-2:] == [
+            {"type": "compaction", "encrypted_content": "g"},
+            {"role": "assistant", "content": "a"},
+        ]
+        assert "ws_1" not in json.dumps(entries(USER, *items))
+    foreign = Reasoning("a", (), "", "signature", provider="elsewhere")
+    assert entries(USER, foreign, *own)[1:] == entries(USER, *own)[1:] == [SEARCH, squeezed]
+
+
 def test_reasoning_that_is_not_sealed_goes_back_as_text() -> None:
     """What servers with open models send."""
     said = entries(Reasoning("I think", id="r1", provider="here"), FunctionCall("c", "f", "{}", "x1"))

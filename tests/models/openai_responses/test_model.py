@@ -24,6 +24,7 @@ from agentsdk.types.errors import (
     ProviderError,
     ProviderUnavailableError,
     RateLimitError,
+    UnsupportedCallError,
     UserError,
 )
 from agentsdk.types.items import (
@@ -285,6 +286,66 @@ async def test_everything_a_reply_holds(streamed: bool) -> None:
         *reply[2:],
     )
     assert response.finish == "tool_calls"
+
+
+ANSWERED: dict[str, list[dict[str, Any]]] = {
+    "web_search_call": [{"type": "web_search_call", "id": "ws_1"}],
+    "mcp_call": [{"type": "mcp_call", "id": "m_1", "output": "x"}, {"type": "mcp_list_tools", "id": "l_1", "tools": []}],
+    "shell_call": [
+        {"type": "shell_call", "id": "s", "call_id": "c"},
+        {"type": "shell_call_output", "id": "o", "call_id": "c", "output": []},
+    ],
+    "tool_search_call": [{"type": "tool_search_call", "id": "t", "call_id": "c", "execution": "server"}],
+}
+CALLS = ["computer_call", "local_shell_call", "shell_call", "apply_patch_call", "custom_tool_call", "new_call"]
+ASKING = ["mcp_approval_request", *CALLS]
+
+
+@BOTH
+@pytest.mark.parametrize("beside", [[], [TEXT], [CALL], [*ANSWERED["shell_call"]]], ids=["alone", "text", "call", "answered"])
+@pytest.mark.parametrize("kind", ASKING)
+async def test_a_call_that_nobody_can_answer_is_one_request_and_an_error(kind: str, beside: list[Any], streamed: bool) -> None:
+    item = {"type": kind, "id": "x_1"} if kind == "mcp_approval_request" else {"type": kind, "id": "x_1", "call_id": "x"}
+    runs: list[str] = []
+
+    @function_tool
+    def add(a: int) -> str:
+        runs.append("add")
+        return ""
+
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    async with FakeResponsesServer([said(body(*beside, item, usage=usage), streamed=streamed)]) as server:
+        agent = Agent("a", model=model_at(server), tools=[add])
+        with pytest.raises(UnsupportedCallError, match=repr(kind)) as caught:
+            await (Runner.run_streamed(agent, "x") if streamed else Runner.run(agent, "x"))
+    assert (caught.value.kind, len(server.requests), runs) == (kind, 1, [])
+    assert caught.value.usage == Usage(1, 3, 2)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ANSWERED)
+async def test_what_the_provider_ran_itself_is_fine(kind: str, streamed: bool) -> None:
+    async with FakeResponsesServer([said(body(*ANSWERED[kind], TEXT), streamed=streamed)]) as server:
+        agent = Agent("a", model=model_at(server))
+        result = await (Runner.run_streamed(agent, "x") if streamed else Runner.run(agent, "x"))
+    assert result.final_output == "a"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "image_generation_call", "id": "i", "result": "aGk="},
+        {"type": "code_interpreter_call", "id": "i", "code": "x", "outputs": [{"type": "image", "url": "https://x"}]},
+    ],
+    ids=lambda item: str(item["type"]),
+)
+async def test_a_reply_of_an_image_alone_is_an_answer(item: dict[str, Any], streamed: bool) -> None:
+    async with FakeResponsesServer([said(body(item), streamed=streamed)]) as server:
+        agent = Agent("a", model=model_at(server))
+        result = await (Runner.run_streamed(agent, "x") if streamed else Runner.run(agent, "x"))
+    assert (result.final_output, len(server.requests)) == ("", 1)
+    assert [one.data for one in result.raw_responses[0].output if isinstance(one, ProviderItem)] == [item]
 
 
 @BOTH
