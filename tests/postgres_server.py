@@ -72,6 +72,10 @@ class PostgresServer:
         """The URL for another user or database; the user may be `name:password`."""
         return f"postgresql://{user}@/{database}?host={self._folder}"
 
+    def program(self, name: str) -> Path:
+        """Where a program of the server's version lies, such as `pg_dump`."""
+        return self._programs / name
+
     async def fresh_url(self) -> str:
         """The URL of a new, empty schema."""
         import asyncpg

@@ -1,9 +1,9 @@
 """Authenticated encryption of records that are kept where others can read or change them.
 
-A record is a version byte, the id of its key (8 bytes), a random nonce (12 bytes), the encrypted data and its tag (16 bytes):
-37 bytes more than the data. It is AES-256-GCM, which every processor in use speeds up and every build of OpenSSL has. Each
-owner's records have a key of their own (HKDF-Expand of the given key), so the bound that random nonces set, 2**32 records for
-one key, is one for each run and each session.
+A record is a version byte (1: bound to its owner and place; 2: also to the record before it), the id of its key (8 bytes), a
+random nonce (12 bytes), the encrypted data and its tag (16 bytes): 37 bytes more than the data. It is AES-256-GCM, which every
+processor in use speeds up and every build of OpenSSL has. Each owner's records have a key of their own (HKDF-Expand of the
+given key), so the bound that random nonces set, 2**32 records for one key, is one for each run and each session.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ MIN_KEY_BYTES = 32
 OVERHEAD = 37
 """Bytes a record has more than its data."""
 
-_VERSION = b"\x01"  # no JSON text begins with it
+_VERSION, _CHAINED = b"\x01", b"\x02"  # no JSON text begins with them
+_TAG_BYTES = 16
 _KEY_ID = slice(1, 9)
 _NONCE = slice(9, 21)
 _SEALED = slice(21, None)
@@ -44,18 +45,24 @@ class Cipher:
         self._kind = kind
         self._first = next(iter(self._keys))
 
-    def seal(self, owner: str, place: str, data: bytes) -> bytes:
-        """`data` as a record that opens only for this `owner` (the run's id) at this `place` in it ("event 3")."""
-        nonce = os.urandom(12)
-        sealed = self._of(self._first, owner).encrypt(nonce, data, place.encode("utf-8", "surrogatepass"))
-        return _VERSION + self._first + nonce + sealed
+    def seal(self, owner: str, place: str, data: bytes, *, after: bytes | None = None) -> bytes:
+        """`data` as a record that opens only for this `owner` (the run's id) at this `place` in it ("event 3").
 
-    def open(self, owner: str, place: str, record: bytes) -> bytes:
-        """The data of a record. Raises `StateTamperedError` for one that `seal` did not make for this owner and place."""
+        With `after`, the `tag` of the record before it, or `b""` for the first one, it opens only behind that.
+        """
+        nonce = os.urandom(12)
+        sealed = self._of(self._first, owner).encrypt(nonce, data, _bound(place, after))
+        return (_VERSION if after is None else _CHAINED) + self._first + nonce + sealed
+
+    def open(self, owner: str, place: str, record: bytes, *, after: bytes | None = None) -> bytes:
+        """The data of a record; `after` counts for one that was sealed with it.
+
+        Raises `StateTamperedError` for one that `seal` did not make for this owner and place, or not to come after that.
+        """
         from cryptography.exceptions import InvalidTag
 
         name = f"{place} of {self._kind} {owner!r}"
-        if record[:1] != _VERSION or len(record) < OVERHEAD:
+        if record[:1] not in (_VERSION, _CHAINED) or len(record) < OVERHEAD:
             raise StateTamperedError(f"{name} is not encrypted, expected that it is; refuse it, or load an untouched copy")
         key_id = record[_KEY_ID]
         if key_id not in self._keys:
@@ -63,7 +70,8 @@ class Cipher:
                 f"{name} is encrypted with another key, expected one of the {len(self._keys)} given; add the key that wrote it"
             )
         try:
-            return self._of(key_id, owner).decrypt(record[_NONCE], record[_SEALED], place.encode("utf-8", "surrogatepass"))
+            bound = _bound(place, after if is_chained(record) else None)
+            return self._of(key_id, owner).decrypt(record[_NONCE], record[_SEALED], bound)
         except InvalidTag as error:
             raise StateTamperedError(
                 f"{name} was changed or belongs elsewhere, expected an untouched record; refuse it, or load an untouched copy"
@@ -73,6 +81,21 @@ class Cipher:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         return AESGCM(_derived(self._keys[key_id], f"{self._kind} {owner}", 32))
+
+
+def tag(record: bytes) -> bytes:
+    """What stands for a record and all that it is bound to: no two records have the same."""
+    return record[-_TAG_BYTES:]
+
+
+def is_chained(record: bytes) -> bool:
+    """Whether a record is bound to the one before it."""
+    return record[:1] == _CHAINED
+
+
+def _bound(place: str, after: bytes | None) -> bytes:
+    where = place.encode("utf-8", "surrogatepass")
+    return where if after is None else b"%d:%b%b" % (len(where), where, after)
 
 
 def _checked(key: bytes | Sequence[bytes]) -> list[bytes]:

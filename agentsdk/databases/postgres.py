@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from agentsdk.databases.shared_pools import SharedPools
+from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import AgentsException, StoreBusyError, StoreError, StoreUnavailableError, UserError
 
 T = TypeVar("T")
@@ -63,11 +64,18 @@ class Pool(Protocol):
 
 
 class Tables(Struct, frozen=True, kw_only=True):
-    """Tables that belong together, as of `version`. `statements` make those that are missing."""
+    """Tables that belong together, as of `version`. `statements` make those that are missing.
+
+    `columns` (table, name, declaration) came later: with a default, so that programs that do not know them can still write.
+    """
 
     name: str
     version: int
     statements: tuple[str, ...]
+    columns: tuple[tuple[str, str, str], ...] = ()
+
+
+_POOL = having(("acquire", "release"), "a URL or an asyncpg pool; pass either")
 
 
 class PostgresDatabase:
@@ -87,12 +95,12 @@ class PostgresDatabase:
         if isinstance(url_or_pool, str):
             if not url_or_pool.startswith(("postgresql://", "postgres://")):
                 raise UserError("the url of a PostgreSQL database is expected to be like 'postgresql://user@host/database'")
-        elif not hasattr(url_or_pool, "acquire"):
-            raise UserError(f"url_or_pool is {type(url_or_pool).__name__!r}, expected a URL or an asyncpg pool; pass either")
-        if not 0 < busy_timeout <= 1_000_000:
-            raise UserError(f"busy_timeout is {busy_timeout!r}, expected seconds, more than 0 and at most 1,000,000")
-        if max_connections < 1:
-            raise UserError(f"max_connections is {max_connections!r}, expected at least 1")
+        elif not _POOL.fits(url_or_pool):
+            raise UserError(f"url_or_pool is {type(url_or_pool).__name__!r}, expected {_POOL.text}")
+        if not (is_real(busy_timeout) and 0 < busy_timeout <= 1_000_000):
+            raise UserError(f"busy_timeout is {shown(busy_timeout)}, expected seconds, more than 0 and at most 1,000,000")
+        if type(cast(object, max_connections)) is not int or max_connections < 1:
+            raise UserError(f"max_connections is {shown(max_connections)}, expected at least 1")
         self._key = (url_or_pool, busy_timeout, max_connections) if isinstance(url_or_pool, str) else None
         self._given = None if isinstance(url_or_pool, str) else _OpenPool(url_or_pool)
         self._tables = tables
@@ -177,7 +185,7 @@ class PostgresDatabase:
     async def _make_tables(self, connection: Connection) -> None:
         tables = self._tables
         version = await _version(connection, tables.name)
-        if version is None:
+        if version is None or (version == tables.version and await _lacks_columns(connection, tables)):
             async with connection.transaction():
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _TABLES_LOCK)
                 await connection.execute(
@@ -185,6 +193,8 @@ class PostgresDatabase:
                 )
                 for statement in tables.statements:
                     await connection.execute(statement)
+                for table, column, declaration in tables.columns:
+                    await connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {declaration}")
                 await connection.execute(
                     "INSERT INTO agentsdk_tables (name, version) VALUES ($1, $2) ON CONFLICT DO NOTHING",
                     tables.name,
@@ -253,6 +263,15 @@ async def _version(connection: Connection, tables: str) -> int | None:
         return None
     rows = await connection.fetch("SELECT version FROM agentsdk_tables WHERE name = $1", tables)
     return cast(int, rows[0][0]) if rows else None
+
+
+async def _lacks_columns(connection: Connection, tables: Tables) -> bool:
+    """Whether the tables were made before all of their columns were known."""
+    for table in {table for table, _, _ in tables.columns}:
+        rows = await connection.fetch("SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1)", table)
+        if not {column for of, column, _ in tables.columns if of == table} <= {row[0] for row in rows}:
+            return True
+    return False
 
 
 _Key = tuple[str, float, int]

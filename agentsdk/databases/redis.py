@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from agentsdk.databases.shared_pools import SharedPools
+from agentsdk.types.declared import is_real, shown
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ class RedisDatabase:
     """
 
     def __init__(self, url_or_client: str | Redis, *, timeout: float) -> None:
-        if not timeout > 0:
-            raise UserError(f"timeout is {timeout!r}, expected more than 0 seconds")
+        if not (is_real(timeout) and timeout > 0):
+            raise UserError(f"timeout is {shown(timeout)}, expected more than 0 seconds")
         self._url = url_or_client if isinstance(url_or_client, str) else ""
         self._given = None if isinstance(url_or_client, str) else _pool_of(url_or_client)
         self._place = _place_of_url(self._url) if self._given is None else _place_of(self._given)
@@ -210,8 +211,9 @@ async def _ask(connection: Connection, *words: Word) -> object:
 
 def check_prefix(prefix: str) -> bytes:
     """`prefix` as keys begin with it. Raises `UserError` for one that would make other keys of it."""
-    if not prefix or not prefix.isprintable() or "{" in prefix or "}" in prefix:
-        raise UserError(f"prefix is {prefix!r}, expected text without braces, such as 'agentsdk'")
+    given: object = prefix
+    if not isinstance(given, str) or not prefix or not prefix.isprintable() or "{" in prefix or "}" in prefix:
+        raise UserError(f"prefix is {shown(given)}, expected text without braces, such as 'agentsdk'")
     return prefix.encode()
 
 

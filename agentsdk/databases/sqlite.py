@@ -15,8 +15,9 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar, cast
 
+from agentsdk.types.declared import is_real, shown
 from agentsdk.types.errors import StoreError, UserError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Tables(NamedTuple):
 
     `kind` is its noun in messages ("run", "session"). `create` makes what is missing of the tables, all named `agentsdk_*`;
     a file whose tables are of a newer `version` is refused. `busy` is for a lock that did not come free, `error` for the rest.
+    `columns` (table, name, declaration) came later: with a default, so that programs that do not know them can still write.
     """
 
     kind: str
@@ -42,6 +44,7 @@ class Tables(NamedTuple):
     create: tuple[str, ...]
     error: type[StoreError]
     busy: type[StoreError]
+    columns: tuple[tuple[str, str, str], ...] = ()
 
 
 class SQLiteDatabase:
@@ -56,17 +59,26 @@ class SQLiteDatabase:
     ) -> None:
         try:
             encoded = os.fsencode(db_path)
-        except UnicodeEncodeError:
+        except Exception:  # a surrogate, another type, a path-like object whose own method raises
             encoded = b""
         if not encoded or b"\0" in encoded:
-            raise UserError(f"db_path is {db_path!r}, expected the path of a file, or ':memory:'")
-        if not 0 <= busy_timeout <= _MAX_BUSY_TIMEOUT:
-            raise UserError(f"busy_timeout is {busy_timeout!r}, expected 0 to {_MAX_BUSY_TIMEOUT:.0f} seconds")
-        if synchronous not in ("FULL", "NORMAL"):
-            raise UserError(f"synchronous is {synchronous!r}, expected 'FULL' or 'NORMAL'")
+            raise UserError(f"db_path is {shown(db_path)}, expected the path of a file, or ':memory:'")
+        if not (is_real(busy_timeout) and 0 <= busy_timeout <= _MAX_BUSY_TIMEOUT):
+            raise UserError(f"busy_timeout is {shown(busy_timeout)}, expected 0 to {_MAX_BUSY_TIMEOUT:.0f} seconds")
+        if not isinstance(cast(object, synchronous), str) or synchronous not in ("FULL", "NORMAL"):
+            raise UserError(f"synchronous is {shown(synchronous)}, expected 'FULL' or 'NORMAL'")
         path = os.fsdecode(encoded)
-        self.path = path if path == ":memory:" else os.path.realpath(path)
-        self._file = _File(self.path, tables, busy_timeout, synchronous)
+        self._hold(_File(path if path == ":memory:" else os.path.realpath(path), tables, busy_timeout, synchronous))
+
+    @classmethod
+    def _of(cls, file: _File) -> SQLiteDatabase:
+        database = cls.__new__(cls)
+        database._hold(file)
+        return database
+
+    def _hold(self, file: _File) -> None:
+        self.path = file.path
+        self._file = file
         self._worker: _Worker | None = None
         self._release: Callable[[], threading.Event | None] = lambda: None
         self._closed = False
@@ -97,6 +109,38 @@ class SQLiteDatabase:
 
         return await self.run(transaction)
 
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write all that is in the file, as of one moment, to a new one at `path`; reads and writes go on meanwhile.
+
+        Raises `UserError` where `path` cannot be made, or exists already, and like `run`.
+        """
+        target = os.fspath(path)
+
+        def copy(connection: sqlite3.Connection) -> None:
+            connection.execute("VACUUM INTO ?", (target,))
+            with open(target, "rb+") as file:
+                os.fsync(file.fileno())
+
+        await self.run(lambda connection: None)  # the file is in its place
+        try:
+            _create_private(target)
+        except OSError as error:
+            raise UserError(
+                f"a backup to {target!r} cannot be made ({type(error).__name__}), expected no file there, in a folder that "
+                "this user may write; give another path"
+            ) from error
+        # On a thread of its own, so that what is asked for meanwhile does not wait. What is in memory has only the one.
+        apart = self if self.path == ":memory:" else SQLiteDatabase._of(self._file._replace(use="backup"))
+        try:
+            await apart.run(copy)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(target)
+            raise
+        finally:
+            if apart is not self:
+                await apart.aclose()
+
     def close(self) -> None:
         """Finish what was asked for and let go of the file; a second call does nothing. May block: see `aclose`."""
         with _Worker.lock:
@@ -121,10 +165,13 @@ class SQLiteDatabase:
 
 
 class _File(NamedTuple):
+    """A file as it is opened. Those that are equal share a thread; `use` tells one apart that is to have its own."""
+
     path: str
     tables: Tables
     busy_timeout: float
     synchronous: Synchronous
+    use: str = ""
 
     def __str__(self) -> str:
         return f"{self.tables.kind} database {self.path!r}"
@@ -184,6 +231,7 @@ class _Worker:
         self._file = file
         self._holders = 1
         self._connection: sqlite3.Connection | None = None
+        self._opened: dict[str, tuple[int, int]] = {}
         self._working = threading.Lock()
         self._jobs: queue.SimpleQueue[Callable[[], None] | threading.Event] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name=f"agentsdk {os.path.basename(file.path)}", daemon=True).start()
@@ -237,6 +285,8 @@ class _Worker:
 
         try:
             with self._working:
+                if self._connection is not None:
+                    self._require_in_place()
                 return job(self._connection or self._connect())
         except sqlite3.Error as error:
             # What has no code is of Python's own, which quotes the stored text it could not decode.
@@ -249,6 +299,9 @@ class _Worker:
     def _connect(self) -> sqlite3.Connection:
         import sqlite3
 
+        if self._file.path != ":memory:":
+            with contextlib.suppress(OSError):  # it is there, or SQLite names what is in the way
+                _create_private(self._file.path)
         connection = sqlite3.connect(
             self._file.path, timeout=self._file.busy_timeout, isolation_level=None, check_same_thread=False
         )
@@ -260,7 +313,26 @@ class _Worker:
             connection.close()
             raise
         self._connection = connection
+        self._opened = self._identities()
         return connection
+
+    def _identities(self) -> dict[str, tuple[int, int]]:
+        """Which files stand now where the database's are."""
+        path = self._file.path
+        found: dict[str, tuple[int, int]] = {}
+        for name in () if path == ":memory:" else (path, f"{path}-wal"):
+            with contextlib.suppress(OSError):
+                stat = os.stat(name)
+                found[name] = (stat.st_dev, stat.st_ino)
+        return found
+
+    def _require_in_place(self) -> None:
+        """A file that was deleted or moved can be written on, and nobody finds what is in it."""
+        if self._opened and self._identities() != self._opened:
+            raise self._file.tables.error(
+                f"{self._file} was deleted, moved or replaced while it was open, expected it and its -wal to stay where they "
+                "are: nothing more is written; put them back, or close all that uses them and make it anew"
+            )
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
         """Switch the file to WAL. SQLite does not wait for a lock here as it does elsewhere."""
@@ -277,7 +349,7 @@ class _Worker:
             time.sleep(0.01)
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
-        kind, version, create, error, _ = self._file.tables
+        kind, version, create, error, _, columns = self._file.tables
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_VERSIONS)
@@ -289,6 +361,9 @@ class _Worker:
                 )
             for statement in create:
                 connection.execute(statement)
+            for table, column, declaration in columns:
+                if column not in (row[1] for row in connection.execute(f"PRAGMA table_info({table})")):
+                    connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {declaration}")
             connection.execute("INSERT OR IGNORE INTO agentsdk_schema (kind, version) VALUES (?, ?)", (kind, version))
 
     def _disconnect(self) -> None:
@@ -316,6 +391,19 @@ class _Worker:
             sqlite3.SQLITE_TOOBIG: "cannot take a value of this size; keep large contents elsewhere and refer to them",
         }.get(code, "failed; expected its tables agentsdk_* to be as this version made them")
         return tables.error(f"{file} {remedy} ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
+
+
+_creating = threading.Lock()
+
+
+def _create_private(path: str) -> None:
+    """Make a new file that only its owner may read or write; SQLite gives the files beside it the same mode.
+
+    Raises `OSError`, also where there is one.
+    """
+    # Closing any descriptor of a file drops the process's locks on it: nobody may open it here until that is done.
+    with _creating:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, cast
 
 from agentsdk.core.next_step import NextStep
 from agentsdk.define.agent import Agent
-from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlers
+from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlerResult, RunErrorHandlers
 from agentsdk.engine import hooks
 from agentsdk.engine.at_limit import at_limit
 from agentsdk.engine.callbacks import answer
+from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.deadline import within_time
 from agentsdk.engine.judge import as_json
 from agentsdk.engine.run import Run
-from agentsdk.engine.saved_context import save_context
+from agentsdk.engine.saved_context import changed_context
 from agentsdk.engine.session import save_session, what_stands
 from agentsdk.engine.stored import begin_stored
 from agentsdk.ports.session import Session
-from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
+from agentsdk.ports.tracer import Settling, Span, SpanAttributes, Tracer
 from agentsdk.types.errors import (
     AgentsException,
     ConsecutiveErrorsReached,
@@ -31,8 +33,10 @@ from agentsdk.types.errors import (
     NoProgress,
     RepeatedCalls,
     RequestLimitReached,
+    SessionError,
     TokenLimitReached,
     ToolCallLimitReached,
+    UserError,
 )
 from agentsdk.types.events import RunEnded, RunEvent, Stopped
 
@@ -60,30 +64,35 @@ async def execute(
 ) -> None:
     """Drive a run to rest. It begins with `begin`; `first` is the agent that it was begun with."""
     run.span = span = None if run.ports.tracer is None else _run_span(run, run.ports.tracer, session)
+    before = run.state
     failure: BaseException | None = None
     try:
         await _to_rest(run, begin, session, handlers, first)
-    except AgentsException as error:
-        failure = error
-        await _stopped(run, error, session)
-        raise
-    except Exception as error:
-        failure = AgentsException(
-            f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
-            "see the chained exception, and please report it"
-        )
-        await _stopped(run, failure, session)
-        raise failure from error
     except BaseException as error:
         failure = error
-        await _stopped(run, error, session)
-        raise
+        if not isinstance(error, AgentsException) and isinstance(error, Exception):
+            failure = AgentsException(
+                f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
+                "see the chained exception, and please report it"
+            )
+            failure.__cause__ = error
+        cancelled = await _stopped(run, failure, session)
+        if isinstance(failure, AgentsException):
+            unrecorded = begin if before.log and len(run.state.log) == len(before.log) else ()
+            failure.state = run.at_rest(unrecorded) if run.state.log else None
+        if cancelled is not None and isinstance(failure, Exception):
+            failure = cancelled
+        if failure is error:
+            raise
+        raise failure  # noqa: B904 - its cause is set
     finally:
         run.is_over = True
         if run.recorder is not None:
             run.recorder.close()
         if span is not None:
             span.end(failure)
+            if isinstance(run.ports.tracer, Settling) and (failure is None or isinstance(failure, Exception)):
+                await run.ports.tracer.settle()
 
 
 async def _to_rest(
@@ -96,16 +105,16 @@ async def _to_rest(
     fresh = not run.state.log
     store = run.ports.config.store
     try:
-        if store is not None and (run.state.ended is None or session is not None):
-            if session is not None and not fresh:
-                begin = (*await what_stands(run.state, session), *begin)
-            begin = await begin_stored(run, begin, store, first)
+        if run.ports.config.context_codec is not None and run.state.ended is None:
+            begin = (*begin, *changed_context(run))
+        if session is not None and not fresh:
+            begin = (*await what_stands(run.state, session), *begin)
+        if store is not None and (run.state.ended is None or session is not None or run.is_ahead):
+            begin = await begin_stored(run, begin, CheckedStore(store), first)
         if begin:
             await run.record(*begin)
         if run.recorder is not None:
             await run.recorder.flush()
-        if run.ports.config.context_codec is not None:
-            await save_context(run)
         if fresh and hooks.watched(run):
             await hooks.agent_started(run)
         try:
@@ -140,25 +149,36 @@ async def _past_limits(run: Run, error: LimitReached, handlers: RunErrorHandlers
             error = next_one
 
 
-async def _stopped(run: Run, failure: BaseException, session: Session | None) -> None:
-    """Keep what a run came to that is left before its end. What of that fails too is added to the notes of `failure`."""
+async def _stopped(run: Run, failure: BaseException, session: Session | None) -> asyncio.CancelledError | None:
+    """Keep what a run came to that is left before its end. What of that fails too is added to the notes of `failure`.
+
+    However often the caller is cancelled meanwhile, everything is done that the run's grace allows; the last cancellation.
+    """
     recorder = run.recorder
     is_ours = run.ports.config.store is None or (recorder is not None and recorder.failure is None)
-    if recorder is not None and not isinstance(failure, Exception):
-        recorder.hurry()
-    try:
-        if run.state.log and is_ours:
-            if run.state.ended is None and (recorder is not None or not isinstance(failure, Exception)):
-                await run.record(Stopped(type(failure).__name__))
-            if session is not None:
-                await save_session(run, session, after=failure)
-        if recorder is not None:
-            await recorder.rest()
-    except AgentsException as error:
-        if error is not failure:
-            failure.add_note(str(error))
-    if isinstance(failure, AgentsException):
-        failure.state = run.at_rest() if run.state.log else None
+    if not isinstance(failure, Exception):
+        run.ports.grace.begin()
+    cancelled: asyncio.CancelledError | None = None
+
+    async def keep(what: Awaitable[None]) -> None:
+        nonlocal cancelled
+        try:
+            await what
+        except AgentsException as error:
+            if error is not failure:
+                failure.add_note(str(error))
+        except asyncio.CancelledError as error:
+            cancelled = error
+
+    if run.state.log and is_ours:
+        is_told = recorder is not None or isinstance(failure, InvalidOutputError) or not isinstance(failure, Exception)
+        if run.state.ended is None and is_told:
+            await keep(run.record(Stopped(type(failure).__name__)))
+        if session is not None and not isinstance(failure, SessionError):  # what became of its write nobody knows
+            await keep(save_session(run, session, after=failure))
+    if recorder is not None:
+        await keep(recorder.rest())
+    return cancelled
 
 
 def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:
@@ -179,7 +199,12 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
         given = await answer(f"error handler {name!r}", handler, RunErrorHandlerInput(error, run.context))
         if given is None:
             return False
+        if not isinstance(cast(object, given), RunErrorHandlerResult):
+            raise UserError(
+                f"error handler {name!r} returned {type(given).__name__!r}, expected a RunErrorHandlerResult or None; "
+                "return RunErrorHandlerResult(final_output)"
+            ) from error
         run.final_output = given.final_output
-        await run.record(RunEnded(as_json(given.final_output), True))
+        await run.record(RunEnded(as_json(given.final_output), True, isinstance(error, LimitReached)))
         return True
     return False

@@ -12,11 +12,15 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 
-from agentsdk.core.codec import encode_event
+from agentsdk.core.codec import decode_events, encode_event
+from agentsdk.core.run_state import Kept
 from agentsdk.core.state import State, apply
 from agentsdk.core.summary import summarise
 from agentsdk.define.run_config import RunConfig
-from agentsdk.ports.run_store import RunStore
+from agentsdk.engine.backoff import AWAY, Backoff, insisted
+from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.grace import LAST_MOMENT, RECORD, STORE, Grace
+from agentsdk.engine.together import outlast
 from agentsdk.types.errors import (
     AgentsException,
     RunConflict,
@@ -43,56 +47,67 @@ _DERIVED = (TurnEnded, RunEnded, SessionSaved, LimitNear, LimitHit, TimeSpent, S
 """Events that a run entered again comes to by itself: they need no commit of their own, and go with the next one."""
 
 
+Batch = tuple[list[RunEvent], int, list[asyncio.Future[None]]]
+"""Events for one append, how many of them the state holds already, and who waits until they are durable."""
+
+
 class Recorder:
     """Appends a run's events to its store and holds the run's lease meanwhile.
 
-    `advance` is called with each state the run comes to. A failed append is the last one: what the store has of it only the
-    store can say, so the run ends with that error and is loaded again.
+    `advance` is called with each state the run comes to. A store that is away for a while is waited for. When that was in vain,
+    or the store has refused, nothing more is written: what happens until the run has come to rest is applied all the same, so
+    that the state of its error has everything the process knows, and `kept` what of that the store lacks.
     """
 
     def __init__(
         self,
-        store: RunStore,
+        store: CheckedStore,
         config: RunConfig,
         now: Callable[[], float],
         state: State,
-        rev: int,
+        kept: Kept,
         advance: Callable[[State], None],
+        grace: Grace,
     ) -> None:
-        """`state` is where the run begins; the store has the first `rev` events of it."""
-        self.owner = os.urandom(8).hex()
+        """`state` is where the run begins; `kept` says what the store has of it, and who holds it there if we still do."""
         self.failure: AgentsException | None = None
         self.redefined = False
         """Whether the model was last heard by agents of another declaration."""
         self._store = store
-        self._level = config.durability
+        self._config = config
         self._lease = config.lease
-        self._grace = config.cancel_grace
+        self._grace = grace
         self._now = now
         self._advance = advance
         self._state = state
-        self._rev = rev
-        self._queue: list[RunEvent] = list(state.log[rev:])
+        self._rev = kept.rev
+        self._owner = kept.owner or os.urandom(8).hex()
+        self._attachments = dict(kept.attachments)
+        self._is_uncertain = bool(kept.owner)  # whether an append may have been done, or be done yet, that nobody has confirmed
+        self._queue: list[RunEvent] = list(state.log[kept.rev :])
         self._applied = len(self._queue)  # how many of the queue the state holds already
         self._waiting: list[asyncio.Future[None]] = []
+        self._underway: Batch = [], 0, []
         self._writer: asyncio.Task[None] | None = None
         self._heartbeat: asyncio.TimerHandle | None = None
         self._appended_at = 0.0
+        self._held_until = 0.0
         self._resting = False
-        self._patience: float | None = None
 
     async def write(self, events: Sequence[RunEvent]) -> None:
         """Record `events`: durable first, where the level asks for it, then applied. Raises `StoreError`."""
-        self._require_sound()
-        if self._level == "sync" and not (self._writer is None and all(_is(event, _DERIVED) for event in events)):
+        if self.failure is not None:
+            self._apply(events)
+            raise self.failure
+        level = self._config.durability
+        if level == "sync" and not (self._writer is None and all(_is(event, _DERIVED) for event in events)):
             self._queue += events
             await self._durable()
             return
         self._queue += events
         self._applied += len(events)
-        self._state = _after(self._state, events)
-        self._advance(self._state)
-        if self._level == "batch":
+        self._apply(events)
+        if level == "batch":
             if any(_is(event, ToolsIntended) for event in events):
                 await self._durable()
             else:
@@ -103,19 +118,49 @@ class Recorder:
         self._require_sound()
         if self._queue or self._writer is not None:
             await self._durable()
+        for name, text in list(self._attachments.items()):
+            await self.attach(name, text)
+        self._require_sound()
 
     async def attach(self, name: str, text: str) -> None:
-        """Keep a text beside the run. Raises `StoreError`; as with an append, the run is over then."""
-        self._require_sound()
+        """Keep a text beside the run. Where the store fails that is raised by the next `write`, which has a place for it."""
+        self._attachments[name] = text
+        if self.failure is not None:
+            return
         run_id, data = self._state.run_id, text.encode()
-        try:
-            try:
-                await self._store.attach(run_id, name, data)
-            except StoreUnavailableError:
-                await self._store.attach(run_id, name, data)  # twice is as good as once
-        except Exception as error:
-            self.failure = self._typed(error)
-            raise self.failure from self.failure.__cause__
+        attaching = asyncio.create_task(
+            insisted(lambda: self._store.attach(run_id, name, data), self._config, self._now), name="agentsdk attachment"
+        )
+        cancelled = await outlast(attaching, self._grace, STORE)
+        error: BaseException = asyncio.CancelledError()
+        if not attaching.done():
+            attaching.cancel()
+            await asyncio.wait({attaching}, timeout=LAST_MOMENT)
+        elif (failed := None if attaching.cancelled() else attaching.exception()) is None:
+            del self._attachments[name]
+            if cancelled is not None:
+                raise cancelled
+            return
+        else:
+            error = failed
+        if self._writer is not None:
+            cancelled = await outlast(self._writer, self._grace, STORE) or cancelled
+        if self.failure is None:
+            self._fail(error)
+        if cancelled is not None:
+            raise cancelled
+
+    async def hold(self) -> None:
+        """See to it that the run is held for some time yet: before a body begins. Raises `StoreError` where it is not."""
+        self._require_sound()
+        if self._left() > self._lease / 3:
+            return
+        await self._durable()
+        if self._left() <= 0:
+            raise StoreBusyError(
+                f"the store took longer than the lease of {self._lease:g} s to renew it for run {self._state.run_id!r}, "
+                "expected far less; no further call was begun: look after the store, or raise RunConfig.lease"
+            )
 
     async def rest(self) -> None:
         """Make everything durable and let go of the run. Raises `StoreError`."""
@@ -123,12 +168,14 @@ class Recorder:
         if self.failure is None:
             await self._durable()
         elif self._writer is not None:
-            await asyncio.wait({self._writer}, timeout=self._grace)  # it was on its way when something else failed
+            writer = self._writer  # it was on its way when something else failed
+            cancelled = await outlast(writer, self._grace, STORE)
+            if not writer.done():
+                writer.cancel()
+                await asyncio.wait({writer}, timeout=LAST_MOMENT)
+            if cancelled is not None:
+                raise cancelled
         self._require_sound()
-
-    def hurry(self) -> None:
-        """The run is being cancelled: from now on wait for the store no longer than the grace."""
-        self._patience = self._grace
 
     def close(self) -> None:
         """Renew the lease no more."""
@@ -136,25 +183,40 @@ class Recorder:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
 
+    @property
+    def kept(self) -> Kept:
+        """What the store has of the run, and what it lacks."""
+        return Kept(self._rev, "" if self.failure is None else self._owner, dict(self._attachments))
+
     def _require_sound(self) -> None:
         if self.failure is not None:
             raise self.failure
 
+    def _left(self) -> float:
+        """Seconds for which the store keeps others from the run, as far as is certain."""
+        return self._held_until - self._now()
+
+    def _apply(self, events: Sequence[RunEvent]) -> None:
+        self._state = _after(self._state, events)
+        self._advance(self._state)
+
     async def _durable(self) -> None:
-        """Wait for what is queued now. A caller who is cancelled goes on when its fate is known, or after the grace."""
+        """Wait for what is queued now. A caller who is cancelled goes on when its fate is known, or the grace is over."""
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         saved.add_done_callback(_look_at)
         self._waiting.append(saved)
         self._start_writing()
-        try:
-            await asyncio.wait({saved}, timeout=self._patience)
-        except asyncio.CancelledError:
-            await asyncio.wait({saved}, timeout=self._grace)
-            raise
-        finally:
-            if not saved.done() and self._writer is not None:
-                self._writer.cancel()
-        await asyncio.shield(saved)
+        # A call that waits here when the run is cancelled still has to end before the calls are given up.
+        share = STORE if self._grace.left(RECORD) == 0.0 else RECORD
+        cancelled = await outlast(saved, self._grace, share)
+        if not saved.done() and self._writer is not None:
+            self._writer.cancel()
+            await asyncio.wait({saved}, timeout=LAST_MOMENT)
+            if not saved.done():  # an append that cannot be cancelled
+                self._fail(asyncio.CancelledError())
+        if cancelled is not None:
+            raise cancelled
+        saved.result()
 
     def _start_writing(self) -> None:
         if self._writer is None:
@@ -162,56 +224,107 @@ class Recorder:
 
     async def _write_all(self) -> None:
         """Append what is queued until nothing is: all that comes in during one append is the next."""
-        waiting: list[asyncio.Future[None]] = []
+        is_renewed = False
         try:
             while True:
-                events, applied, waiting = self._queue, self._applied, self._waiting
+                self._underway = events, applied, waiting = self._queue, self._applied, self._waiting
                 self._queue, self._applied, self._waiting = [], 0, []
+                is_wanted = bool(events or waiting)
                 state = _after(self._state, events[applied:])
                 try:
-                    await self._append(state, events)
-                except (StoreBusyError, StoreUnavailableError) as error:
-                    if events or waiting:
+                    await self._append(state, events, is_wanted)
+                except AWAY as error:
+                    if is_wanted:
                         raise
-                    logger.warning("the lease of run %r was not renewed: %s", state.run_id, error)
+                    logger.warning("the lease of run %r was not renewed: %s", self._state.run_id, error)
+                    self._beat_in(self._lease / 10)
+                if self.failure is not None:
+                    return  # it was given up meanwhile
+                self._underway = [], 0, []
                 if applied < len(events):
                     self._state = state
                     self._advance(state)
                 for saved in waiting:
-                    saved.set_result(None)
+                    if not saved.done():
+                        saved.set_result(None)
                 if not (self._queue or self._waiting):
-                    return
+                    # An append may take long, and a lease counts from its beginning.
+                    if is_renewed or not is_wanted or self._resting or self._left() > self._lease / 2:
+                        return
+                    is_renewed = True
         except BaseException as error:
-            self.failure = failure = self._typed(error)
-            for saved in (*waiting, *self._waiting):
-                saved.set_exception(failure)
+            self._fail(error)
         finally:
             self._writer = None
 
-    async def _append(self, state: State, events: Sequence[RunEvent]) -> None:
-        now = self._now()
-        summary = summarise(state, now=now, owner=self.owner, held_until=now if self._resting else now + self._lease)
+    def _fail(self, error: BaseException) -> None:
+        """Write no more. What was to be written is applied all the same, but for the beginning of a run that is another's."""
+        if self.failure is not None:
+            return
+        self.failure = self._typed(error)
+        events, applied, waiting = self._underway
+        if self._state.log or not isinstance(error, RunConflict):
+            self._apply([*events[applied:], *self._queue[self._applied :]])
+        for saved in (*waiting, *self._waiting):
+            if not saved.done():
+                saved.set_exception(self.failure)
+        self._queue, self._applied, self._waiting, self._underway = [], 0, [], ([], 0, [])
+
+    async def _append(self, state: State, events: Sequence[RunEvent], is_wanted: bool) -> None:
+        loop, backoff = asyncio.get_running_loop(), None
         records = [encode_event(event) for event in events]
-        try:
-            await self._store.append(state.run_id, self._rev, records, summary)
-        except StoreUnavailableError:
-            # It may have been done all the same, or be done yet: then the second attempt is refused, and it stands there.
+        first_held_until = 0.0  # of what may stand there already
+        while True:
+            began, now = loop.time(), self._now()
+            held_until = now if self._resting else now + self._lease
+            summary = summarise(state, now=now, owner=self._owner, held_until=held_until)
             try:
                 await self._store.append(state.run_id, self._rev, records, summary)
+                break
             except RunConflict:
-                if not records or await self._store.read(state.run_id, self._rev) != records:
+                there = await self._standing(state.run_id, records) if self._is_uncertain and records else 0
+                if not there:
+                    raise
+                self._rev += there
+                records = records[there:]
+                if not records:
+                    held_until = first_held_until
+                    break
+            except AWAY as error:
+                self._is_uncertain = self._is_uncertain or isinstance(error, StoreUnavailableError)
+                first_held_until = first_held_until or held_until
+                if not is_wanted:
+                    raise
+                backoff = backoff or Backoff(self._config, self._now)
+                try:
+                    goes_on = await backoff.wait()
+                except asyncio.CancelledError:
+                    goes_on = False
+                if not goes_on:
                     raise
         self._rev += len(records)
-        loop = asyncio.get_running_loop()
-        self._appended_at = loop.time()
+        self._is_uncertain = False
+        self._held_until = held_until
+        self._appended_at = began
         if self._heartbeat is None and not self._resting:
-            self._heartbeat = loop.call_later(self._lease / 3, self._beat)
+            self._beat_in(self._lease / 3)
+
+    async def _standing(self, run_id: str, records: Sequence[bytes]) -> int:
+        """How many of `records` an append has written of which nobody knew: all, or those of one before a resume."""
+        stored = await insisted(lambda: self._store.read(run_id, self._rev), self._config, self._now)
+        there = [encode_event(event) for event in decode_events(stored)]
+        return len(there) if there == records[: len(there)] else 0
+
+    def _beat_in(self, seconds: float) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
+        if not self._resting:
+            self._heartbeat = asyncio.get_running_loop().call_later(seconds, self._beat)
 
     def _beat(self) -> None:
         """Renew the lease of a run that has had nothing to record for a while: one long call, say."""
-        loop = asyncio.get_running_loop()
-        self._heartbeat = loop.call_later(self._lease / 3, self._beat)
-        if self.failure is None and loop.time() - self._appended_at > self._lease / 4:
+        self._beat_in(self._lease / 3)
+        if self.failure is None and asyncio.get_running_loop().time() - self._appended_at > self._lease / 4:
             self._start_writing()
 
     def _typed(self, error: BaseException) -> AgentsException:
@@ -220,7 +333,7 @@ class Recorder:
         what = "did not answer in time" if isinstance(error, asyncio.CancelledError) else f"raised {type(error).__name__}"
         failure = StoreError(
             f"the store of run {self._state.run_id!r} {what}, expected it to keep the run's events; see the chained exception, "
-            "and go on with Runner.resume"
+            "and go on with error.state, or with Runner.resume from what the store has"
         )
         failure.__cause__ = error
         return failure

@@ -14,9 +14,16 @@ from agentsdk.types.text import clean_text
 
 async def save_context(run: Run) -> None:
     """Record the context object as it is now, if it is to be kept and has changed."""
+    changed = changed_context(run)
+    if changed:
+        await run.record(*changed)
+
+
+def changed_context(run: Run) -> tuple[ContextSaved, ...]:
+    """The context object as it is now, if it is to be kept and has changed: the first time it goes with the run's start."""
     codec = run.ports.config.context_codec
     if codec is None or run.parent is not None:
-        return
+        return ()
     try:
         text = cast(object, codec.encode(run.context.context))
     except Exception as error:
@@ -24,8 +31,7 @@ async def save_context(run: Run) -> None:
     if not isinstance(text, str):
         raise UserError(f"context_codec.encode returned {type(text).__name__!r}, expected a str; return JSON text, say")
     text = clean_text(text)
-    if text != run.state.context:
-        await run.record(ContextSaved(text))
+    return (ContextSaved(text),) if text != run.state.context else ()
 
 
 def load_context(config: RunConfig, state: State) -> object:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import State, fold, transcript
+from agentsdk.engine.held import has_output_guardrails
+from agentsdk.engine.judge import waiting_input_guardrails
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import shielded
 from agentsdk.ports.session import ReplacingSession, Session
 from agentsdk.types.errors import AgentsException, SessionError
-from agentsdk.types.events import SessionSaved
+from agentsdk.types.events import InputReplaced, SessionSaved
 from agentsdk.types.items import Item
 
 
 async def load_history(session: Session) -> tuple[Item, ...]:
-    """The session's items, made valid. Raises `SessionError`."""
+    """The session's items as they stand there. Raises `SessionError`."""
     try:
-        return paired(await session.get_items())
+        return tuple(await session.get_items())
     except AgentsException:
         raise
     except Exception as error:
@@ -30,11 +32,13 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
 
     A paused run's open turn waits for its end. Of a run left before its end (`after` says by what) the open turn is saved too,
     its unanswered calls marked, and replaced by what became of it when the run goes on; it stays as it is if another run has
-    added to the session since, or the session cannot replace. Raises `SessionError`, unless `after` is already on its way: the
-    failed write is then added to its notes.
+    added to the session since, or the session cannot replace. The session is what later runs send, so it holds neither an input
+    nor an open turn that guardrails have not let pass, and an input that was replaced is replaced there too.
+
+    Raises `SessionError`, unless `after` is already on its way: the failed write is then added to its notes.
     """
     try:
-        await shielded(_save(run, session, after is not None), grace=run.ports.config.cancel_grace)
+        await shielded(_save(run, session, after is not None and not _is_guarded(run)), grace=run.ports.grace)
     except Exception as error:
         typed = error
         if not isinstance(error, AgentsException):
@@ -50,10 +54,12 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
 
 async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     state = run.state
+    if waiting_input_guardrails(run) or any(verdict.behavior != "allow" for verdict in state.input_verdicts):
+        return
     committed = len(state.transcript)
     if state.provisional and committed == state.saved and not with_open_turn:
         return  # the turn that stands there is still open
-    standing = _standing(state)
+    standing, is_replaced = _standing(state)
     items = transcript(state) if with_open_turn else tuple(state.transcript)
     new = items[state.saved :]
     if not (new or standing):
@@ -62,21 +68,21 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
         await run.recorder.flush()  # only who still has the run may write; and see `what_stands`
     changed = new[: len(standing)] != standing
     if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(standing, new)):
-        added = new[len(standing) :]
+        added = new if is_replaced else new[len(standing) :]
         if added:
             await session.add_items(added)
     await run.record(SessionSaved(committed, len(items) - committed))
 
 
 async def what_stands(state: State, session: Session) -> tuple[SessionSaved, ...]:
-    """What a stored run that goes on must record first: that its last process had written to the session before it died.
+    """What a run that goes on must record first: that it had written to the session when it died, or the answer was lost.
 
-    What such a write adds was durable before it, so that the session's end is what it would be given of this state.
+    What such a write adds was in the state before it, so that the session's end is what it would be given of this state.
     """
     committed, saved = len(state.transcript), state.saved
-    standing = _standing(state)
+    standing, _ = _standing(state)
     new = transcript(state)[saved:]
-    stands = tuple((await load_history(session))[saved:])
+    stands = paired(await load_history(session))[saved:]
     for end in (len(new), committed - saved):
         written = new[len(standing) : end] or new[:end]
         if written and stands[-len(written) :] == written:
@@ -84,9 +90,22 @@ async def what_stands(state: State, session: Session) -> tuple[SessionSaved, ...
     return ()
 
 
-def _standing(state: State) -> tuple[Item, ...]:
-    """What the session was last given of the open turn."""
+def _standing(state: State) -> tuple[tuple[Item, ...], bool]:
+    """What the session holds that the transcript may not: the open turn, or an input that was replaced; and whether it was."""
     if not state.provisional:
-        return ()
+        return (), False
     at = max(position for position, event in enumerate(state.log) if type(event) is SessionSaved)
-    return transcript(fold(state.log[:at]))[state.saved : state.saved + state.provisional]
+    is_replaced = any(type(event) is InputReplaced for event in state.log[at:])
+    return transcript(fold(state.log[:at]))[state.saved : state.saved + state.provisional], is_replaced
+
+
+def _is_guarded(run: Run) -> bool:
+    """Whether guardrails may still have a word on what the open turn holds."""
+    turn = run.state.turn
+    if turn is None or turn.response is None:
+        return False
+    if not turn.calls:
+        return has_output_guardrails(run)
+    tools = run.agent.declaration().tools
+    called = [tools[call.name] for call in turn.calls if call.name in tools]
+    return any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in called)

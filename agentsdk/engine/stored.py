@@ -4,45 +4,66 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import structs
 
 from agentsdk.core.codec import decode_events, encode_event
+from agentsdk.core.keys import SCHEME, approval_key
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.revisions import step_start
-from agentsdk.core.run_state import RunState
+from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, fold
 from agentsdk.core.summary import summarise
+from agentsdk.core.totals import Price, follow
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.backoff import insisted
+from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.guards import Guard
 from agentsdk.engine.recorder import Recorder
 from agentsdk.engine.run import Run
-from agentsdk.ports.run_store import RunStore, not_found
+from agentsdk.ports.run_store import not_found
+from agentsdk.types.declared import shown
 from agentsdk.types.errors import RunConflict, StateCorruptError, UserError
-from agentsdk.types.events import InputReplaced, ModelReplied, Nested, RunEvent, RunResumed, RunStarted, ViewRestored
+from agentsdk.types.events import (
+    ApprovalDecided,
+    InputReplaced,
+    ModelReplied,
+    Nested,
+    RunEvent,
+    RunResumed,
+    RunStarted,
+    ViewRestored,
+)
 from agentsdk.types.summary import check_run_id
+from agentsdk.types.text import clean_text
 
 _ATTEMPTS = 8
 """How often a decision is put to a run that others decide on at the same time."""
 
 
-def store_of(config: RunConfig | None) -> RunStore:
+def store_of(config: RunConfig | None) -> CheckedStore:
     """The store of a run config. Raises `UserError` where there is none."""
+    if config is not None and not isinstance(cast(object, config), RunConfig):
+        raise UserError(f"run_config is {shown(config)}, expected a RunConfig; pass RunConfig(store=...)")
     if config is None or config.store is None:
-        raise UserError("no store given, expected one to find the run in; pass run_config=RunConfig(store=...)")
-    return config.store
+        raise UserError(
+            "no store given, expected the one that keeps the run; a run_id alone keeps nothing: "
+            "pass run_config=RunConfig(store=...)"
+        )
+    return CheckedStore(config.store)
 
 
-async def load_run(store: RunStore, run_id: str, at: int | None = None) -> State:
+async def load_run(store: CheckedStore, run_id: str, at: int | None = None) -> State:
     """A stored run's state, or what it was at revision `at`; a handoff is one step, so within one it is what it was before.
 
     Raises `RunNotFoundError`, `StateCorruptError`, `StateVersionError`, `StoreError`, and `UserError` for a missing revision.
     """
     log = decode_events(await store.read(check_run_id(run_id)))
-    if at is not None and not 0 < at <= len(log):
-        raise UserError(f"run {run_id!r} has no revision {at!r}, expected 1 to {len(log)}; choose one of them")
+    if at is not None and not (type(cast(object, at)) is int and 0 < at <= len(log)):
+        raise UserError(f"run {run_id!r} has no revision {shown(at)}, expected 1 to {len(log)}; choose one of them")
     if not log:
         raise not_found(run_id)
     try:
@@ -57,37 +78,50 @@ async def load_run(store: RunStore, run_id: str, at: int | None = None) -> State
     return state
 
 
-async def begin_stored(run: Run, begin: tuple[RunEvent, ...], store: RunStore, first: Agent[Any, Any]) -> tuple[RunEvent, ...]:
+async def begin_stored(
+    run: Run, begin: tuple[RunEvent, ...], store: CheckedStore, first: Agent[Any, Any]
+) -> tuple[RunEvent, ...]:
     """Give `run` its recorder; the events that it begins, or goes on, with.
 
-    Raises `RunConflict` if the run stands in the store, but elsewhere than here.
+    The state may be ahead of the store, which is then given what it lacks first. Raises `RunConflict` if the run stands in the
+    store, but elsewhere than here.
     """
-    state, fingerprint = run.state, fingerprint_of(first)
-    summary = await store.summary(state.run_id) if state.log else None
+    ports, state, fingerprint = run.ports, run.state, fingerprint_of(first)
+    kept = run.kept or Kept(0)
+    config, now = ports.config, ports.now
+    await ports.facts.read_price_lists()
+    follow(state.log, ports.price)
+    summary = await insisted(lambda: store.summary(state.run_id), config, now) if state.log else None
     rev = 0 if summary is None else summary.rev
     if summary is not None:
-        latest = await store.read(state.run_id, rev - 1) if rev == len(state.log) else []
-        if latest != [encode_event(state.log[-1])]:
+        # What this process does not know to stand there is compared whole: another way may end with the same event.
+        # Both sides as they would be written now: what stands there may have been written by another version.
+        known = kept.rev - 1 if 0 < kept.rev <= rev else 0
+        latest = await insisted(lambda: store.read(state.run_id, known), config, now) if rev <= len(state.log) else []
+        ours = [encode_event(event) for event in state.log[known:rev]]
+        if not latest or [encode_event(event) for event in decode_events(latest)] != ours:
             raise RunConflict(
                 f"run {state.run_id!r} has come to revision {rev} of its store on another way than this state, expected its "
                 "latest state; go on with Runner.resume"
             )
-    run.recorder = Recorder(store, run.ports.config, run.ports.now, state, rev, run.advance)
+    kept = kept._replace(rev=rev)
+    ports.full_results.update(kept.attachments)
+    run.recorder = Recorder(store, config, now, state, kept, run.advance, ports.grace)
     if not state.log:
         started, *more = begin
         return (structs.replace(started, fingerprint=fingerprint), *more)
     run.recorder.redefined = _declared_at_reply(state) not in ("", fingerprint)
-    return (RunResumed(run.recorder.owner, run.ports.now(), fingerprint), *begin)
+    return (RunResumed(os.urandom(8).hex(), now(), fingerprint), *begin)
 
 
-async def release(store: RunStore, run_id: str, now: float) -> None:
+async def release(store: CheckedStore, run_id: str, now: float) -> None:
     """Take a run from whoever holds it, at the word of one who knows that nobody works on it."""
     summary = await store.summary(run_id)
     if summary is not None and summary.held_until > now:
         await store.append(run_id, summary.rev, (), structs.replace(summary, updated_at=now, held_until=now))
 
 
-async def save_decisions(store: RunStore, decided: RunState, now: float) -> RunState:
+async def save_decisions(store: CheckedStore, decided: RunState, now: float, price: Price) -> RunState:
     """Append what was decided on a stored run at rest, also where others have decided on it since.
 
     Raises `RunConflict` if the run is held, or no longer waits for what was decided.
@@ -98,6 +132,7 @@ async def save_decisions(store: RunStore, decided: RunState, now: float) -> RunS
         return decided
     for _ in range(_ATTEMPTS):
         before = await load_run(store, run_id)
+        follow(before.log, price)
         state = before
         for event in decisions:
             moved_on = isinstance(event, InputReplaced | ViewRestored) and len(before.log) != len(seen.log)
@@ -115,25 +150,63 @@ async def save_decisions(store: RunStore, decided: RunState, now: float) -> RunS
             if standing is None or standing.rev == len(before.log):
                 raise  # not moved on, but held
             continue
-        return RunState(state)
+        return RunState(state, state_key=decided.state_key, context=decided.context)
     raise RunConflict(f"run {run_id!r} changed {_ATTEMPTS} times while decisions were put to it; load it and decide again")
 
 
-async def fork_run(store: RunStore, run_id: str, at: int | None, new_run_id: str | None, now: float) -> str:
-    """Copy a run as it was at revision `at` into a run of its own; its id. Raises like `load_run`, and `RunConflict`."""
-    state = await load_run(store, run_id, at)
-    forked_id = os.urandom(8).hex() if new_run_id is None else check_run_id(new_run_id)
-    log = forked_log(state, forked_id, now)
-    summary = summarise(fold(log), now=now, owner="", held_until=now)
-    await store.append(forked_id, 0, [encode_event(event) for event in log], summary)
-    return forked_id
+async def save_fork(store: CheckedStore, fork: State, now: float, price: Price) -> None:
+    """Keep a fork as a run of its own. Raises `RunConflict` for an id in use, and `StoreError`."""
+    follow(fork.log, price)
+    summary = summarise(fork, now=now, owner="", held_until=now)
+    await store.append(fork.run_id, 0, [encode_event(event) for event in fork.log], summary)
 
 
-def forked_log(state: State, forked_id: str, now: float) -> list[RunEvent]:
-    """The log of a run of its own that begins as the one that led to `state`."""
+def forked(
+    state: State, run_id: str, now: float, *, keep_approvals: bool = False, guards: tuple[Guard, ...] | None = None
+) -> State:
+    """A run of its own that begins as the one that led to `state`; under other `guards`, where they are given.
+
+    An approval is of one run: what waits to be acted on is asked again, and nothing is approved ahead, unless
+    `keep_approvals` gives what was decided to the fork as well.
+    """
     started = state.log[0]
     assert isinstance(started, RunStarted)
-    return [structs.replace(started, run_id=forked_id, at=now, forked_from=state.run_id), *state.log[1:]]
+    started = structs.replace(started, run_id=run_id, at=now, forked_from=state.run_id, keys=SCHEME)
+    if guards is not None:
+        started = structs.replace(started, guards=guards)
+    copied = state.log[1:] if keep_approvals else [_just_once(event) for event in state.log[1:]]
+    return fold([started, *copied, *_decided_anew(state, run_id, (), keep_approvals)])
+
+
+def _just_once(event: RunEvent) -> RunEvent:
+    """An approval of one call, where it was one of all its tool's. What is refused stays refused."""
+    if isinstance(event, Nested):
+        inner = _just_once(event.event)
+        return event if inner is event.event else Nested(event.call_id, inner)
+    if isinstance(event, ApprovalDecided) and event.always and event.approved:
+        return structs.replace(event, always=False)
+    return event
+
+
+def _decided_anew(state: State, run_id: str, path: tuple[str, ...], keep: bool) -> list[RunEvent]:
+    """What a fork records of the decisions that its origin has not yet done with: they are bound to it, or put again."""
+    turn = state.turn
+    if turn is None:
+        return []
+    events: list[RunEvent] = []
+    for call in turn.calls:
+        call_id = call.call_id
+        if call_id in turn.results:
+            continue
+        asked, decided = turn.asked.get(call_id), turn.decisions.get(call_id)
+        if keep and decided is not None:
+            digest = approval_key(SCHEME, run_id, path, call)
+            events.append(structs.replace(decided, digest=digest, always=False))
+        elif not keep and asked is not None and asked.needed and (decided is not None or call_id in turn.intended):
+            events.append(structs.replace(asked, begun=call_id in turn.intended))
+        if (child := turn.children.get(call_id)) is not None:
+            events += [Nested(call_id, event) for event in _decided_anew(child, run_id, (*path, call_id), keep)]
+    return events
 
 
 def fingerprint_of(first: Agent[Any, Any]) -> str:
@@ -147,7 +220,7 @@ def fingerprint_of(first: Agent[Any, Any]) -> str:
             continue
         seen[id(agent)] = agent
         declaration = agent.declaration()
-        text = agent.instructions if isinstance(agent.instructions, str) else ""
+        text = clean_text(agent.instructions) if isinstance(agent.instructions, str) else ""
         declared.append((agent.name, text, declaration.spec))
         waiting += [handoff.agent for handoff in declaration.handoffs.values()]
         waiting += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]

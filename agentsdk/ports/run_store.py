@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from agentsdk.types.declared import having
 from agentsdk.types.errors import RunConflict, RunNotFoundError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -61,6 +62,11 @@ class RunStore(Protocol):
     async def aclose(self) -> None:
         """Let go of connections, files and threads. A second call does nothing; any other call raises `StoreError` then."""
         ...
+
+
+RUN_STORE = having(
+    ("append", "read", "summary", "list", "attach", "attachment"), "a RunStore; pass SQLiteRunStore('runs.db'), say"
+)
 
 
 def conflict(standing: RunSummary | None, expected_rev: int, summary: RunSummary) -> RunConflict | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
+from agentsdk.types.declared import having, shown
+from agentsdk.types.errors import UserError
 from agentsdk.types.items import InputItem, Item
 
 
@@ -45,3 +47,27 @@ class ReplacingSession(Session, Protocol):
         an item.
         """
         ...
+
+
+SESSION = having(
+    ("get_items", "add_items"), "a Session with a session_id; pass SQLiteSession('id', 'chats.db'), say", texts=("session_id",)
+)
+
+
+def check_session_id(session_id: str) -> str:
+    """`session_id`, if it can name a conversation. Raises `UserError` for one that is blank, no text, or cannot be written.
+
+    A blank one is what an application hands over that does not know who is there: all those would share a conversation.
+    """
+    given: object = session_id
+    if not isinstance(given, str) or not given.strip():
+        raise UserError(f"session_id is {shown(given)}, expected a text that is not blank; name the conversation")
+    if any("\ud800" <= char <= "\udfff" for char in given):
+        raise UserError(f"session_id is {shown(given)}, expected text without lone surrogates")
+    return session_id
+
+
+def check_limit(limit: int | None) -> None:
+    """Raises `UserError` for a limit that is negative or no number."""
+    if limit is not None and (type(cast(object, limit)) is not int or limit < 0):
+        raise UserError(f"limit is {shown(limit)}, expected None or 0 and more")

@@ -7,15 +7,32 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agentsdk.databases.cipher import Cipher
-from agentsdk.ports.session import ReplacingSession, Session
+from agentsdk.databases.cipher import Cipher, tag
+from agentsdk.ports.session import SESSION, ReplacingSession, Session, check_session_id
+from agentsdk.types.declared import Fields
 from agentsdk.types.errors import SessionError, StateTamperedError
 from agentsdk.types.items import InputItem, Item, ProviderItem, items_from_input
 
 _PROVIDER = "agentsdk.encrypted"
 _PLACE = "item"
 
-_decoder = msgspec.json.Decoder(tuple[int, Item])
+
+
+class _Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What a record holds: the item, its number in the session, and the tag of the one it was added behind.
+
+    `after` is `""` for the first item, and None in a record of version 0.1.0, which was bound to its number only.
+    """
+
+    number: int
+    item: Item
+    after: str | None = None
+
+
+_decoder = msgspec.json.Decoder(_Sealed)
+
+
+_FIELDS = Fields("EncryptedSession", session=SESSION)
 
 
 class EncryptedSession(ReplacingSession):
@@ -24,10 +41,11 @@ class EncryptedSession(ReplacingSession):
     `key` is 32 secret bytes or more (`secrets.token_bytes(32)`), or several: the first encrypts, all decrypt. `session` stays
     the caller's to close, and is used through this one only: a conversation begun without encryption cannot be read here.
 
-    Items that were changed, reordered, repeated, left out or copied from another session raise `SessionError`; so do a wrong
-    key and an item that is not encrypted. What is not protected from someone who can read or write `session` itself: its id,
-    and how many items there are and of what size. Items can be left out at the end, and what was removed can be put back,
-    without notice; with a `limit` also left out before it, and where two runs added at the same time one's can be.
+    Items that were changed, reordered, repeated, left out, copied from another session, or put behind others than they were
+    added behind raise `SessionError`; so do a wrong key and an item that is not encrypted. What is not protected from someone
+    who can read or write `session` itself: its id, and how many items there are and of what size. Items can be left out at the
+    end, and a conversation put back as it once was, without notice; with a `limit` items can also be left out before it, and
+    where two runs added at the same time one's can be. Items added by version 0.1.0 are bound to their numbers only.
 
     A `session` that is no `ReplacingSession` must not be added to while something else pops from it or clears it.
 
@@ -35,7 +53,8 @@ class EncryptedSession(ReplacingSession):
     """
 
     def __init__(self, session: Session, key: bytes | Sequence[bytes]) -> None:
-        self.session_id = session.session_id
+        _FIELDS.check_given(session=session)
+        self.session_id = check_session_id(session.session_id)
         self._session = session
         self._cipher = Cipher(key, "session")
 
@@ -45,17 +64,17 @@ class EncryptedSession(ReplacingSession):
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
         opened = self._opened(await self._session.get_items(limit))
-        if limit is None and opened and opened[0][0] != 0:
+        if limit is None and opened and opened[0].number != 0:
             raise self._out_of_order()
-        return [item for _, item in opened]
+        return [one.item for one in opened]
 
     async def add_items(self, items: Sequence[InputItem]) -> None:
         """Append `items`, all or none. Raises `UserError` for an entry that is not an item."""
         given = items_from_input(items)
         while given:
             latest = await self._session.get_items(1)
-            number = self._opened(latest)[0][0] + 1 if latest else 0
-            sealed = self._sealed(given, number)
+            number = self._opened(latest)[0].number + 1 if latest else 0
+            sealed = self._sealed(given, number, _tag(self._record(latest[0])) if latest else "")
             if not latest or not isinstance(self._session, ReplacingSession):
                 await self._session.add_items(sealed)
                 return
@@ -67,7 +86,7 @@ class EncryptedSession(ReplacingSession):
         """Remove the latest item and return it; `None` when there is none."""
         await self.get_items(1)  # what this key cannot read is not lost to it
         stored = await self._session.pop_item()
-        return None if stored is None else self._opened([stored])[0][1]
+        return None if stored is None else self._opened([stored])[0].item
 
     async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
         """Put `items` in the place of the latest items, if those are `expected`.
@@ -84,30 +103,34 @@ class EncryptedSession(ReplacingSession):
             return True
         stored = await self._session.get_items(len(wanted))
         opened = self._opened(stored)
-        if [item for _, item in opened] != wanted:
+        if [one.item for one in opened] != wanted:
             return False
-        return await self._session.replace_latest(stored, self._sealed(given, opened[0][0]))
+        first = opened[0]
+        return await self._session.replace_latest(stored, self._sealed(given, first.number, first.after))
 
     async def clear_session(self) -> None:
         """Remove every item, readable or not."""
         await self._session.clear_session()
 
-    def _sealed(self, items: Sequence[Item], number: int) -> list[Item]:
-        """`items` as opaque ones. Each carries its number in the session, so that they open only in this order."""
+    def _sealed(self, items: Sequence[Item], number: int, after: str | None) -> list[Item]:
+        """`items` as opaque ones. Each holds its number and the tag of the one before: they open only in this order."""
         sealed: list[Item] = []
         for position, item in enumerate(items, number):
-            record = self._cipher.seal(self.session_id, _PLACE, msgspec.json.encode((position, item)))
+            record = self._cipher.seal(self.session_id, _PLACE, msgspec.json.encode(_Sealed(position, item, after)))
+            after = _tag(record)
             sealed.append(_stored(record))
         return sealed
 
-    def _opened(self, stored: Sequence[Item]) -> list[tuple[int, Item]]:
-        """Numbers and items. None may leave a number out; runs that added at the same time have used the same ones."""
-        opened: list[tuple[int, Item]] = []
+    def _opened(self, stored: Sequence[Item]) -> list[_Sealed]:
+        """What the records hold. None may leave a number out; runs that added at the same time have used the same ones."""
+        opened: list[_Sealed] = []
+        tags: dict[int, set[str]] = {}
         seen: set[bytes] = set()
+        is_chained = False
         for one in stored:
             record = self._record(one)
             try:
-                number, item = _decoder.decode(self._cipher.open(self.session_id, _PLACE, record))
+                held = _decoder.decode(self._cipher.open(self.session_id, _PLACE, record))
             except StateTamperedError as error:
                 raise SessionError(str(error)) from error
             except msgspec.DecodeError:
@@ -115,10 +138,14 @@ class EncryptedSession(ReplacingSession):
                     f"session {self.session_id!r} holds an encrypted item of another version, expected one of this version; "
                     "read it with the agentsdk that wrote it"
                 ) from None
-            if record in seen or (opened and number > opened[-1][0] + 1):
+            before = tags.get(held.number - 1)
+            is_moved = is_chained if held.after is None else before is not None and held.after not in before
+            if record in seen or is_moved or (opened and held.number > opened[-1].number + 1):
                 raise self._out_of_order()
+            is_chained = held.after is not None
             seen.add(record)
-            opened.append((number, item))
+            tags.setdefault(held.number, set()).add(_tag(record))
+            opened.append(held)
         return opened
 
     def _record(self, item: Item) -> bytes:
@@ -139,6 +166,10 @@ class EncryptedSession(ReplacingSession):
             f"items of session {self.session_id!r} are missing, repeated or out of order, expected them as they were added; "
             "restore an untouched copy, or clear the session"
         )
+
+
+def _tag(record: bytes) -> str:
+    return base64.b64encode(tag(record)).decode()
 
 
 def _stored(record: bytes) -> ProviderItem:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentsdk.ports.session import ReplacingSession
-from agentsdk.types.errors import UserError
+from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 
@@ -13,7 +12,7 @@ class MemorySession(ReplacingSession):
     """Keeps a conversation in a list."""
 
     def __init__(self, session_id: str) -> None:
-        self.session_id = session_id
+        self.session_id = check_session_id(session_id)
         self._items: list[Item] = []
 
     def __repr__(self) -> str:
@@ -21,10 +20,9 @@ class MemorySession(ReplacingSession):
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
+        check_limit(limit)
         if limit is None:
             return list(self._items)
-        if limit < 0:
-            raise UserError(f"limit is {limit!r}, expected None or 0 and more")
         return self._items[-limit:] if limit else []
 
     async def add_items(self, items: Sequence[InputItem]) -> None:

@@ -8,8 +8,8 @@ from typing import TypeVar
 import msgspec
 
 from agentsdk.databases.postgres import Connection, Pool, PostgresDatabase, Row, Tables
-from agentsdk.ports.session import ReplacingSession
-from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError, UserError
+from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
+from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 T = TypeVar("T")
@@ -70,13 +70,10 @@ class PostgresSession(ReplacingSession):
     """
 
     def __init__(
-        self, session_id: str, url_or_pool: str | Pool, *, busy_timeout: float = 30.0, max_connections: int = 10
+        self, session_id: str, url_or_pool: str | Pool, *, busy_timeout: float = 10.0, max_connections: int = 10
     ) -> None:
-        try:
-            self._key = msgspec.json.encode(session_id).decode()
-        except UnicodeEncodeError:
-            raise UserError(f"session_id is {session_id!r}, expected text without lone surrogates") from None
-        self.session_id = session_id
+        self.session_id = check_session_id(session_id)
+        self._key = msgspec.json.encode(session_id).decode()
         self._database = PostgresDatabase(
             url_or_pool, _TABLES, repr(self), busy_timeout=busy_timeout, max_connections=max_connections
         )
@@ -86,8 +83,7 @@ class PostgresSession(ReplacingSession):
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
-        if limit is not None and limit < 0:
-            raise UserError(f"limit is {limit!r}, expected None or 0 and more")
+        check_limit(limit)
 
         async def read(connection: Connection) -> list[Item]:
             return [self._decode(row) for row in reversed(await connection.fetch(_LATEST, self._key, limit))]

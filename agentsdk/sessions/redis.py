@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from agentsdk.databases.redis import RedisDatabase, Script, Word, check_prefix
-from agentsdk.ports.session import ReplacingSession
-from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError, UserError
+from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
+from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 if TYPE_CHECKING:
@@ -50,11 +50,8 @@ class RedisSession(ReplacingSession):
     """
 
     def __init__(self, session_id: str, url_or_client: str | Redis, *, prefix: str = "agentsdk", timeout: float = 10.0) -> None:
-        try:
-            self._key = b"{%s}:session:%s" % (check_prefix(prefix), session_id.encode())
-        except UnicodeEncodeError:
-            raise UserError(f"session_id is {session_id!r}, expected text without lone surrogates") from None
-        self.session_id = session_id
+        self.session_id = check_session_id(session_id)
+        self._key = b"{%s}:session:%s" % (check_prefix(prefix), session_id.encode())
         self._database = RedisDatabase(url_or_client, timeout=timeout)
 
     def __repr__(self) -> str:
@@ -62,8 +59,7 @@ class RedisSession(ReplacingSession):
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
-        if limit is not None and limit < 0:
-            raise UserError(f"limit is {limit!r}, expected None or 0 and more")
+        check_limit(limit)
         return [self._decoded(text) for text in await self._latest(limit)]
 
     async def add_items(self, items: Sequence[InputItem]) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
-from agentsdk.ports.session import ReplacingSession
-from agentsdk.types.errors import SessionBusyError, SessionError, UserError
+from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
+from agentsdk.types.errors import SessionBusyError, SessionError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 if TYPE_CHECKING:
@@ -39,16 +39,13 @@ class SQLiteSession(ReplacingSession):
     Any text is a safe `session_id`: it is a value in the database, never part of a path. A write outlives a crash of the
     process at once, a power loss a moment later. Another process may hold the file's lock for at most `busy_timeout` seconds.
 
-    Every method raises `SessionError` for a file that is no database, damaged, full, unwritable or closed, and
+    A new file may be read and written by its owner only. Every method raises `SessionError` for a file that is no database,
+    damaged, full, unwritable, closed, or no longer in its place (deleted, moved or replaced while it was open), and
     `SessionBusyError` when its lock did not come free in time; the conversation is then as it was before.
     """
 
-    def __init__(self, session_id: str, db_path: str | os.PathLike[str] = ":memory:", *, busy_timeout: float = 30.0) -> None:
-        try:
-            session_id.encode()
-        except UnicodeEncodeError:
-            raise UserError(f"session_id is {session_id!r}, expected text without lone surrogates") from None
-        self.session_id = session_id
+    def __init__(self, session_id: str, db_path: str | os.PathLike[str] = ":memory:", *, busy_timeout: float = 10.0) -> None:
+        self.session_id = check_session_id(session_id)
         self._database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous="NORMAL")
 
     def __repr__(self) -> str:
@@ -56,8 +53,7 @@ class SQLiteSession(ReplacingSession):
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
-        if limit is not None and limit < 0:
-            raise UserError(f"limit is {limit!r}, expected None or 0 and more")
+        check_limit(limit)
 
         def read(connection: sqlite3.Connection) -> list[Item]:
             rows = connection.execute(_LATEST, (self.session_id, -1 if limit is None else limit)).fetchall()

@@ -57,6 +57,10 @@ _TABLES = Tables(
         )
         """,
     ),
+    columns=(
+        ("agentsdk_runs", "first_agent", "text NOT NULL DEFAULT ''"),
+        ("agentsdk_runs", "paid", "text NOT NULL DEFAULT ''"),
+    ),
 )
 
 _FIELDS = RunSummary.__struct_fields__
@@ -125,7 +129,7 @@ class PostgresRunStore(RunStore):
     Raises `UserError` for what is neither URL nor pool, and without the package `asyncpg`.
     """
 
-    def __init__(self, url_or_pool: str | Pool, *, busy_timeout: float = 30.0, max_connections: int = 10) -> None:
+    def __init__(self, url_or_pool: str | Pool, *, busy_timeout: float = 10.0, max_connections: int = 10) -> None:
         self._database = PostgresDatabase(
             url_or_pool, _TABLES, repr(self), busy_timeout=busy_timeout, max_connections=max_connections
         )

@@ -22,36 +22,38 @@ logger = logging.getLogger("agentsdk")
 _STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
 _PAGE = 500
 
-# KEYS 1 to 6 of every script: the version; a hash of summaries by run id; for each status, the run ids by when they began.
+# KEYS 1 to 7 of every script: the version; a hash of summaries by run id; for each status, the run ids by when they began; and
+# those in work by when their lease passes.
 _BEGIN = """
 local version = redis.call('GET', KEYS[1])
 if version and version ~= '1' then return redis.error_reply('NEWERVERSION') end
 redis.call('HLEN', KEYS[2])
-for index = 3, 6 do redis.call('ZCARD', KEYS[index]) end
-local runs = KEYS[2]
+for index = 3, 7 do redis.call('ZCARD', KEYS[index]) end
+local runs, running, held = KEYS[2], KEYS[3], KEYS[7]
 """
 
 # Times come and go as text: Lua would round them.
 _APPEND = Script(
     _BEGIN
     + """
-local log, run, expected, owner, now = KEYS[7], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local index, started, summary = tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local log, run, expected, owner, now = KEYS[8], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local index, started, held_until, summary = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
 local standing, length = redis.call('HGET', runs, run), redis.call('LLEN', log)
-local rev, held = 0, false
+local rev, refused = 0, false
 if standing then
   local present = cjson.decode(standing)
   rev = present.rev
-  held = present.owner ~= owner and present.held_until > now
+  refused = present.owner ~= owner and present.held_until > now
 end
-if rev ~= expected or rev ~= length or held then return {standing, length} end
+if rev ~= expected or rev ~= length or refused then return {standing, length} end
 redis.call('SETNX', KEYS[1], '1')
 redis.call('HSET', runs, run, summary)
 redis.call('ZADD', KEYS[index], started, run)
 for other = 3, 6 do
   if other ~= index then redis.call('ZREM', KEYS[other], run) end
 end
-for first = 8, #ARGV, 1000 do
+if KEYS[index] == running then redis.call('ZADD', held, held_until, run) else redis.call('ZREM', held, run) end
+for first = 9, #ARGV, 1000 do
   redis.call('RPUSH', log, unpack(ARGV, first, math.min(first + 999, #ARGV)))
 end
 return false
@@ -62,7 +64,7 @@ _READ = Script(
     _BEGIN
     + """
 local standing = redis.call('HGET', runs, ARGV[1])
-return standing and {standing, redis.call('LRANGE', KEYS[7], ARGV[2], -1)}
+return standing and {standing, redis.call('LRANGE', KEYS[8], ARGV[2], -1)}
 """
 )
 
@@ -75,7 +77,7 @@ _LIST = Script(
     + """
 local top, bottom, size = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local floor, found = false, {}
-for at = 7, #KEYS do
+for at = 8, #KEYS do
   local page = redis.call('ZREVRANGEBYSCORE', KEYS[at], top, bottom, 'WITHSCORES', 'LIMIT', 0, size)
   if #page == 2 * size then
     local last = page[#page]
@@ -88,16 +90,59 @@ return {floor, found}
 """
 )
 
+# The same for the runs in work whose lease has passed. A program of an earlier version keeps no list of leases: what it has
+# taken out of work is taken off here once that lease has passed, and where the list is of another length then, what it has
+# begun is put on.
+_ABANDONED = Script(
+    _BEGIN
+    + """
+local top, bottom, size, now = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local is_open = string.sub(top, 1, 1) == '('
+local high, low = tonumber(is_open and string.sub(top, 2) or top) or math.huge, tonumber(bottom) or -math.huge
+local function passed()
+  local found = {}
+  for _, run in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now)) do
+    local text = redis.call('ZSCORE', running, run)
+    local started = tonumber(text)
+    if not text then
+      redis.call('ZREM', held, run)
+    elseif started >= low and (started < high or (started == high and not is_open)) then
+      found[#found + 1] = {run = run, started = started, text = text}
+    end
+  end
+  return found
+end
+local found = passed()
+if redis.call('ZCARD', held) ~= redis.call('ZCARD', running) then
+  for _, run in ipairs(redis.call('ZRANGE', running, 0, -1)) do
+    local standing = not redis.call('ZSCORE', held, run) and redis.call('HGET', runs, run)
+    if standing then redis.call('ZADD', held, string.format('%.17g', cjson.decode(standing).held_until), run) end
+  end
+  found = passed()
+end
+table.sort(found, function(one, other) return one.started > other.started end)
+local floor, page = false, {}
+for place, one in ipairs(found) do
+  if place > size and one.started < found[size].started then
+    floor = found[size].text
+    break
+  end
+  page[place] = redis.call('HGET', runs, one.run)
+end
+return {floor, page}
+"""
+)
+
 _ATTACH = Script(
     _BEGIN
     + """
 if redis.call('HEXISTS', runs, ARGV[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[7], ARGV[2], ARGV[3])
+redis.call('HSET', KEYS[8], ARGV[2], ARGV[3])
 return 1
 """
 )
 
-_ATTACHMENT = Script(_BEGIN + "return redis.call('HGET', KEYS[7], ARGV[1])")
+_ATTACHMENT = Script(_BEGIN + "return redis.call('HGET', KEYS[8], ARGV[1])")
 
 # Without a time, whatever the runs are; else those that are still at rest since before it.
 _DELETE = Script(
@@ -114,8 +159,8 @@ for at = 3, #ARGV do
   end
   if goes then
     redis.call('HDEL', runs, run)
-    for index = 3, 6 do redis.call('ZREM', KEYS[index], run) end
-    redis.call('UNLINK', KEYS[2 * at + 1], KEYS[2 * at + 2])
+    for index = 3, 7 do redis.call('ZREM', KEYS[index], run) end
+    redis.call('UNLINK', KEYS[2 * at + 2], KEYS[2 * at + 3])
     deleted = deleted + 1
   end
 end
@@ -152,7 +197,7 @@ class RedisRunStore(RunStore):
     def __init__(self, url_or_client: str | Redis, *, prefix: str = "agentsdk", timeout: float = 10.0) -> None:
         self._database = RedisDatabase(url_or_client, timeout=timeout)
         self._tag = b"{%s}:" % check_prefix(prefix)
-        self._keys = tuple(self._tag + name.encode() for name in ("version", "runs", *_STATUSES))
+        self._keys = tuple(self._tag + name.encode() for name in ("version", "runs", *_STATUSES, "held"))
         self._asked = False
 
     def __repr__(self) -> str:
@@ -163,9 +208,9 @@ class RedisRunStore(RunStore):
         check_run_id(run_id)
         written = _written(summary)
         index = 3 + _STATUSES.index(summary.status)
-        now, started = repr(summary.updated_at), repr(summary.started_at)
+        now, started, held_until = repr(summary.updated_at), repr(summary.started_at), repr(summary.held_until)
         refused = await self._call(
-            _APPEND, [self._log(run_id)], run_id, expected_rev, summary.owner, now, index, started, written, *events
+            _APPEND, [self._log(run_id)], run_id, expected_rev, summary.owner, now, index, started, held_until, written, *events
         )
         if refused is not None:
             standing, length = cast("tuple[bytes | None, int]", refused)
@@ -190,6 +235,8 @@ class RedisRunStore(RunStore):
 
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """The runs that fit."""
+        if query.abandoned_at is not None and query.status not in (None, "running"):
+            return []
         statuses = _STATUSES if query.status is None else (query.status,)
         indexes = [self._tag + status.encode() for status in statuses]
         top = "+inf" if query.started_before is None else f"({query.started_before!r}"
@@ -199,7 +246,10 @@ class RedisRunStore(RunStore):
         found: list[RunSummary] = []
         size = min(query.limit, _PAGE)
         while True:
-            reply = await self._call(_LIST, indexes, top, bottom, size)
+            if query.abandoned_at is None:
+                reply = await self._call(_LIST, indexes, top, bottom, size)
+            else:
+                reply = await self._call(_ABANDONED, [], top, bottom, size, repr(query.abandoned_at))
             floor, standing = cast("tuple[bytes | None, list[bytes | None]]", reply)
             page = [self._decoded(one) for one in standing if one is not None]
             page = [one for one in page if query.fits(one) and (floor is None or one.started_at >= float(floor))]

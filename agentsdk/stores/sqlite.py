@@ -44,6 +44,10 @@ _TABLES = Tables(
     ),
     error=StoreError,
     busy=StoreBusyError,
+    columns=(
+        ("agentsdk_runs", "first_agent", "TEXT NOT NULL DEFAULT ''"),
+        ("agentsdk_runs", "paid", "TEXT NOT NULL DEFAULT ''"),
+    ),
 )
 _FIELDS = RunSummary.__struct_fields__
 _COLUMNS = ", ".join(_FIELDS)
@@ -64,14 +68,15 @@ class SQLiteRunStore(RunStore):
 
     An append outlives a crash of the process, and with `synchronous="FULL"` a power loss too: it is one commit that waits for
     the disk. With `"NORMAL"` it does not wait, and a power loss may take back the latest appends, always whole ones. Another
-    process may hold the file's lock for at most `busy_timeout` seconds.
+    process may hold the file's lock for at most `busy_timeout` seconds: keep that well inside the lease of the runs.
 
-    Every method raises `StoreError` for a file that is no database, damaged, full, unwritable, of a newer version or closed,
-    and `StoreBusyError` when its lock did not come free in time; every run is then as it was before.
+    A new file may be read and written by its owner only. Every method raises `StoreError` for a file that is no database,
+    damaged, full, unwritable, of a newer version, closed, or no longer in its place (deleted, moved or replaced while it was
+    open), and `StoreBusyError` when its lock did not come free in time; every run is then as it was before.
     """
 
     def __init__(
-        self, db_path: str | os.PathLike[str], *, busy_timeout: float = 30.0, synchronous: Synchronous = "FULL"
+        self, db_path: str | os.PathLike[str], *, busy_timeout: float = 10.0, synchronous: Synchronous = "FULL"
     ) -> None:
         self._database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous=synchronous)
 
@@ -138,6 +143,13 @@ class SQLiteRunStore(RunStore):
         chosen = tuple(statuses)
         statement = f"DELETE FROM agentsdk_runs WHERE updated_at < ? AND status IN ({', '.join('?' * len(chosen))})"
         return await self._database.run(lambda connection: connection.execute(statement, (before, *chosen)).rowcount)
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole file, as of one moment, to a new one at `path`; runs go on meanwhile, and sessions in it are with it.
+
+        A copy of the file alone lacks what its `-wal` holds. Raises `UserError` where `path` exists or cannot be made.
+        """
+        await self._database.backup(path)
 
     async def aclose(self) -> None:
         """Let go of the file; it is closed when nothing else in this process holds it."""

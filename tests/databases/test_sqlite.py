@@ -7,16 +7,18 @@ import contextlib
 import gc
 import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
-from agentsdk.types.errors import SessionBusyError, SessionError
+from agentsdk.types.errors import SessionBusyError, SessionError, UserError
 
 pytestmark = pytest.mark.anyio
 
@@ -120,6 +122,122 @@ async def test_kinds_of_tables_have_versions_of_their_own(tmp_path: Path) -> Non
             await held.run(letters)
     async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
         assert await held.run(letters) == 1
+
+
+async def test_a_file_of_before_gets_the_columns_that_came_later(tmp_path: Path) -> None:
+    more = TABLES._replace(columns=(("agentsdk_letters", "sender", "TEXT NOT NULL DEFAULT 'me'"),))
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as before:
+        await before.write(post)
+        for _ in range(2):
+            async with contextlib.aclosing(database(tmp_path / "x.db", more)) as held:
+                rows = await held.run(lambda connection: connection.execute("SELECT * FROM agentsdk_letters").fetchall())
+                assert rows == [("hi", "me")]
+        await before.write(lambda connection: connection.execute("INSERT INTO agentsdk_letters (text) VALUES ('still')"))
+
+
+def delete(path: Path) -> None:
+    for file in path.parent.iterdir():
+        file.unlink()
+
+
+def delete_wal(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+
+
+def replace(path: Path) -> None:
+    move(path)
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("lose", [delete, delete_wal, move, replace])
+async def test_nothing_is_written_to_a_file_that_is_not_in_its_place(lose: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    async with contextlib.aclosing(database(path)) as held, contextlib.aclosing(database(path)) as other:
+        await held.write(post)
+        lose(path)
+        for one in (held, other, held):
+            with pytest.raises(SessionError, match=r"was deleted, moved or replaced while it was open, expected it"):
+                await one.write(post)
+            with pytest.raises(SessionError, match=r"was deleted, moved or replaced"):
+                await one.run(letters)
+        with pytest.raises(SessionError, match=r"was deleted, moved or replaced"):
+            await held.backup(tmp_path / "backup.db")
+        if lose is move:
+            path.with_suffix(".moved").rename(path)
+            await held.write(post)
+            assert await other.run(letters) == 2
+    if lose is delete:
+        async with contextlib.aclosing(database(path)) as anew:
+            assert await anew.run(letters) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+async def test_a_new_file_is_its_owners_only_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
+    path, given = tmp_path / "x.db", tmp_path / "given.db"
+    given.touch(0o644)
+    given.chmod(0o644)
+    umask = os.umask(0o022)
+    try:
+        for at, mode in ((path, 0o600), (given, 0o644)):
+            async with contextlib.aclosing(database(at)) as held:
+                await held.write(post)
+                modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob(f"{at.stem}.db*")}
+                assert modes == {f"{at.stem}.db{end}": mode for end in ("", "-wal", "-shm")}
+    finally:
+        os.umask(umask)
+
+
+@pytest.mark.parametrize("path", ["x.db", ":memory:"])
+async def test_a_backup_is_all_of_the_file_in_one(path: str, tmp_path: Path) -> None:
+    at, target = path if path == ":memory:" else tmp_path / path, tmp_path / "backup.db"
+    async with contextlib.aclosing(database(at)) as held:
+        await held.write(post)
+        await held.backup(target)
+        await held.write(post)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600 or os.name != "posix"
+        with pytest.raises(UserError, match=r"a backup to '.*backup\.db' cannot be made \(FileExistsError\)"):
+            await held.backup(target)
+        with pytest.raises(UserError, match=r"cannot be made \(FileNotFoundError\)"):
+            await held.backup(tmp_path / "no folder" / "backup.db")
+        async with contextlib.aclosing(database(target)) as backup:
+            assert await backup.run(letters) == 1
+    assert threads() == []
+
+
+async def test_a_backup_does_not_wait_for_writes_nor_they_for_it(tmp_path: Path) -> None:
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
+        await held.write(lambda connection: connection.execute("INSERT INTO agentsdk_letters VALUES (zeroblob(10000000))"))
+        backup = asyncio.create_task(held.backup(tmp_path / "backup.db"))
+        written = 0
+        while not backup.done():
+            await held.write(post)
+            written += 1
+        await backup
+        assert written > 0
+    async with contextlib.aclosing(database(tmp_path / "backup.db")) as kept:
+        assert 1 <= await kept.run(letters) <= written + 1
+
+
+async def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    def break_page(file: Path) -> None:
+        with file.open("rb+") as opened:
+            opened.seek(4096 * 3)
+            opened.write(b"x" * 4096 * 20)
+
+    path = tmp_path / "x.db"
+    async with contextlib.aclosing(database(path)) as held:
+        await held.write(
+            lambda connection: connection.executemany("INSERT INTO agentsdk_letters VALUES (?)", [("x" * 900,)] * 500)
+        )
+    break_page(path)
+    async with contextlib.aclosing(database(path)) as held:
+        with pytest.raises(SessionError, match="is damaged"):
+            await held.backup(tmp_path / "backup.db")
+    assert [file.name for file in tmp_path.iterdir()] == ["x.db"]
 
 
 async def test_an_error_that_quotes_stored_text_is_not_its_cause(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,6 +23,7 @@ from agentsdk import (
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
+    UserError,
     function_tool,
 )
 from agentsdk.core.codec import decode_events
@@ -177,7 +178,7 @@ class Blocked:
 
     def agent(self) -> Agent[Any, Any]:
         def say(request: Any) -> Any:
-            return "done" if request.request_id == "r-2" else call("work")
+            return "done" if request.request_id.endswith("-2") else call("work")
 
         return Agent("main", model=ScriptedModel([say, say]), tools=[self.tool])
 
@@ -309,6 +310,95 @@ async def test_a_lost_lease_ends_the_run_at_its_next_event() -> None:
     assert await kinds(store) == ["RunStarted"]
 
 
+class Slow(MemoryRunStore):
+    """Each append named in `delays`, by its number from 1 on, takes as many seconds of the clock."""
+
+    def __init__(self, clock: FakeClock, delays: dict[int, float]) -> None:
+        super().__init__()
+        self.appends: list[tuple[int, float]] = []
+        self._clock = clock
+        self._delays = delays
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        self.appends.append((len(events), summary.held_until))
+        self._clock.now += self._delays.get(len(self.appends), 0.0)
+        await super().append(run_id, expected_rev, events, summary)
+
+
+@pytest.mark.parametrize("delay", [0.0, 10.0, 16.0, 29.0, 31.0, 1_000.0])
+async def test_no_body_begins_on_a_lease_that_a_slow_append_has_eaten(delay: float) -> None:
+    clock, left = FakeClock(), list[float]()
+    store = Slow(clock, {3: delay})  # the intent
+
+    async def put() -> str:
+        summary = await store.summary("r")
+        assert summary is not None
+        left.append(summary.held_until - clock.now)
+        return "ok"
+
+    agent = Agent("main", model=ScriptedModel([call("put"), "done"]), tools=[function_tool(put)])
+    await Runner.run(agent, "go", run_config=config_of(store, clock))
+    assert left == [30.0 if delay > 15 else 30.0 - delay]
+    assert len(store.appends) == (7 if delay > 15 else 6), "an append that is not slow costs no other"
+
+
+async def test_a_call_that_waited_its_turn_begins_only_while_the_run_is_held() -> None:
+    clock = FakeClock()
+    store = Slow(clock, {})
+    began: list[float] = []
+
+    async def put(x: int) -> str:
+        summary = await store.summary("r")
+        assert summary is not None
+        began.append(summary.held_until - clock.now)
+        clock.now += 29  # the heartbeat did not come
+        return "ok"
+
+    agent = Agent("main", model=ScriptedModel([[call("put", x=n) for n in range(3)], "done"]), tools=[function_tool(put)])
+    await Runner.run(agent, "go", run_config=config_of(store, clock, max_tool_concurrency=1))
+    assert began == [30.0, 30.0, 30.0]
+
+
+async def test_a_body_does_not_begin_when_another_took_the_run_meanwhile() -> None:
+    clock, bodies = FakeClock(), list[str]()
+    other = ScriptedModel(["done"])
+
+    class Eaten(Slow):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            is_intent = b'"intend"' in b"".join(events) and clock.now < 1_700_000_031
+            await super().append(run_id, expected_rev, events, summary)
+            if is_intent:
+                clock.now += 31
+                await Runner.resume(agent_of("other", other), "r", run_config=config_of(self, clock))
+
+    def agent_of(who: str, model: ScriptedModel) -> Agent[Any, Any]:
+        async def put() -> str:
+            bodies.append(who)
+            return "ok"
+
+        return Agent("main", model=model, tools=[function_tool(put, effect="idempotent")])
+
+    with pytest.raises(RunConflict, match="gone on elsewhere"):
+        await Runner.run(agent_of("first", ScriptedModel([call("put")])), "go", run_config=config_of(Eaten(clock, {}), clock))
+    assert bodies == ["other"]
+
+
+async def test_a_store_slower_than_the_lease_begins_no_body() -> None:
+    clock, bodies = FakeClock(), list[int]()
+    store = Slow(clock, dict.fromkeys(range(3, 7), 31.0))
+
+    async def put() -> None:
+        bodies.append(1)
+
+    model = ScriptedModel([call("put"), "done"])
+    agent, config = Agent("main", model=model, tools=[function_tool(put)]), config_of(store, clock)
+    with pytest.raises(StoreBusyError, match="longer than the lease of 30 s to renew it") as caught:
+        await Runner.run(agent, "go", run_config=config)
+    assert bodies == [] and isinstance(caught.value.state, RunState)
+    assert (await Runner.run(agent, caught.value.state, run_config=config)).final_output == "done"
+    assert bodies == [1]
+
+
 async def test_a_run_id_in_use_begins_no_other_run(open_store: OpenStore) -> None:
     config = config_of(open_store())
     await Runner.run(Agent("main", model=ScriptedModel(["hello"])), "go", run_config=config)
@@ -360,15 +450,241 @@ async def test_a_state_that_the_store_does_not_know_is_taken_in_whole(open_store
 # What becomes of a run whose store fails.
 
 
-async def test_the_error_of_a_store_carries_the_state_that_the_store_has() -> None:
-    agent = Agent("main", model=ScriptedModel([call("work"), "done"]), tools=[function_tool(lambda: 1, name_override="work")])
-    store = MemoryRunStore()
-    with pytest.raises(StoreError, match="full") as caught:
-        await Runner.run(agent, "go", run_config=config_of(FaultyStore(store, "full", 4)))
+class Away(MemoryRunStore):
+    """Away while `down`; `tries` counts what was asked meanwhile. Sleep number `back_after` of `clock` brings it back."""
+
+    def __init__(self, back_after: int = 10_000) -> None:
+        super().__init__()
+        self.clock = Waking(self)
+        self.down = False
+        self.tries = 0
+        self.back_after = back_after
+
+    def _answer(self) -> None:
+        if self.down:
+            self.tries += 1
+            raise StoreUnavailableError("away")
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        self._answer()
+        await super().append(run_id, expected_rev, events, summary)
+
+    async def attach(self, run_id: str, name: str, data: bytes) -> None:
+        self._answer()
+        await super().attach(run_id, name, data)
+
+    async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
+        self._answer()
+        return await super().read(run_id, from_rev)
+
+    async def summary(self, run_id: str) -> RunSummary | None:
+        self._answer()
+        return await super().summary(run_id)
+
+
+class Waking(FakeClock):
+    def __init__(self, store: Away) -> None:
+        super().__init__()
+        self._store = store
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        self._store.down = self._store.down and len(self.slept) < self._store.back_after
+        await asyncio.sleep(0)
+
+
+LEVELS = pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+
+
+@LEVELS
+async def test_a_store_that_is_away_for_a_while_is_waited_for(level: Durability) -> None:
+    store, bodies = Away(back_after=4), 0
+
+    def pay() -> str:
+        nonlocal bodies
+        bodies += 1
+        store.down = True
+        return "receipt 77" + "!" * 100
+
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[function_tool(pay)])
+    config = config_of(store, store.clock, durability=level, max_tool_result_chars=50)
+    assert (await Runner.run(agent, "go", run_config=config)).final_output == "done"
+    assert bodies == 1 and len(await results(store)) == 1 and "receipt 77" in (await kept(store))[0]
+    waits = store.clock.slept
+    assert len(waits) == 4 and all(0 < one <= 1 for one in waits), waits
+    assert all(
+        low <= wait <= high for wait, low, high in zip(waits, (0.025, 0.05, 0.1, 0.2), (0.05, 0.1, 0.2, 0.4), strict=True)
+    )
+
+
+@LEVELS
+@pytest.mark.parametrize("chars", [50, 1_000], ids=["cut result", "whole result"])
+@pytest.mark.parametrize("again", [0, 1, 2], ids=["", "away once more", "away twice more"])
+async def test_what_a_lost_store_could_not_keep_is_in_the_state_and_written_when_that_goes_on(
+    level: Durability, chars: int, again: int
+) -> None:
+    store = Away()
+    bodies: list[str] = []
+
+    def pay() -> str:
+        bodies.append("pay")
+        store.down = True
+        return "receipt 77" + "!" * 100
+
+    model = ScriptedModel([[call("pay"), call("look")], "done"])
+    agent = Agent("main", model=model, tools=[function_tool(pay), function_tool(lambda: "looked", name_override="look")])
+    config = config_of(store, store.clock, durability=level, max_tool_result_chars=chars)
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(agent, "go", run_config=config)
     state = caught.value.state
+    for _ in range(again):
+        assert isinstance(state, RunState)
+        with pytest.raises(StoreUnavailableError) as caught:
+            await Runner.run(agent, state, run_config=config)
+        state = caught.value.state
     assert isinstance(state, RunState)
-    assert state.to_string() == (await Runner.load("r", run_config=config_of(store))).to_string()
-    assert await kinds(store) == ["RunStarted", "ModelReplied", "ToolsIntended"]
+    assert state.to_string().count("receipt 77") and state.interruptions == []
+    store.down = False
+    result = await Runner.run(agent, state, run_config=config)  # at once: the lease is our own
+    assert result.final_output == "done"
+    assert bodies == ["pay"] and len(model.requests) == 2
+    assert (await kinds(store)).count("ToolFinished") == 2
+    if chars == 50:
+        assert "receipt 77" + "!" * 100 in await kept(store)
+    assert (await Runner.load("r", run_config=config)).to_string() == RunState(result.to_state().value).to_string()
+    summary = await store.summary("r")
+    assert summary is not None and summary.status == "finished" and summary.held_until <= store.clock.now
+
+
+async def test_a_state_ahead_of_its_store_goes_on_in_another_process_once_the_lease_is_over() -> None:
+    store = Away()
+
+    def pay() -> str:
+        store.down = True
+        return "receipt 77"
+
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[function_tool(pay)])
+    config = config_of(store, store.clock)
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(agent, "go", run_config=config)
+    assert isinstance(caught.value.state, RunState)
+    saved = caught.value.state.to_string()
+    store.down = False
+    store.clock.now += 30
+    assert (await Runner.run(agent, RunState.from_string(agent, saved), run_config=config)).final_output == "done"
+    assert await results(store) == ["receipt 77"]
+    with pytest.raises(RunConflict, match="on another way"):
+        await Runner.run(agent, RunState.from_string(agent, saved), run_config=config)
+
+
+async def test_a_state_on_another_way_is_refused_though_it_ends_with_the_same_event() -> None:
+    store = MemoryRunStore()
+
+    @function_tool(needs_approval=True)
+    def ask(x: str) -> str:
+        return x
+
+    def agent(first: str) -> Agent[Any, Any]:
+        return Agent("main", model=ScriptedModel([[call("ask", x=first)], "done"]), tools=[ask])
+
+    config = config_of(store)
+    await Runner.run(agent("a"), "go", run_config=config)
+    other = (await Runner.run(agent("b"), "go", run_config=config_of(MemoryRunStore()))).to_state()
+    given = RunState.from_string(agent("b"), other.to_string())
+    assert given.value.log[-1] == (await Runner.load("r", run_config=config)).value.log[-1]
+    with pytest.raises(RunConflict, match="on another way"):
+        await Runner.run(agent("b"), given, run_config=config)
+
+
+async def test_a_run_whose_very_first_append_failed_begins_when_its_state_goes_on() -> None:
+    store = Away()
+    store.down = True
+    model = ScriptedModel(["hello"])
+    agent, config = Agent("main", model=model), config_of(store, store.clock)
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(agent, "go", run_config=config)
+    assert not model.requests and isinstance(caught.value.state, RunState)
+    store.down = False
+    assert (await Runner.run(agent, caught.value.state, run_config=config)).final_output == "hello"
+
+
+async def test_a_final_output_that_was_not_kept_is_written_when_its_state_goes_on() -> None:
+    store = Away()
+
+    def answer(request: Any) -> str:
+        store.down = True
+        return "the answer"
+
+    agent, config = Agent("main", model=ScriptedModel([answer])), config_of(store, store.clock, durability="batch")
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(agent, "go", run_config=config)
+    assert isinstance(caught.value.state, RunState) and caught.value.state.is_finished
+    store.down = False
+    result = await Runner.run(agent, caught.value.state, run_config=config)
+    assert result.final_output == "the answer" and "RunEnded" in await kinds(store)
+    summary = await store.summary("r")
+    assert summary is not None and summary.status == "finished" and summary.held_until <= store.clock.now
+
+
+async def test_what_was_decided_is_not_lost_with_the_store() -> None:
+    store = Away()
+    pay = function_tool(lambda: "paid", name_override="pay", needs_approval=True)
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
+    config = config_of(store, store.clock)
+    state = (await Runner.run(agent, "go", run_config=config)).to_state()
+    state.approve(state.interruptions[0])
+    store.down = True
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(agent, state, run_config=config)
+    assert isinstance(caught.value.state, RunState) and caught.value.state.interruptions == []
+    store.down = False
+    assert (await Runner.run(agent, caught.value.state, run_config=config)).final_output == "done"
+
+
+async def test_an_intent_that_was_not_kept_leaves_no_call_in_doubt() -> None:
+    bodies = 0
+
+    def pay() -> str:
+        nonlocal bodies
+        bodies += 1
+        return "paid"
+
+    class Late(Away):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            self.down = self.down or (b'"intend"' in b"".join(events) and not self.tries)
+            await super().append(run_id, expected_rev, events, summary)
+
+    store = Late()
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[function_tool(pay)])
+    config = config_of(store, store.clock)
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(agent, "go", run_config=config)
+    assert bodies == 0 and isinstance(caught.value.state, RunState)
+    store.down = False
+    assert (await Runner.run(agent, caught.value.state, run_config=config)).final_output == "done"
+    assert bodies == 1
+
+
+async def test_only_what_may_pass_is_tried_again() -> None:
+    for fault, tries in (("full", 1), ("locked", 2), ("lost", 2), ("torn", 2)):
+        store = MemoryRunStore()
+        faulty, clock = FaultyStore(store, cast(Fault, fault), 4), FakeClock()
+        work = function_tool(lambda: "receipt 77", name_override="work")
+        agent = Agent("main", model=ScriptedModel([call("work"), "done"]), tools=[work])
+        if fault == "full":
+            with pytest.raises(StoreError, match="full") as caught:
+                await Runner.run(agent, "go", run_config=config_of(faulty, clock))
+            assert isinstance(caught.value.state, RunState) and "receipt 77" in caught.value.state.to_string()
+            result = await Runner.run(agent, caught.value.state, run_config=config_of(faulty, clock))
+        else:
+            result = await Runner.run(agent, "go", run_config=config_of(faulty, clock))
+        assert result.final_output == "done" and len(clock.slept) == tries - 1
+        assert await results(store) == ["receipt 77"]
+
+
+async def test_a_store_timeout_must_be_seconds() -> None:
+    with pytest.raises(UserError, match="store_timeout"):
+        RunConfig(store_timeout=-1)
 
 
 async def test_what_fails_behind_the_run_fails_the_run() -> None:

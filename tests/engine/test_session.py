@@ -9,13 +9,20 @@ import pytest
 
 from agentsdk import (
     Agent,
+    FunctionCall,
     FunctionCallOutput,
+    GuardrailFunctionOutput,
+    HookError,
+    InputGuardrail,
+    InputGuardrailTripwireTriggered,
     MaxTurnsExceeded,
+    MemoryRunStore,
     MemorySession,
     Message,
     OutputGuardrailTripwireTriggered,
     RateLimitError,
     RunConfig,
+    RunHooks,
     Runner,
     RunState,
     Session,
@@ -23,6 +30,8 @@ from agentsdk import (
     SQLiteSession,
     UserError,
     function_tool,
+    input_guardrail,
+    output_guardrail,
 )
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.testing import ScriptedModel, call
@@ -255,27 +264,126 @@ async def test_a_run_that_goes_on_and_is_cancelled_anywhere_leaves_a_whole_sessi
 
 
 async def test_what_another_run_has_added_since_is_never_taken_back() -> None:
-    from agentsdk import GuardrailFunctionOutput, output_guardrail
+    class Broken(RunHooks[Any]):
+        async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+            raise OSError("the hook is down")
 
-    trips = True
-    guard = output_guardrail(lambda ctx, agent, output: GuardrailFunctionOutput(None, trips), name="guard")
     session = MemorySession("s")
-    agent, _ = agent_with("first answer", output_guardrails=[guard])
-    with pytest.raises(OutputGuardrailTripwireTriggered) as caught:
-        await Runner.run(agent, "first", session=session)
+    agent, _ = agent_with("first answer")
+    with pytest.raises(HookError) as caught:
+        await Runner.run(agent, "first", session=session, hooks=Broken())
     other, _ = agent_with("other answer")
     await Runner.run(other, "other", session=session)
     state = caught.value.state
     assert isinstance(state, RunState)
-    mended = agent.clone(output_guardrails=[])
+    await Runner.run(agent, state, session=session)
+    assert await shown(session) == ["first", "first answer", "other", "other answer"]
+    await Runner.run(agent, state, session=session)
+    assert await shown(session) == ["first", "first answer", "other", "other answer"]
+
+
+def refuses(word: str) -> Any:
+    def judge(context: Any, agent: Any, given: object) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(None, word in str(given))
+
+    return judge
+
+
+BESIDE = input_guardrail(refuses("password"), name="beside")
+BEFORE = input_guardrail(refuses("password"), name="before", run_in_parallel=False)
+
+
+@pytest.mark.parametrize("guardrail", [BESIDE, BEFORE], ids=lambda guardrail: guardrail.name)
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_refused_input_is_not_in_the_session(kind: str, guardrail: Any, tmp_path: Path) -> None:
+    session = MemorySession("s") if kind == "memory" else SQLiteSession("s", tmp_path / "s.db")
+    agent, model = agent_with("Hello!", "Hello!", "Bye.", input_guardrails=[guardrail])
+    with pytest.raises(InputGuardrailTripwireTriggered) as caught:
+        await Runner.run(agent, "my password is swordfish", session=session)
+    assert await shown(session) == []
+    state = caught.value.state
+    assert isinstance(state, RunState)
+    state.replace_input("hi there")
+    await Runner.run(agent, state, session=session)
+    assert (await shown(session))[0] == "hi there"
+    await Runner.run(agent, "next", session=session)
+    assert not any("swordfish" in str(item) for item in model.requests[-1].items)
+    if isinstance(session, SQLiteSession):
+        await session.aclose()
+
+
+async def test_an_input_that_no_guardrail_has_let_pass_yet_is_not_in_the_session() -> None:
+    async def never(context: Any, agent: Any, given: object) -> GuardrailFunctionOutput:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    asked = asyncio.Event()
+    session = MemorySession("s")
+    agent, _ = agent_with("Hello!", input_guardrails=[InputGuardrail(never, "never")])
+    running = asyncio.create_task(Runner.run(agent, "my password is swordfish", session=session))
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await shown(session) == []
+
+
+async def test_a_blocked_output_is_not_in_the_session() -> None:
+    session = MemorySession("s")
+    guardrail = output_guardrail(refuses("secret"), name="guard")
+    agent, model = agent_with(call("add", x=1), "the secret is 42", "ok", output_guardrails=[guardrail])
+    with pytest.raises(OutputGuardrailTripwireTriggered):
+        await Runner.run(agent, "first", session=session)
+    assert await shown(session) == ["first", "call", "add gave 1"]
+    await Runner.run(agent, "second", session=session)
+    assert not any("secret" in str(item) for item in model.requests[-1].items)
+    assert await shown(session) == ["first", "call", "add gave 1", "second", "ok"]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("meanwhile", [False, True], ids=["alone", "another run has added since"])
+async def test_an_input_that_is_replaced_is_replaced_in_the_session(kind: str, meanwhile: bool, tmp_path: Path) -> None:
+    session = MemorySession("s") if kind == "memory" else SQLiteSession("s", tmp_path / "s.db")
+    guardrail = output_guardrail(refuses("secret"), name="guard")
+    agent, _ = agent_with("hello", "the secret is 42", "ok", output_guardrails=[guardrail])
+    await Runner.run(agent, "hi", session=session)
     with pytest.raises(OutputGuardrailTripwireTriggered) as caught:
-        await Runner.run(agent, state, session=session)
-    again = caught.value.state
-    assert isinstance(again, RunState)
-    await Runner.run(mended, again, session=session)
-    assert await shown(session) == ["first", "first answer", "other", "other answer"]
-    await Runner.run(mended, state, session=session)
-    assert await shown(session) == ["first", "first answer", "other", "other answer"]
+        await Runner.run(agent, "tell me", session=session)
+    assert await shown(session) == ["hi", "hello", "tell me"]
+    if meanwhile:
+        other, _ = agent_with("other answer")
+        await Runner.run(other, "other", session=session)
+    state = caught.value.state
+    assert isinstance(state, RunState)
+    state.replace_input("never mind")
+    await Runner.run(agent, state, session=session)
+    kept = ["hi", "hello", "tell me", "other", "other answer"] if meanwhile else ["hi", "hello"]
+    assert await shown(session) == [*kept, "never mind", "ok"]
+    if isinstance(session, SQLiteSession):
+        await session.aclose()
+
+
+async def test_a_history_that_is_given_again_beside_its_session_is_sent_once() -> None:
+    session = MemorySession("s")
+    agent, model = agent_with(call("add", x=1), "1", "2")
+    first = await Runner.run(agent, "go", session=session)
+    await Runner.run(agent, [*first.to_input_list(), {"role": "user", "content": "again"}], session=session)
+    assert [item.type for item in model.requests[-1].items].count("function_call") == 1
+    assert await shown(session) == ["go", "call", "add gave 1", "1", "again", "2"]
+
+
+async def test_call_ids_that_a_session_and_an_input_share_stay_apart() -> None:
+    session = MemorySession("s")
+    theirs = [FunctionCall("call_0", "add", '{"x": 1}'), FunctionCallOutput("call_0", "theirs")]
+    await session.add_items([Message("user", "one"), *theirs])
+    agent, model = agent_with("ok")
+    mine = [FunctionCall("call_0", "add", '{"x": 2}'), FunctionCallOutput("call_0", "mine"), Message("user", "two")]
+    await Runner.run(agent, mine, session=session)
+    sent = model.requests[0].items
+    results = {item.call_id: item.output for item in sent if isinstance(item, FunctionCallOutput)}
+    calls = {item.call_id: item.arguments for item in sent if isinstance(item, FunctionCall)}
+    assert [(calls[call_id], output) for call_id, output in results.items()] == [('{"x": 1}', "theirs"), ('{"x": 2}', "mine")]
 
 
 async def test_a_failed_write_is_added_to_the_error_on_its_way() -> None:
@@ -323,3 +431,30 @@ async def test_a_resumed_run_without_the_session_leaves_it_alone() -> None:
     state.approve(state.interruptions[0])
     await Runner.run(agent, state)
     assert await shown(session) == ["go"]
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["", "stored"])
+@pytest.mark.parametrize("is_done", [False, True], ids=["not done", "done"])
+async def test_a_write_whose_answer_is_lost_stands_once_when_the_state_goes_on(stored: bool, is_done: bool) -> None:
+    class Torn(MemorySession):
+        writes = 0
+
+        async def add_items(self, items: Any) -> None:
+            self.writes += 1
+            if self.writes > 1 or is_done:
+                await super().add_items(items)
+            if self.writes == 1:
+                raise OSError("the answer is lost")
+
+    session, model = Torn("s"), ScriptedModel(["hello"])
+    agent, config = Agent("main", model=model), RunConfig(run_id="r", store=MemoryRunStore() if stored else None)
+    with pytest.raises(SessionError, match="could not be written") as caught:
+        await Runner.run(agent, "go", session=session, run_config=config)
+    assert session.writes == 1, "what became of it is not known yet"
+    assert isinstance(caught.value.state, RunState)
+    for _ in range(2):
+        result = await Runner.run(agent, caught.value.state, session=session, run_config=config)
+        assert result.final_output == "hello"
+        assert [getattr(item, "content", "") for item in await session.get_items()] == ["go", "hello"]
+        caught.value.state = result.to_state()
+    assert len(model.requests) == 1

@@ -31,7 +31,7 @@ from agentsdk import (
     UserError,
     function_tool,
 )
-from agentsdk.core.codec import decode_events, encode_event
+from agentsdk.core.codec import VERSION, decode_events, encode_event
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.faulty_store import Fault, FaultyStore
@@ -378,7 +378,7 @@ async def test_a_missing_tool_is_named_every_time(events: int) -> None:
     state = await Runner.load("r", run_config=config)
     state.approve(state.interruptions[0])
     await Runner.decide(state, run_config=config)
-    left = await Runner.fork("r", at=events, new_run_id="left", run_config=config)
+    left = await Runner.fork("r", at=events, new_run_id="left", keep_approvals=True, run_config=config)
     without = agent_with("never", tools=[])
     for _ in range(2):
         with pytest.raises(StateMismatchError, match="is to tool 'pay', which agent 'main' no longer has"):
@@ -567,12 +567,12 @@ CANARY = "canary-4711"
         (f"{CANARY} is no JSON".encode(), StateCorruptError),
         (b"\xff\xfe", StateCorruptError),
         (b"", StateCorruptError),
-        (json.dumps([1, ["no such event", CANARY]]).encode(), StateCorruptError),
-        (json.dumps([1, ["started", CANARY]]).encode(), StateCorruptError),
-        (json.dumps([1, ["turn", []], CANARY]).encode(), StateCorruptError),
+        (json.dumps([VERSION, ["no such event", CANARY]]).encode(), StateCorruptError),
+        (json.dumps([VERSION, ["started", CANARY]]).encode(), StateCorruptError),
+        (json.dumps([VERSION, ["turn", []], CANARY]).encode(), StateCorruptError),
         (encode_event(RunStarted(CANARY, CANARY, (), 0, 1.0)), StateCorruptError),
         (json.dumps([0, ["turn", []]]).encode(), StateCorruptError),
-        (json.dumps([2, ["new event", CANARY]]).encode(), StateVersionError),
+        (json.dumps([VERSION + 1, ["new event", CANARY]]).encode(), StateVersionError),
         (b"[" * 100_000, StateCorruptError),
     ],
     ids=["text", "bytes", "empty", "unknown", "short", "long", "misplaced", "version 0", "newer", "deep"],

@@ -250,3 +250,44 @@ async def test_writers_of_one_file_stay_readable(tmp_path: Path) -> None:
     ):
         await asyncio.gather(work(first, "a"), work(second, "b"))
         assert len(await EncryptedSession(first, KEY).get_items()) == 60 - 6
+
+
+async def test_a_conversation_mixed_of_two_of_its_pasts_is_refused() -> None:
+    inner = MemorySession("s")
+    session = EncryptedSession(inner, KEY)
+    await session.add_items(said("question", "yes", "so it goes"))
+    first = await inner.get_items()
+    for _ in range(2):
+        await session.pop_item()
+    await session.add_items(said("no", "so it stays"))
+    second = await inner.get_items()
+    for mixed in ([*first[:2], second[2]], [*second[:2], first[2]]):
+        other = MemorySession("s")
+        await other.add_items(mixed)
+        with pytest.raises(SessionError, match="out of order"):
+            await EncryptedSession(other, KEY).get_items()
+    for whole in (first, second):
+        other = MemorySession("s")
+        await other.add_items(whole)
+        assert len(await EncryptedSession(other, KEY).get_items()) == 3
+
+
+ADDED_BY_0_1_0 = (
+    "AUnS4OUBOkjgVilryP9735IiKuf1TpYrIcYcvv/WavRdEHWOSj8G36gBTfzweOCVxLZBHthr5T+ijKMxz9BfOPxIWGjjCoGnUa0EYMxh9qPfew5nvNMBqtFRMA==",
+    "AUnS4OUBOkjgZ0O29pl9/9lbNO+w70qTHAqIEMtwZilx35frT3cJr5qiyZIFxceIcAbYw+TGPG0bsu5Ewted1uBXf1HGKbKBsjtHncOVUAY2mnc8YKjIYqcnx3mi",
+)
+
+
+async def test_a_conversation_of_an_earlier_version_is_read_and_goes_on() -> None:
+    old = [ProviderItem("agentsdk.encrypted", {"sealed": text}) for text in ADDED_BY_0_1_0]
+    inner = MemorySession("user-1")
+    await inner.add_items(old)
+    session = EncryptedSession(inner, bytes(range(32)))
+    before = [Message("user", "hello"), Message("assistant", "hi")]
+    assert await session.get_items() == before
+    assert await session.replace_latest(before[1:], [Message("assistant", "hey")])
+    await session.add_items(said("bye"))
+    assert await session.get_items() == [before[0], Message("assistant", "hey"), *said("bye")]
+    await inner.add_items(old[1:])
+    with pytest.raises(SessionError, match="out of order"):
+        await session.get_items()

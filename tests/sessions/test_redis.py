@@ -61,7 +61,7 @@ def calls(session: RedisSession) -> list[Callable[[], Awaitable[object]]]:
 
 
 async def test_sessions_of_one_server_do_not_see_each_other(redis_url: str) -> None:
-    ids = ["a", "A", "a ", "a\0b", "../../etc/passwd", "{a}", "*", "%", "", "日本", "a:session:b"]
+    ids = ["a", "A", "a ", "a\0b", "../../etc/passwd", "{a}", "*", "%", "日本", "a:session:b"]
     async with contextlib.AsyncExitStack() as stack:
         sessions = [await stack.enter_async_context(opened(session_id, redis_url, "ids")) for session_id in ids]
         other = await stack.enter_async_context(opened("b", redis_url, "ids:session:a"))

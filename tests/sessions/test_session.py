@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -203,3 +204,20 @@ def test_any_text_comes_back_with_lone_surrogates_replaced(text: str, name: str)
                 session.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("session_id", ["", " ", "\t\n\u2003", None, 7, b"s", "\ud800"])
+def test_an_id_that_names_no_conversation_is_refused(session_id: Any) -> None:
+    """An id that was never set would be everybody's."""
+    for make in (
+        MemorySession,
+        SQLiteSession,
+        lambda given: PostgresSession(given, "postgresql://nobody@localhost/none"),
+        lambda given: RedisSession(given, "redis://localhost:1/0"),
+    ):
+        with pytest.raises(UserError, match=r"session_id is .*, expected"):
+            make(session_id)
+    inner = MemorySession("s")
+    inner.session_id = session_id
+    with pytest.raises(UserError, match="session_id"):
+        EncryptedSession(inner, bytes(32))

@@ -6,6 +6,7 @@ import asyncio
 import functools
 from collections.abc import Callable
 from contextlib import aclosing
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsdk.ports.run_store import RunStore
+from agentsdk.stores import encrypted
 from agentsdk.stores.encrypted import EncryptedRunStore
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.stores.sqlite import SQLiteRunStore
@@ -180,3 +182,131 @@ async def test_a_run_goes_on_under_a_new_key() -> None:
     await add(both, "r", b"four", rev=4)
     assert await both.read("r") == [*EVENTS, b"four"]
     assert await EncryptedRunStore(inner, OTHER_KEY).read("r", 4) == [b"four"], "what is new is under the first key"
+
+
+async def two_pasts(shared: int, one: int, other: int) -> tuple[list[bytes], list[bytes]]:
+    """The records of a log that went on in one way, was put back, and went on in another."""
+    inner = MemoryRunStore()
+    await add(EncryptedRunStore(inner, KEY), "r", *[b"shared %d" % number for number in range(shared)])
+    pasts: list[list[bytes]] = []
+    for name, length in ((b"one", one), (b"other", other)):
+        twin = deepcopy(inner)
+        for number in range(length):
+            await add(EncryptedRunStore(twin, KEY), "r", b"%b %d" % (name, number), rev=shared + number)
+        pasts.append(await twin.read("r"))
+    return pasts[0], pasts[1]
+
+
+@given(st.integers(1, 3), st.integers(0, 4), st.integers(0, 4), st.lists(st.booleans(), max_size=7))
+def test_a_log_mixed_of_two_of_its_pasts_is_refused(shared: int, one: int, other: int, choices: list[bool]) -> None:
+    async def main() -> None:
+        first, second = await two_pasts(shared, one, other)
+        mixed: list[bytes] = []
+        for number, choice in enumerate(choices):
+            past = first if choice else second
+            mixed += past[number : number + 1]
+        inner = MemoryRunStore()
+        await add(inner, "r", *mixed)
+        store = EncryptedRunStore(inner, KEY)
+        if mixed in (first[: len(mixed)], second[: len(mixed)]):
+            assert len(await store.read("r")) == len(mixed)
+            return
+        with pytest.raises(StateTamperedError):
+            await store.read("r")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("back", ["replaced", "cut", "read from its end"])
+async def test_what_an_object_has_seen_is_not_put_back_behind_its_back(back: str) -> None:
+    inner = MemoryRunStore()
+    store = EncryptedRunStore(inner, KEY)
+    await add(store, "r", b"asked")
+    before = deepcopy(inner)
+    twin = EncryptedRunStore(before, KEY)
+    await add(twin, "r", b"approved", rev=1)
+    if back != "cut":
+        await add(store, "r", b"rejected", rev=1)
+    else:
+        await add(store, "r", b"rejected", b"more", rev=1)
+    inner.__dict__.update(before.__dict__)
+    with pytest.raises(StateTamperedError, match="the log of run 'r' was replaced by an earlier one"):
+        await store.read("r", 1 if back == "read from its end" else 0)
+    assert await EncryptedRunStore(inner, KEY).read("r") == [b"asked", b"approved"], "another process cannot know"
+
+
+async def test_a_run_begun_anew_under_its_id_is_another_run() -> None:
+    inner = MemoryRunStore()
+    store, elsewhere = EncryptedRunStore(inner, KEY), EncryptedRunStore(inner, KEY)
+    await add(store, "r", b"one", b"two")
+    await elsewhere.delete("r")
+    await add(elsewhere, "r", b"new", b"run")
+    assert await store.read("r", 1) == [b"run"]
+    assert await store.read("r") == [b"new", b"run"]
+    await add(store, "r", b"goes on", rev=2)
+    assert await elsewhere.read("r") == [b"new", b"run", b"goes on"]
+
+
+async def test_no_more_runs_are_remembered_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encrypted, "MAX_SEEN", 2)
+    inner = MemoryRunStore()
+    store = EncryptedRunStore(inner, KEY)
+    for run_id in ("a", "b", "c"):
+        await add(store, run_id, b"one")
+    for run_id in ("a", "b", "c"):
+        await add(store, run_id, b"two", rev=1)
+        assert await store.read(run_id) == [b"one", b"two"]
+
+
+async def test_an_append_that_overtakes_a_read_is_no_tampering() -> None:
+    class Slow(MemoryRunStore):
+        async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
+            found = await super().read(run_id, from_rev)
+            reading.set()
+            await go_on.wait()
+            return found
+
+    reading, go_on = asyncio.Event(), asyncio.Event()
+    inner = Slow()
+    store = EncryptedRunStore(inner, KEY)
+    await add(store, "r", b"one")
+    slow = asyncio.create_task(store.read("r"))
+    await reading.wait()
+    await add(store, "r", b"two", rev=1)
+    go_on.set()
+    assert await slow == [b"one"]
+    await add(store, "r", b"three", rev=2)
+    assert await store.read("r") == [b"one", b"two", b"three"]
+
+
+WRITTEN_BY_0_1_0 = [
+    bytes.fromhex("0149d2e0e5013a48e09e8fd9b342bb8d3485c2195bd996656c4bed46c0f8cb2c57d2b4664c2d10bff0"),
+    bytes.fromhex("0149d2e0e5013a48e04834e53686dd4217d5bf3253a230e2c55717cb9241d8fcdf018f1381cda6ed"),
+]
+
+
+async def test_a_log_of_an_earlier_version_is_read_and_goes_on() -> None:
+    inner = MemoryRunStore()
+    await add(inner, "r", *WRITTEN_BY_0_1_0)
+    image = "0149d2e0e5013a48e03d127460e0b685d518368641cb749daf213d9fd7f791848ca117e24da9fbafa3"
+    await inner.attach("r", "image", bytes.fromhex(image))
+    store = EncryptedRunStore(inner, KEY)
+    assert await store.attachment("r", "image") == b"data"
+    assert await store.read("r") == [b"zero", b"one"]
+    await add(store, "r", b"two", b"three", rev=2)
+    for from_rev in range(5):
+        assert await EncryptedRunStore(inner, KEY).read("r", from_rev) == [b"zero", b"one", b"two", b"three"][from_rev:]
+    records = await inner.read("r")
+    for mixed in ([records[0], WRITTEN_BY_0_1_0[0], *records[2:]], [*records[:2], b"\x01" + records[2][1:], records[3]]):
+        other = MemoryRunStore()
+        await add(other, "r", *mixed)
+        with pytest.raises(StateTamperedError):
+            await EncryptedRunStore(other, KEY).read("r")
+
+
+async def test_a_record_of_an_earlier_version_does_not_follow_one_of_this() -> None:
+    inner = MemoryRunStore()
+    await add(EncryptedRunStore(inner, KEY), "r", b"zero")
+    await add(inner, "r", WRITTEN_BY_0_1_0[1], rev=1)
+    with pytest.raises(StateTamperedError, match="event 1 of run 'r' was replaced by an earlier one"):
+        await EncryptedRunStore(inner, KEY).read("r")

@@ -454,10 +454,11 @@ async def test_a_closed_pool_does_not_end_the_calls_of_others(url: str) -> None:
 
 
 LEFT_OPEN = """
-import asyncio, os, sys
+import asyncio, logging, os, sys
 from agentsdk.stores.postgres import PostgresRunStore
 from agentsdk.types.summary import RunSummary
 
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # on a busy machine a step is slow, which is not the question here
 store = PostgresRunStore(sys.argv[1])
 
 async def append(rev):

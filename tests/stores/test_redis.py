@@ -472,6 +472,48 @@ async def test_any_query_gives_what_fits_in_order_over_any_pages(redis_url: str)
         assert await store.list(RunQuery(after=gone)) == await memory.list(RunQuery(after=gone))
 
 
+async def test_of_abandoned_runs_only_those_are_read_that_can_be_some(server: redis_server.RedisServer) -> None:
+    async with opened(server.url) as store:
+        runs = [summed(f"waits {number}", 0, "waiting", float(number)) for number in range(700)]
+        runs += [replace(summed(f"works {number}", 0, "running", float(number)), held_until=9e9) for number in range(700)]
+        runs += [replace(summed(f"left {number}", 0, "running", float(number)), held_until=5.0) for number in range(3)]
+        await fill(store, runs)
+        with admin(server.url) as client:
+            client.config_resetstat()
+            found = await store.list(RunQuery(abandoned_at=5.0))
+            assert [one.run_id for one in found] == ["left 2", "left 1", "left 0"]
+            calls = {name.split("_")[1]: given["calls"] for name, given in client.info("commandstats").items()}
+        assert calls["hget"] == 3
+        assert sum(calls.values()) < 30
+
+
+async def test_runs_of_programs_that_keep_no_list_of_leases_are_found(redis_url: str) -> None:
+    """As after an upgrade, and while an earlier version still runs beside this one."""
+    chance = random.Random(7)
+    memory = MemoryRunStore()
+    async with opened(redis_url, "earlier") as store:
+        with admin(redis_url) as client:
+            for step in range(300):
+                run_id = f"r{chance.randrange(12)}"
+                one = replace(summed(run_id, 0, chance.choice(get_args(RunStatus)), 1.0), held_until=float(chance.randrange(9)))
+                leases = client.zrange("{earlier}:held", 0, -1, withscores=True)
+                await memory.append(run_id, 0, [], one)
+                await store.append(run_id, 0, [], one)
+                if chance.random() < 0.5:
+                    client.delete("{earlier}:held")
+                    if leases:
+                        client.zadd("{earlier}:held", dict(leases))
+                if step % 3 == 0:
+                    query = RunQuery(abandoned_at=9.0, limit=chance.choice([1, 5, 100]))
+                    assert await store.list(query) == await memory.list(query)
+            await store.list(RunQuery(abandoned_at=9.0))
+            assert set(client.zrange("{earlier}:held", 0, -1)) == set(client.zrange("{earlier}:running", 0, -1))
+        for run in await store.list(RunQuery()):
+            await store.delete(run.run_id)
+        with admin(redis_url) as client:
+            assert client.keys("{earlier}:held") == []
+
+
 async def test_many_runs_are_listed_and_pruned_in_batches(redis_url: str) -> None:
     async with opened(redis_url, "many") as store:
         runs = [summed(f"{number:04}", 0, "finished", float(number % 40)) for number in range(1_200)]

@@ -12,11 +12,14 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentsdk import Agent, RunConfig, Runner, function_tool
 from agentsdk.sessions.sqlite import SQLiteSession
 from agentsdk.stores.sqlite import SQLiteRunStore
+from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.errors import RunConflict, StoreBusyError, StoreError, UserError
 from agentsdk.types.items import Message
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
@@ -497,3 +500,25 @@ async def test_closing_is_final_and_may_be_repeated(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is closed; make a new one"):
         await store.summary("r")
     assert not (tmp_path / "r.db").exists()
+
+
+async def test_a_run_whose_file_is_deleted_does_not_finish_as_if_it_were_kept(tmp_path: Path) -> None:
+    def lose() -> str:
+        for file in tmp_path.iterdir():
+            file.unlink()
+        return "ok"
+
+    agent = Agent[Any, str](name="a", tools=[function_tool(lose)], model=ScriptedModel([call("lose"), "done"]))
+    async with contextlib.aclosing(SQLiteRunStore(tmp_path / "runs.db")) as store:
+        with pytest.raises(StoreError, match="was deleted, moved or replaced while it was open"):
+            await Runner.run(agent, "go", run_config=RunConfig(store=store, run_id="r"))
+
+
+async def test_a_backup_holds_the_runs_that_a_copy_of_the_file_lacks(tmp_path: Path) -> None:
+    agent = Agent[Any, str](name="a", model=ScriptedModel(["done"]))
+    async with contextlib.aclosing(SQLiteRunStore(tmp_path / "runs.db")) as store:
+        await Runner.run(agent, "go", run_config=RunConfig(store=store, run_id="r"))
+        await store.backup(tmp_path / "backup.db")
+    async with contextlib.aclosing(SQLiteRunStore(tmp_path / "backup.db")) as kept:
+        assert [run.run_id for run in await kept.list(RunQuery())] == ["r"]
+        assert (await Runner.resume(agent, "r", run_config=RunConfig(store=kept))).final_output == "done"

@@ -159,6 +159,8 @@ async def summary_fields(ground: Ground) -> None:
             forked_from=ground.run_id(),
             owner="owner",
             held_until=math.nextafter(number, 0.0),
+            first_agent="é \U0001f600 '\"\\ " * 1000,
+            paid="0.000000000000000000000000000000000001",
         )
         for summary in (given, summed(run_id, 2, status=status, agent="", at=number)):
             await ground.store.append(run_id, summary.rev - 1, [b"a"], summary)
