@@ -6,9 +6,17 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
-from agentsdk.types.errors import AgentsException, CallbackError
+from agentsdk.types.errors import AgentsException, CallbackError, UserError
 
 T = TypeVar("T")
+
+
+async def yes_or_no(what: str, function: Callable[..., object], *args: object) -> bool:
+    """The same, of a rule. Raises `UserError` for an answer that is neither True nor False: None would be taken for no."""
+    said = await answer(what, function, *args)
+    if said is not True and said is not False:
+        raise UserError(f"{what} returned {type(said).__name__!r}, expected True or False; return one")
+    return said
 
 
 async def answer(what: str, function: Callable[..., T | Awaitable[T]], *args: object) -> T:

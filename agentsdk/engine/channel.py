@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A queue of at most `size` deltas. `put` waits while it is full; `put_nowait` never waits and never drops."""
+    """A queue of at most `size` deltas. `put` waits while it is full; `put_nowait` never waits and never drops.
 
-    __slots__ = ("_buffer", "_closed", "_error", "_reader", "_size", "_writer")
+    What is put while it is held reaches the reader once it is released.
+    """
+
+    __slots__ = ("_buffer", "_closed", "_error", "_into", "_reader", "_size", "_writer")
 
     def __init__(self, size: int) -> None:
         self._buffer: deque[T] = deque()
+        self._into: deque[T] = self._buffer
         self._size = size
         self._closed = False
         self._error: BaseException | None = None
@@ -27,10 +32,29 @@ class Channel(Generic[T]):
 
     def put_nowait(self, item: T) -> None:
         """Append `item`; of a closed channel nobody reads, drop it."""
-        self._buffer.append(item)
+        self._into.append(item)
         if self._reader is not None:
             _wake(self._reader)
             self._reader = None
+
+    def hold(self) -> None:
+        """Keep what is put from now on from the reader."""
+        if self._into is self._buffer:
+            self._into = deque()
+
+    def release(self, which: Callable[[T], bool] = lambda _: True) -> None:
+        """Give the reader what was held back, in its order, but for what `which` refuses: that is dropped."""
+        held = self._into
+        if held is self._buffer:
+            return
+        self._into = self._buffer
+        for item in filter(which, held):
+            self.put_nowait(item)
+
+    @property
+    def error(self) -> BaseException | None:
+        """What `close` was given."""
+        return self._error
 
     @property
     def is_full(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
+from agentsdk.core.codec import decode_value
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.define.agent import ToolResult, ToolsToFinalOutputResult
 from agentsdk.define.guardrail import (
@@ -14,6 +15,7 @@ from agentsdk.define.guardrail import (
     GuardrailResult,
     InputGuardrail,
     OutputGuardrail,
+    places,
 )
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool_output import to_output
@@ -29,33 +31,65 @@ from agentsdk.types.errors import (
     OutputGuardrailTripwireTriggered,
     UserError,
 )
-from agentsdk.types.events import GuardrailBehavior, GuardrailJudged, GuardrailKind, OutputJudged, ToolUseJudged
-from agentsdk.types.items import FunctionCallOutput
+from agentsdk.types.events import (
+    GuardrailBehavior,
+    GuardrailJudged,
+    GuardrailKind,
+    GuardrailPlace,
+    OutputJudged,
+    ToolUseJudged,
+)
+from agentsdk.types.items import FunctionCallOutput, Message
+from agentsdk.types.text import clean_value
+
+InputGuardrails = Sequence[tuple[GuardrailPlace, InputGuardrail[Any]]]
+"""Input guardrails, each with its place among those declared."""
 
 
-def waiting_input_guardrails(run: Run) -> list[InputGuardrail[Any]]:
+def waiting_input_guardrails(run: Run) -> InputGuardrails:
     """The input guardrails still to be asked: those of the agent the run began with, while the run is with it."""
     given = run.agent.input_guardrails
     if run.parent is None and run.ports.config.input_guardrails:
         given = [*run.ports.config.input_guardrails, *given]
     if not given or run.state.agent != run.state.first_agent:
         return []
-    judged = {verdict.guardrail for verdict in run.state.input_verdicts}
-    return [guardrail for guardrail in given if guardrail.name not in judged]
+    judged = {verdict.place for verdict in run.state.input_verdicts}
+    return [placed for placed in places(given) if placed[0] not in judged]
 
 
-async def judge_input(run: Run, guardrails: Sequence[InputGuardrail[Any]]) -> None:
+async def judge_input(run: Run, guardrails: InputGuardrails) -> None:
     """Ask `guardrails`, side by side. Raises `InputGuardrailTripwireTriggered` if one trips."""
     items = input_of(run.state)
 
-    async def ask(guardrail: InputGuardrail[Any]) -> None:
+    async def ask(place: GuardrailPlace, guardrail: InputGuardrail[Any]) -> None:
         output = await _verdict("input", guardrail.name, guardrail.guardrail_function, run.context, run.agent, items)
-        await run.record(_judged(guardrail.name, "input", output))
+        await run.record(_judged(place, "input", output))
 
     config = run.ports.config
-    jobs = [(guardrail.name, ask(guardrail)) for guardrail in guardrails]
-    await together(jobs, limit=config.max_tool_concurrency, grace=config.cancel_grace)
+    jobs = [(guardrail.name, ask(place, guardrail)) for place, guardrail in guardrails]
+    await together(jobs, limit=config.max_tool_concurrency, grace=run.ports.grace)
     raise_if_input_tripped(run)
+
+
+async def judge_added_input(run: Run, messages: Sequence[Message]) -> list[list[GuardrailJudged]]:
+    """Ask the input guardrails about each message that arrived during the run, side by side; their verdicts by message.
+
+    They are those of the agent the run began with, whichever it is with by now, and the run's own.
+    """
+    first = run.agents[run.state.first_agent]
+    guardrails = places([*run.ports.config.input_guardrails, *first.input_guardrails])
+    verdicts: list[dict[int, GuardrailJudged]] = [{} for _ in messages]
+
+    async def ask(at: int, number: int) -> None:
+        place, guardrail = guardrails[number]
+        output = await _verdict("input", guardrail.name, guardrail.guardrail_function, run.context, first, (messages[at],))
+        verdicts[at][number] = _judged(place, "added_input", output)
+
+    config = run.ports.config
+    jobs = [(name, ask(at, number)) for at in range(len(messages)) for number, ((name, _, _), _) in enumerate(guardrails)]
+    if jobs:
+        await together(jobs, limit=config.max_tool_concurrency, grace=run.ports.grace)
+    return [[given[number] for number in sorted(given)] for given in verdicts]
 
 
 def raise_if_input_tripped(run: Run) -> None:
@@ -78,16 +112,16 @@ async def judge_output(run: Run, prepared: Prepared, value: object) -> None:
         return
     turn = run.state.turn
     assert turn is not None
-    judged = {verdict.guardrail for verdict in turn.verdicts if verdict.kind == "output"}
+    judged = {verdict.place for verdict in turn.verdicts if verdict.kind == "output"}
 
-    async def ask(guardrail: OutputGuardrail[Any]) -> None:
+    async def ask(place: GuardrailPlace, guardrail: OutputGuardrail[Any]) -> None:
         output = await _verdict("output", guardrail.name, guardrail.guardrail_function, run.context, run.agent, value)
-        await run.record(_judged(guardrail.name, "output", output))
+        await run.record(_judged(place, "output", output))
 
     config = run.ports.config
-    jobs = [(guardrail.name, ask(guardrail)) for guardrail in given if guardrail.name not in judged]
+    jobs = [(guardrail.name, ask(place, guardrail)) for place, guardrail in places(given) if place not in judged]
     if jobs:
-        await together(jobs, limit=config.max_tool_concurrency, grace=config.cancel_grace)
+        await together(jobs, limit=config.max_tool_concurrency, grace=run.ports.grace)
     turn = run.state.turn
     assert turn is not None
     for verdict in turn.verdicts:
@@ -101,7 +135,7 @@ async def judge_output(run: Run, prepared: Prepared, value: object) -> None:
 
 def result(verdict: GuardrailJudged) -> GuardrailResult:
     """A stored input or output verdict as the guardrail gave it."""
-    info = cast(object, msgspec.json.decode(verdict.info))
+    info = decode_value(verdict.info)
     return GuardrailResult(verdict.guardrail, GuardrailFunctionOutput(info, verdict.behavior != "allow"))
 
 
@@ -141,7 +175,7 @@ async def judge_tool_use(run: Run, prepared: Prepared, processed: ProcessedRespo
 def final_value(schema: AgentOutputSchema[Any] | None, output: str, is_json: bool) -> object:
     """The final output as the caller receives it. Raises `InvalidOutputError` when it does not fit the output type."""
     if schema is None:
-        return cast(object, msgspec.json.decode(output)) if is_json else output
+        return decode_value(output) if is_json else output
     try:
         return cast(object, schema.validate_json(output) if is_json else schema.validate(output))
     except ValueError as error:
@@ -153,7 +187,7 @@ def final_value(schema: AgentOutputSchema[Any] | None, output: str, is_json: boo
 def as_json(value: object) -> str:
     """Any value as JSON text."""
     if value is None or isinstance(value, str | bool):
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(clean_value(value)).decode()
     text = to_output(value)
     try:
         msgspec.json.decode(cast(str, text))
@@ -177,8 +211,10 @@ async def _verdict(kind: str, name: str, function: Any, *args: object) -> Guardr
     return output
 
 
-def _judged(name: str, kind: GuardrailKind, output: GuardrailFunctionOutput) -> GuardrailJudged:
+def _judged(place: GuardrailPlace, kind: GuardrailKind, output: GuardrailFunctionOutput) -> GuardrailJudged:
     behavior: GuardrailBehavior = "raise_exception" if output.tripwire_triggered else "allow"
-    return GuardrailJudged(name, kind, behavior, as_json(output.output_info))
+    name, occurrence, occurrences = place
+    info = as_json(output.output_info)
+    return GuardrailJudged(name, kind, behavior, info, occurrence=occurrence, occurrences=occurrences)
 
 

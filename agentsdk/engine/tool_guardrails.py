@@ -1,18 +1,23 @@
-"""Guardrails of single tool calls: before a call runs, and before the model sees what it returned."""
+"""Guardrails of single tool calls: before a call runs, and before the model sees its recorded result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, cast
 
-import msgspec
-
+from agentsdk.core.codec import decode_value
+from agentsdk.core.next_step import waits_for_decision
+from agentsdk.core.overflow import whole_output
+from agentsdk.core.state import OpenTurn
 from agentsdk.define.guardrail import (
     GuardrailResult,
     ToolGuardrailFunctionOutput,
     ToolInputGuardrailData,
+    ToolOutputGuardrail,
     ToolOutputGuardrailData,
+    places,
 )
+from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.job import Job
 from agentsdk.engine.judge import as_json
@@ -25,14 +30,13 @@ from agentsdk.types.errors import (
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
 )
-from agentsdk.types.events import GuardrailJudged, GuardrailKind, ToolFinished
+from agentsdk.types.events import GuardrailJudged, GuardrailKind, GuardrailPlace, ToolFinished
+from agentsdk.types.text import clean_text
 
 
 def raise_if_tool_tripped(run: Run) -> None:
     """Raise the stored verdict of a tool guardrail that stopped the run; the run goes on only with another input."""
-    turn = run.state.turn
-    assert turn is not None
-    for verdict in turn.verdicts:
+    for verdict in _turn(run).verdicts:
         if verdict.behavior == "raise_exception" and verdict.call_id:
             raise _tripped(run, verdict)
 
@@ -42,13 +46,18 @@ async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
 
     Raises `ToolInputGuardrailTripwireTriggered` when one stops the run.
     """
-    config = run.ports.config
-    waiting = [job for job in jobs if job.tool.tool_input_guardrails]
-    asking = [(job.tool.name, _ask(run, job)) for job in waiting]
-    await together(asking, limit=config.max_tool_concurrency, grace=config.cancel_grace)
+    config, turn = run.ports.config, _turn(run)
+    # Where a log of schema version 1 waits for a person, the guardrails come after the decision.
+    asking = [
+        (job.tool.name, _ask(run, job))
+        for job in jobs
+        if job.tool.tool_input_guardrails and not waits_for_decision(turn, job.call.call_id)
+    ]
+    if asking:
+        await together(asking, limit=config.max_tool_concurrency, grace=run.ports.grace)
     passed: list[Job] = []
     for job in jobs:
-        refused = next((verdict for verdict in _verdicts(run, job, "tool_input") if verdict.behavior != "allow"), None)
+        refused = _refusal(_turn(run), "tool_input", job.call.call_id)
         if refused is None:
             passed.append(job)
         elif refused.behavior == "raise_exception":
@@ -58,38 +67,59 @@ async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
     return passed
 
 
-async def judge_tool_output(run: Run, job: Job, value: object) -> str | None:
-    """Ask the output guardrails of a call; what the model gets instead of its result, or None.
+def waiting_output_guardrails(
+    turn: OpenTurn, call_id: str, tool: FunctionTool[Any]
+) -> list[tuple[GuardrailPlace, ToolOutputGuardrail[Any]]]:
+    """The output guardrails still to be asked about a call's result: none once one has refused it."""
+    if not tool.tool_output_guardrails or _refusal(turn, "tool_output", call_id) is not None:
+        return []
+    judged = {verdict.place for verdict in _verdicts(turn, "tool_output", call_id)}
+    return [placed for placed in places(tool.tool_output_guardrails) if placed[0] not in judged]
 
-    Raises `ToolOutputGuardrailTripwireTriggered` when one stops the run.
+
+async def judge_tool_output(run: Run, job: Job) -> ToolFinished:
+    """Ask the output guardrails of a call about its recorded result; that result, as the model is to get it.
+
+    Raises `ToolOutputGuardrailTripwireTriggered` when one stops the run, or `GuardrailFailedError`: the result stays withheld.
     """
-    data: ToolOutputGuardrailData[Any] = ToolOutputGuardrailData(job.context, run.agent, value)
-    for guardrail in job.tool.tool_output_guardrails:
+    call_id = job.call.call_id
+    result = _turn(run).results[call_id]
+    whole = await run.full_result(result.whole) if result.whole else None
+    output = result.output if whole is None else whole_output(result.output, whole)
+    data: ToolOutputGuardrailData[Any] = ToolOutputGuardrailData(job.context, run.agent, output, result.is_error)
+    waiting = waiting_output_guardrails(_turn(run), call_id, job.tool)
+    for number, (place, guardrail) in enumerate(waiting, 1):
         verdict = await _verdict("tool output", guardrail.name, guardrail.guardrail_function, data)
-        judged = _judged(guardrail.name, "tool_output", verdict, job)
+        judged = _judged(place, "tool_output", verdict, job, releases=number == len(waiting))
         await run.record(judged)
         if judged.behavior == "raise_exception":
             raise _tripped(run, judged)
         if judged.behavior == "reject_content":
-            return judged.message
-    return None
+            break
+    return _turn(run).results[call_id]
 
 
 async def _ask(run: Run, job: Job) -> None:
     data: ToolInputGuardrailData[Any] = ToolInputGuardrailData(job.context, run.agent)
-    judged = {verdict.guardrail for verdict in _verdicts(run, job, "tool_input")}
-    for guardrail in job.tool.tool_input_guardrails:
-        if guardrail.name not in judged:
+    call_id = job.call.call_id
+    if _refusal(_turn(run), "tool_input", call_id) is not None:
+        return
+    judged = {verdict.place for verdict in _verdicts(_turn(run), "tool_input", call_id)}
+    for place, guardrail in places(job.tool.tool_input_guardrails):
+        if place not in judged:
             verdict = await _verdict("tool input", guardrail.name, guardrail.guardrail_function, data)
-            await run.record(_judged(guardrail.name, "tool_input", verdict, job))
+            await run.record(_judged(place, "tool_input", verdict, job))
             if verdict.behavior != "allow":
                 return
 
 
-def _verdicts(run: Run, job: Job, kind: GuardrailKind) -> list[GuardrailJudged]:
-    turn = run.state.turn
-    assert turn is not None
-    return [verdict for verdict in turn.verdicts if verdict.kind == kind and verdict.call_id == job.call.call_id]
+def _verdicts(turn: OpenTurn, kind: GuardrailKind, call_id: str) -> list[GuardrailJudged]:
+    return [verdict for verdict in turn.verdicts if verdict.kind == kind and verdict.call_id == call_id]
+
+
+def _refusal(turn: OpenTurn, kind: GuardrailKind, call_id: str) -> GuardrailJudged | None:
+    """A recorded refusal stands, whatever guardrails are declared by now."""
+    return next((verdict for verdict in _verdicts(turn, kind, call_id) if verdict.behavior != "allow"), None)
 
 
 async def _verdict(kind: str, name: str, function: Any, data: object) -> ToolGuardrailFunctionOutput:
@@ -107,20 +137,28 @@ async def _verdict(kind: str, name: str, function: Any, data: object) -> ToolGua
     return output
 
 
-def _judged(name: str, kind: GuardrailKind, output: ToolGuardrailFunctionOutput, job: Job) -> GuardrailJudged:
-    return GuardrailJudged(name, kind, output.behavior, as_json(output.output_info), job.call.call_id, output.message)
+def _judged(
+    place: GuardrailPlace, kind: GuardrailKind, output: ToolGuardrailFunctionOutput, job: Job, *, releases: bool = False
+) -> GuardrailJudged:
+    name, occurrence, occurrences = place
+    info, message = as_json(output.output_info), clean_text(output.message)
+    return GuardrailJudged(name, kind, output.behavior, info, job.call.call_id, message, occurrence, occurrences, releases)
 
 
 def _tripped(run: Run, verdict: GuardrailJudged) -> GuardrailError:
-    turn = run.state.turn
-    assert turn is not None
-    tool = next(call.name for call in turn.calls if call.call_id == verdict.call_id)
+    tool = next(call.name for call in _turn(run).calls if call.call_id == verdict.call_id)
     is_input = verdict.kind == "tool_input"
     message = (
         f"tool {'input' if is_input else 'output'} guardrail {verdict.guardrail!r} stopped the run at a call of tool {tool!r}; "
         "see error.guardrail_result; to go on, call error.state.replace_input(...) and resume it"
     )
-    info = cast(object, msgspec.json.decode(verdict.info))
+    info = decode_value(verdict.info)
     result = GuardrailResult(verdict.guardrail, ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message))
     kind = ToolInputGuardrailTripwireTriggered if is_input else ToolOutputGuardrailTripwireTriggered
     return kind(message, result)
+
+
+def _turn(run: Run) -> OpenTurn:
+    turn = run.state.turn
+    assert turn is not None
+    return turn

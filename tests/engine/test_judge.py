@@ -14,6 +14,7 @@ from agentsdk import (
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
     InvalidOutputError,
+    MemoryRunStore,
     Message,
     ModelResponse,
     OutputGuardrailTripwireTriggered,
@@ -27,7 +28,7 @@ from agentsdk import (
 )
 from agentsdk.core.state import fold
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.events import ModelReplied, RunStarted
+from agentsdk.types.events import GuardrailJudged, ModelReplied, Nested, RunStarted, Stopped, unnested
 from tests.scenarios import World, reloaded, tool_of
 
 pytestmark = pytest.mark.anyio
@@ -287,3 +288,106 @@ async def test_a_tools_final_result_has_to_fit_the_output_type() -> None:
 async def test_a_fence_around_the_whole_output_is_taken_off() -> None:
     agent = Agent("main", model=ScriptedModel(['```json\n{"response": 3}\n```']), output_type=int)
     assert (await Runner.run(agent, "go")).final_output == 3
+
+
+def named_alike(kind: str, asked: list[str], trips: str) -> Any:
+    """Three guardrails of one name, as a factory makes them; `trips` names the one that does."""
+
+    def make(word: str) -> Any:
+        async def check(ctx: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
+            asked.append(word)
+            await asyncio.sleep(0)
+            return GuardrailFunctionOutput(word, word == trips)
+
+        return input_guardrail(check) if kind == "input" else output_guardrail(check)
+
+    return [make(word) for word in ("one", "two", "three")]
+
+
+@pytest.mark.parametrize("trips", ["one", "two", "three", ""])
+@pytest.mark.parametrize("kind", ["input", "output"])
+async def test_guardrails_of_one_name_are_each_asked_however_the_run_was_cut(kind: str, trips: str) -> None:
+    asked: list[str] = []
+    one, *others = named_alike(kind, asked, trips)
+    config = RunConfig(**{f"{kind}_guardrails": [one]})  # declared in two places, judged as one list
+
+    def agent() -> Agent[Any, Any]:
+        model = ScriptedModel([lambda request: "the answer"] * 3)
+        return Agent("main", model=model, **{f"{kind}_guardrails": others})
+
+    async def ending(given: Any) -> tuple[Any, RunState]:
+        try:
+            result = await Runner.run(agent(), given, run_config=config)
+        except (InputGuardrailTripwireTriggered, OutputGuardrailTripwireTriggered) as error:
+            assert isinstance(error.state, RunState)
+            return type(error), error.state
+        return result.final_output, result.to_state()
+
+    uncut, state = await ending("go")
+    assert (uncut == "the answer") is not trips and asked == ["one", "two", "three"]
+    log = list(state.value.log)
+    for length in range(1, len(log)):
+        judged = [event for event in log[:length] if isinstance(event, GuardrailJudged)]
+        said = {["one", "two", "three"][event.occurrence] for event in judged}
+        asked.clear()
+        assert (await ending(reloaded(agent(), RunState(fold(log[:length])))))[0] == uncut
+        still = {"one", "two", "three"} - said
+        # A stored trip stands: nobody else is asked then.
+        assert set(asked) == (set() if trips in said and kind == "input" else still), f"cut after event {length}"
+
+
+@pytest.mark.parametrize("kind", ["input", "output"])
+async def test_when_there_are_more_of_a_name_all_of_it_are_asked_again(kind: str) -> None:
+    asked: list[str] = []
+    one, two, _ = named_alike(kind, asked, "")
+    agent = Agent("main", model=ScriptedModel(["hi"]), **{f"{kind}_guardrails": [one]})
+    log = list((await Runner.run(agent, "go")).to_state().value.log)
+    judged = 1 + next(at for at, event in enumerate(log) if isinstance(event, GuardrailJudged))
+    assert asked == ["one"]
+    more = agent.clone(model=ScriptedModel(["hi"]), **{f"{kind}_guardrails": [one, two]})
+    await Runner.run(more, reloaded(more, RunState(fold(log[:judged]))))
+    assert asked == ["one", "one", "two"]
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["run", "nested"])
+@pytest.mark.parametrize("stored", [False, True], ids=["state", "store"])
+async def test_an_output_that_never_fits_ends_the_run_wherever_that_was_cut(stored: bool, nested: bool) -> None:
+    def agent(asked: list[str]) -> Agent[Any, Any]:
+        def reply(request: Any) -> str:
+            asked.append(request.request_id)
+            return "not a list"
+
+        typed = Agent("typed", model=ScriptedModel([reply] * 9), output_type=list[int])
+        if not nested:
+            return typed
+        tool = typed.as_tool("ask", failure_error_function=None)
+        return Agent("outer", model=ScriptedModel([call("ask", input="x")]), tools=[tool])
+
+    asked: list[str] = []
+    store = MemoryRunStore() if stored else None
+    with pytest.raises(InvalidOutputError, match="after 1 feedback turn") as caught:
+        await Runner.run(agent(asked), "go", run_config=RunConfig(run_id="r", store=store))
+    assert isinstance(caught.value.state, RunState) and caught.value.output == "not a list"
+    log = list(caught.value.state.value.log)
+    assert isinstance(log[-1], Stopped)
+    outer = int(nested)
+    for length in range(1, len(log)):
+        if nested and not any(isinstance(event, Nested) for event in log[:length]):
+            continue
+        again: list[str] = []
+        resumed = agent(again)
+        with pytest.raises(InvalidOutputError) as cut:
+            await Runner.run(resumed, reloaded(resumed, RunState(fold(log[:length]))), run_config=RunConfig(run_id="r"))
+        replies = sum(isinstance(unnested(event)[1], ModelReplied) for event in log[:length])
+        assert again == asked[replies - outer :], f"cut after event {length}: {log[length - 1]}"
+        assert (str(cut.value), cut.value.output) == (str(caught.value), caught.value.output)
+
+
+async def test_resuming_after_an_output_that_never_fitted_asks_again_with_feedback() -> None:
+    replies = ["one", "two", "three", '{"response": [3]}']
+    agent = Agent("main", model=ScriptedModel(replies), output_type=list[int])
+    with pytest.raises(InvalidOutputError) as caught:
+        await Runner.run(agent, "go")
+    assert isinstance(caught.value.state, RunState)
+    result = await Runner.run(agent, reloaded(agent, caught.value.state))
+    assert result.final_output == [3] and result.turns == 4

@@ -1,0 +1,123 @@
+"""What guards a run: its guardrails, the key that seals its states, its context object. A run's start records them by name.
+
+Who goes on with a run may have other settings than who began it. What guarded it then must still be there, or the run does not
+go on: a guardrail that nobody misses is one that nobody asks.
+
+A guard is `(kind, name, owner...)`. One whose agent or tool is no longer there has nothing left to guard.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from agentsdk.core.run_state import SEAL
+from agentsdk.core.state import State
+from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.run_config import RunConfig
+from agentsdk.types.errors import StateCorruptError, StateMismatchError, UserError
+from agentsdk.types.events import RunStarted
+
+Guard = tuple[str, ...]
+
+CONTEXT: Guard = ("context",)
+
+
+def guards_of(agent: Agent[Any, Any], config: RunConfig, context: object) -> tuple[Guard, ...]:
+    """What guards a run that `agent` begins."""
+    guards: list[Guard] = []  # asked in this order, a run without any guard costs next to nothing
+    if context is not None:
+        guards.append(CONTEXT)
+    if config.state_key is not None:
+        guards.append(SEAL)
+    if config.input_guardrails:
+        guards += [("input guardrail", guardrail.name) for guardrail in config.input_guardrails]
+    if agent.input_guardrails:
+        guards += [("input guardrail", guardrail.name) for guardrail in agent.input_guardrails]
+    if config.output_guardrails:
+        guards += [("output guardrail", guardrail.name) for guardrail in config.output_guardrails]
+    reaches = agent.tools or agent.handoffs
+    if agent.output_guardrails or (reaches and agent.declaration().may_be_guarded):
+        guards += _declared(agent)
+    return tuple(guards) if guards else ()
+
+
+def require_guards(state: State, agent: Agent[Any, Any], config: RunConfig, context: object) -> None:
+    """Raises where what guarded a run when it began is missing: `UserError` for its context, else `StateMismatchError`.
+
+    `StateCorruptError` for a record of it that names nothing.
+    `RunConfig.without_guards` names what may be.
+    """
+    started = state.log[0]
+    if state.ended is not None or not isinstance(started, RunStarted) or not started.guards:
+        return
+    if any(len(guard) < 2 and guard not in (CONTEXT, SEAL) for guard in started.guards):
+        raise StateCorruptError(
+            f"run {state.run_id!r} records a guard that names nothing, expected what a run recorded; load an untouched copy"
+        )
+    gone = Counter(started.guards) - Counter(guards_of(agent, config, context))
+    missing = [guard for guard in gone if guard[min(1, len(guard) - 1)] not in config.without_guards]
+    if CONTEXT in missing:
+        raise UserError(
+            f"run {state.run_id!r} was given a context and goes on here without one, expected its context object; pass "
+            "context=..., or give the RunConfig that begins such runs a context_codec, which saves it"
+        )
+    if SEAL in missing:
+        raise StateMismatchError(
+            f"run {state.run_id!r} was begun with a state_key and goes on here without one, expected the key that seals its "
+            "states; pass RunConfig(state_key=...)"
+        )
+    owners = {guard[2:] for guard in missing} & _owners(agent)
+    lost = [guard for guard in missing if not guard[2:] or guard[2:] in owners]
+    if lost:
+        raise StateMismatchError(
+            f"run {state.run_id!r} was begun under {_told(lost[0])}, which is not there now, expected what guarded it from its "
+            f"start; give it back, or go on without it by RunConfig(without_guards=[{lost[0][1]!r}])"
+        )
+
+
+def was_given_context(state: State) -> bool:
+    """Whether the run was begun with a context object."""
+    started = state.log[0]
+    return isinstance(started, RunStarted) and CONTEXT in started.guards
+
+
+def _declared(first: Agent[Any, Any]) -> Iterator[Guard]:
+    """The guardrails of all the agents a run can come to, but for the first one's of its input."""
+    for agent in reachable(first):
+        yield from [("output guardrail", guardrail.name, agent.name) for guardrail in agent.output_guardrails]
+        for name, tool in agent.declaration().tools.items():
+            yield from [("tool input guardrail", one.name, agent.name, name) for one in tool.tool_input_guardrails]
+            yield from [("tool output guardrail", one.name, agent.name, name) for one in tool.tool_output_guardrails]
+            if isinstance(tool, AgentTool):
+                yield from [("input guardrail", guardrail.name, tool.agent.name) for guardrail in tool.agent.input_guardrails]
+
+
+def _owners(first: Agent[Any, Any]) -> set[Guard]:
+    """The agents that a run can come to, and their tools."""
+    owners: set[Guard] = set()
+    for agent in reachable(first):
+        owners.add((agent.name,))
+        owners |= {(agent.name, name) for name in agent.declaration().tools}
+    return owners
+
+
+def reachable(first: Agent[Any, Any]) -> list[Agent[Any, Any]]:
+    """`first` and every agent it can reach, by handoff or as a tool."""
+    found, seen = [first], {id(first)}
+    for agent in found:
+        declaration = agent.declaration()
+        reached = [declared.agent for declared in declaration.handoffs.values()]
+        reached += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]
+        for other in reached:
+            if id(other) not in seen:
+                seen.add(id(other))
+                found.append(other)
+    return found
+
+
+def _told(guard: Guard) -> str:
+    kind, name, *owner = guard
+    places = [f" of {what} {one!r}" for what, one in zip(("agent", "tool"), owner, strict=False)]
+    return f"{kind} {name!r}{''.join(reversed(places))}"
