@@ -20,7 +20,8 @@ class TracedTurns:
         """Take one turn inside its span. The agent's span ends with the turn that does not simply run again."""
         if self._agent is None:
             name = run.agent.name
-            self._agent = self._tracer.start("agent", name, self._outer, {"agent": name, "run_id": run.path})
+            place = "/".join((run.root_id, *run.path))
+            self._agent = self._tracer.start("agent", name, self._outer, {"agent": name, "run_id": place})
         number = run.state.turns + (run.state.turn is None)
         run.span = span = self._tracer.start("turn", str(number), self._agent, {"turn": number, "agent": run.agent.name})
         failure: BaseException | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypedDict
+from typing import Literal, Protocol, TypedDict, runtime_checkable
 
+from agentsdk.types.declared import having
 from agentsdk.types.items import Item, Part
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
@@ -54,7 +55,7 @@ class SpanAttributes(TypedDict, total=False):
 
 
 class Span(Protocol):
-    """A span that has begun. No method raises."""
+    """A span that has begun. No method should raise."""
 
     def set(self, attributes: SpanAttributes) -> None:
         """Add attributes."""
@@ -69,9 +70,24 @@ class Span(Protocol):
         ...
 
 
+@runtime_checkable
+class Settling(Protocol):
+    """A tracer that a run waits for before it returns, so that what it did can be read then."""
+
+    async def settle(self) -> None:
+        """Wait, for a moment at most, until what has ended can be read. A run waits for 1 s."""
+        ...
+
+
 class Tracer(Protocol):
-    """Begins spans. `start` never raises."""
+    """Begins spans. One that is `Settling` too is waited for at the end of a run.
+
+    Nothing that a tracer or its spans do wrong affects a run: what they raise is logged, once, and what they return is checked.
+    """
 
     def start(self, kind: SpanKind, name: str, parent: Span | None = None, attributes: SpanAttributes | None = None) -> Span:
         """Begin a span under `parent`; without one, under whatever is current in the calling task."""
         ...
+
+
+TRACER = having(("start",), "a Tracer; pass OpenTelemetryTracer(), say")

@@ -6,6 +6,7 @@ span may begin and end in different tasks.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Generator
 from contextlib import AbstractContextManager
@@ -22,7 +23,7 @@ from agentsdk.tracing import names
 from agentsdk.tracing.content import instructions_json, messages_json, result_text, tools_json
 from agentsdk.tracing.outbox import Outbox
 
-# How long the end of an outermost span may wait for its exporters, so that what a run did can be read when it returns.
+# How long a run, or a block of `trace`, waits for the exporters of its spans, so that what it did can be read when it returns.
 _SETTLE_SECONDS = 0.25
 
 
@@ -48,6 +49,8 @@ class OpenTelemetryTracer(Tracer):
         elif kind == "tool":
             begun[names.TOOL_TYPE] = "function"
         outer = parent.context if isinstance(parent, OpenTelemetrySpan) else None
+        if parent is None:
+            self._outbox.begin()
         try:
             if outer is None:
                 outer = otel_context.get_current()
@@ -66,17 +69,43 @@ class OpenTelemetryTracer(Tracer):
         return OpenTelemetrySpan(self, span, outer, outermost=parent is None)
 
     def finish(self, span: trace.Span, outermost: bool) -> None:
-        """End `span` with the time of now, its exporters run elsewhere."""
+        """End `span` with the time of now; its exporters run elsewhere. Waits for them only where there is no event loop."""
         ended = time_ns()
         self._outbox.put(lambda: span.end(end_time=ended))
-        if outermost and self._settles:
-            self._settles = self._outbox.drain(_SETTLE_SECONDS)
-            if not self._settles:
-                self._outbox.put(self._settled)
+        if outermost:
+            self._outbox.finish()
+            if self._settles and not _in_event_loop():
+                self._settle(self._outbox.drain(_SETTLE_SECONDS))
+
+    def forget(self) -> None:
+        """An outermost span was dropped without an end."""
+        self._outbox.finish()
+
+    async def settle(self) -> None:
+        """Wait, for 0.25 s at most, until the exporters have what has ended; not at all while they are behind from before."""
+        if not self._settles:
+            return
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def reached() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(_set, done)
+
+        self._outbox.call_when_done(reached)
+        await asyncio.wait({done}, timeout=_SETTLE_SECONDS)
+        self._settle(done.done())
+        if done.done():
+            self._outbox.retire()
 
     def warn(self, message: str) -> None:
         """Log trouble, once."""
         self._outbox.warn(message)
+
+    def _settle(self, in_time: bool) -> None:
+        if not in_time:
+            self._settles = False
+            self._outbox.put(self._settled)
 
     def _settled(self) -> None:
         self._settles = True
@@ -119,11 +148,29 @@ class OpenTelemetrySpan(Span):
                 self._span.set_status(trace.StatusCode.ERROR, str(error) if self._tracer.capture_content else None)
         except Exception:
             self._tracer.warn("a span's error could not be recorded")
-        self._tracer.finish(self._span, self._outermost)
+        outermost, self._outermost = self._outermost, False
+        self._tracer.finish(self._span, outermost)
+
+    def __del__(self) -> None:
+        if self._outermost:
+            self._tracer.forget()
 
     def activate(self) -> AbstractContextManager[None]:
         """The current span of this task while the block runs."""
         return _current(self.context)
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _set(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from agentsdk import (
     RateLimitError,
     RunConfig,
     RunContextWrapper,
+    RunLimits,
     Runner,
     RunState,
     function_tool,
@@ -240,6 +241,23 @@ async def test_an_error_ends_every_open_span_with_it(replies: Any, kind: Any) ->
     tracer, error = await traced(agent, max_turns=2)
     assert isinstance(error, kind)
     assert [span.error for span in (tracer.roots[0], tracer.named("agent main")[0])] == [error, error]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["run", "stream"])
+async def test_a_run_that_goes_on_after_a_limit_has_all_its_spans_under_its_own(streamed: bool) -> None:
+    tracer = FakeTracer()
+
+    def more(*_: Any) -> RunLimits:
+        return RunLimits(turns=5)
+
+    agent = Agent("main", model=ScriptedModel([call("add", x=1), "done"]), tools=[tool_of(World(), "add")])
+    config = RunConfig(tracer=tracer, run_id="r", limits=RunLimits(turns=1), on_limit=more)
+    await (Runner.run_streamed if streamed else Runner.run)(agent, "go", run_config=config)
+    turns = [["turn 1", "chat scripted", "tool add"], "turn 2"]
+    assert [root.tree() for root in tracer.roots] == [
+        ["run main", ["agent main", *turns], ["agent main", ["turn 2", "chat scripted"]]]
+    ]
+    assert all(span.ended == 1 for span in tracer.spans)
 
 
 async def test_a_cancelled_run_ends_its_spans() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -17,7 +19,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Sampler
 
+from agentsdk import Agent, ModelError, RunConfig, Runner, trace
 from agentsdk.ports.tracer import SpanAttributes
+from agentsdk.testing import ScriptedModel
 from agentsdk.tracing.otel import OpenTelemetryTracer
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputImage, InputText, Item, Message, ProviderItem, Reasoning
 from agentsdk.types.settings import ModelSettings
@@ -219,6 +223,7 @@ async def test_what_a_tool_traces_nests_in_the_call_and_only_there(exporter: InM
 
     await asyncio.gather(*(tool(str(number)) for number in range(3)))
     run.end()
+    await tracer.settle()
     spans = finished(exporter)
     for number in range(3):
         outer, inner = spans[f"execute_tool {number}"], spans[f"inside {number}"]
@@ -328,6 +333,89 @@ def test_a_hanging_exporter_is_waited_for_once_and_then_left_behind(monkeypatch:
     assert exporter.exported == 9
     record_everything(tracer)
     assert waited == [0.25, 0.25], "once the exporter is back, runs settle again"
+
+
+class NeedsTheLoop(SpanExporter):
+    """Exports a span once the event loop has gone on meanwhile."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.exported: list[str] = []
+        self.missed: list[str] = []
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        turned = threading.Event()
+        self.loop.call_soon_threadsafe(turned.set)
+        into = self.exported if turned.wait(5) else self.missed
+        into += [span.name for span in spans]
+        return SpanExportResult.SUCCESS
+
+
+def span_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "agentsdk tracing"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("within", ["a run", "several at once", "a failing run", "a workflow"])
+async def test_the_event_loop_goes_on_while_spans_are_exported(within: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentsdk.tracing.otel._SETTLE_SECONDS", 60)
+    exporter = NeedsTheLoop()
+    tracer = OpenTelemetryTracer(provider_of(exporter))
+
+    async def run(*replies: object) -> None:
+        agent = Agent("a", model=ScriptedModel(replies))  # type: ignore[arg-type]
+        await Runner.run(agent, "go", run_config=RunConfig(tracer=tracer))
+
+    spans = ["chat scripted", "turn 1", "agent a", "invoke_agent a"]
+    if within == "a run":
+        await run("done")
+    elif within == "several at once":
+        await asyncio.gather(*[run("done") for _ in range(5)])
+        spans *= 5
+    elif within == "a failing run":
+        with pytest.raises(ModelError):
+            await run(ModelError("away"))
+    else:
+        async with trace("w", tracer=tracer):
+            await run("done")
+        spans = [*spans, "invoke_workflow w"]
+    assert exporter.missed == []
+    assert Counter(exporter.exported) == Counter(spans), "what a run did can be read when it returns"
+    assert within == "several at once" or exporter.exported == spans, "in the order in which they ended"
+    assert span_threads() == [], "the thread ends with the last run"
+
+
+@pytest.mark.anyio
+async def test_a_run_does_not_wait_for_exporters_that_are_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentsdk.tracing.otel._SETTLE_SECONDS", 0)
+    exporter = Hanging()
+    tracer = OpenTelemetryTracer(provider_of(exporter))
+
+    async def run() -> None:
+        await Runner.run(Agent("a", model=ScriptedModel(["done"])), "go", run_config=RunConfig(tracer=tracer))
+
+    await run()
+    monkeypatch.setattr("agentsdk.tracing.otel._SETTLE_SECONDS", 60)
+    await run()
+    assert exporter.exported == 0
+    exporter.free.set()
+    assert await asyncio.to_thread(tracer._outbox.drain, 60)
+    assert exporter.exported == 8 and span_threads() == []
+    await run()
+    assert exporter.exported == 12, "once they have caught up, it does again"
+
+
+def test_a_span_that_is_dropped_without_an_end_keeps_no_thread(
+    tracer: OpenTelemetryTracer, exporter: InMemorySpanExporter
+) -> None:
+    dropped = tracer.start("run", "dropped")
+    tracer.start("run", "ended").end()
+    [thread] = span_threads()
+    del dropped
+    gc.collect()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert [span.name for span in exporter.get_finished_spans()] == ["invoke_agent ended"]
 
 
 def test_a_process_with_a_hanging_exporter_ends() -> None:

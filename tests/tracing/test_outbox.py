@@ -65,6 +65,47 @@ def test_a_dropped_outbox_ends_its_thread() -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
+def test_the_thread_is_there_while_somebody_has_work_to_do() -> None:
+    outbox, seen = Outbox(), list[threading.Thread]()
+    outbox.begin()
+    outbox.begin()
+    for _ in range(2):
+        outbox.put(lambda: seen.append(threading.current_thread()))
+        assert outbox.drain(60)
+    outbox.finish()
+    assert outbox.drain(60)
+    [thread] = set(seen)
+    assert thread.is_alive()
+    outbox.finish()
+    assert outbox.drain(60)
+    assert not thread.is_alive()
+    outbox.put(lambda: seen.append(threading.current_thread()))
+    assert outbox.drain(60)
+    assert seen[-1] is not thread and not seen[-1].is_alive(), "what comes late has a thread of its own"
+
+
+def test_no_job_is_lost_or_done_twice_however_threads_begin_and_finish() -> None:
+    outbox, done = Outbox(), list[tuple[int, int]]()
+
+    def work(worker: int) -> None:
+        for number in range(200):
+            outbox.begin()
+            outbox.put(lambda number=number: done.append((worker, number)))
+            outbox.finish()
+            if number % 7 == 0:
+                assert outbox.drain(60)
+
+    workers = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
+    for thread in workers:
+        thread.start()
+    for thread in workers:
+        thread.join(60)
+    assert outbox.drain(60)
+    assert sorted(done) == [(worker, number) for worker in range(4) for number in range(200)]
+    for worker in range(4):
+        assert [number for by, number in done if by == worker] == list(range(200))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_has_a_thread_of_its_own() -> None:

@@ -35,6 +35,7 @@ async def test_runs_of_any_task_nest_in_the_workflow(tracer: OpenTelemetryTracer
         await run("one")
         await asyncio.create_task(run("two"))
     await run("outside")
+    await tracer.settle()
 
     spans = {span.name: span for span in exporter.get_finished_spans()}
     workflow = spans["invoke_workflow Onboarding"]
