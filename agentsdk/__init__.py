@@ -146,6 +146,7 @@ from agentsdk.types.errors import (
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
     ToolTimeoutError,
+    UnsupportedCallError,
     UserError,
 )
 from agentsdk.types.events import LimitHit
@@ -166,13 +167,13 @@ from agentsdk.types.items import (
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.summary import RunQuery, RunSummary
-from agentsdk.types.usage import Usage
+from agentsdk.types.usage import SpentAttempt, Usage
 
 if TYPE_CHECKING:
     from agentsdk.models.anthropic import AnthropicModel
     from agentsdk.models.fallback import FallbackModel
     from agentsdk.models.google import GoogleModel
-    from agentsdk.models.http import ModelTimeouts, aclose
+    from agentsdk.models.http import ModelTimeouts, aclose, set_max_connections
     from agentsdk.models.limited import ConcurrencyLimitedModel
     from agentsdk.models.local import LocalModel
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
@@ -198,6 +199,7 @@ _LAZY = {
     "GoogleModel": "agentsdk.models.google",
     "ModelTimeouts": "agentsdk.models.http",
     "aclose": "agentsdk.models.http",
+    "set_max_connections": "agentsdk.models.http",
     "ConcurrencyLimitedModel": "agentsdk.models.limited",
     "LocalModel": "agentsdk.models.local",
     "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",
@@ -366,6 +368,7 @@ __all__ = [
     "SessionError",
     "SlidingWindow",
     "Span",
+    "SpentAttempt",
     "StateCorruptError",
     "StateError",
     "StateMismatchError",
@@ -401,6 +404,7 @@ __all__ = [
     "ToolTimeoutError",
     "ToolsToFinalOutputResult",
     "Tracer",
+    "UnsupportedCallError",
     "Usage",
     "UserError",
     "aclose",
@@ -411,6 +415,7 @@ __all__ = [
     "limited",
     "output_guardrail",
     "read_result",
+    "set_max_connections",
     "tool",
     "tool_input_guardrail",
     "tool_output_guardrail",
@@ -418,9 +423,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'agentsdk' has no attribute {name!r}")
-    value: object = getattr(import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+
+    def __getattr__(name: str) -> object:
+        if name not in _LAZY:
+            raise AttributeError(f"module 'agentsdk' has no attribute {name!r}")
+        value: object = getattr(import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from decimal import Decimal
 from types import TracebackType
 from typing import Any, Generic, Literal, Self, TypeVar, cast
 
@@ -86,7 +88,10 @@ class _Outcome(Generic[TOutput]):
 
     @property
     def limit_reached(self) -> LimitHit | None:
-        """The limit that the run rests at: with `on_limit="pause"` a person may raise it, `to_state().raise_limit(...)`."""
+        """The limit that the run rests at, or that its final output was given at: a last answer, or that of an error handler.
+
+        With `on_limit="pause"` a person may raise it: `to_state().raise_limit(...)`.
+        """
         return self._state.limit
 
     @property
@@ -120,6 +125,14 @@ class _Outcome(Generic[TOutput]):
         return self._state.usage
 
     @property
+    def cost(self) -> Decimal | None:
+        """What the run has cost in US dollars, nested runs included; None where a price, or what was used, is not known.
+
+        Prices are those of `RunConfig.prices`, then those of the extra `prices`, whose lists the first need reads (0.4 s).
+        """
+        return self._going.cost
+
+    @property
     def turns(self) -> int:
         """Model replies so far."""
         return self._state.turns
@@ -143,7 +156,7 @@ class _Outcome(Generic[TOutput]):
     @property
     def input_guardrail_results(self) -> list[GuardrailResult]:
         """The verdicts of the input guardrails."""
-        return self._verdicts("input")
+        return self._verdicts("input", "added_input")
 
     @property
     def output_guardrail_results(self) -> list[GuardrailResult]:
@@ -163,9 +176,9 @@ class _Outcome(Generic[TOutput]):
         """The run at rest: save it, decide on its interruptions, resume it with `Runner.run(agent, state)`."""
         return self._going.at_rest()
 
-    def _verdicts(self, kind: str) -> list[GuardrailResult]:
+    def _verdicts(self, *kinds: str) -> list[GuardrailResult]:
         log = self._state.log
-        return [guardrail_result(event) for event in log if isinstance(event, GuardrailJudged) and event.kind == kind]
+        return [guardrail_result(event) for event in log if isinstance(event, GuardrailJudged) and event.kind in kinds]
 
     def _events(self) -> list[StreamEvent]:
         run = self._going
@@ -190,17 +203,18 @@ class RunResult(_Outcome[TOutput]):
         state = self._state
         waits = bool(self.interruptions) or (state.limit is not None and state.limit.pauses)
         status = "finished" if state.ended is not None else "paused" if waits else "stopped"
-        return f"RunResult({status}, agent={state.agent!r}, turns={state.turns})"
+        limit = "" if state.limit is None else f", limit_reached={state.limit.limit!r}"
+        return f"RunResult({status}, agent={state.agent!r}, turns={state.turns}{limit})"
 
 
 class RunResultStreaming(_Outcome[TOutput]):
-    """A run that is read while it goes.
+    """A run that is read while it goes, by one reader at a time; any number of tasks may await it meanwhile.
 
     Nothing starts until it is entered (`async with`), iterated (`async for`) or awaited (which gives its `RunResult`). Leaving
     the `async for` or the `async with` early stops the run, its tools and its sockets; `async with` and `aclose` wait for that.
     """
 
-    __slots__ = ("_begin", "_channel", "_stop_after_turn", "_stopping", "_task")
+    __slots__ = ("_begin", "_channel", "_reader", "_reading", "_stop_after_turn", "_stopping", "_task")
 
     def __init__(
         self, begin: Callable[[RunResultStreaming[TOutput], Channel[StreamEvent]], Coroutine[object, object, None]]
@@ -209,6 +223,8 @@ class RunResultStreaming(_Outcome[TOutput]):
         self._begin = begin
         self._channel: Channel[StreamEvent] = Channel(STREAM_BUFFER)
         self._task: asyncio.Task[None] | None = None
+        self._reader: weakref.ref[_Events] | None = None
+        self._reading: asyncio.Task[Any] | None = None
         self._stopping = False
         self._stop_after_turn = False
 
@@ -233,7 +249,10 @@ class RunResultStreaming(_Outcome[TOutput]):
         return self._finish().__await__()
 
     def stream_events(self) -> AsyncIterator[StreamEvent]:
-        """The run's events. Raises the run's error after the last of them. Dropping the iterator early stops the run."""
+        """The run's events. Raises the run's error after the last of them. Dropping the iterator early stops the run.
+
+        Raises `UserError` where another task reads, or awaits, the run already: what one gets the other would not see.
+        """
         return _Events(self)
 
     def stream_output(self) -> AsyncIterator[object]:
@@ -271,9 +290,17 @@ class RunResultStreaming(_Outcome[TOutput]):
         """Whether the run has come to rest."""
         return self._task is not None and self._task.done()
 
-    async def next_event(self) -> StreamEvent:
-        """The next event. Raises `StopAsyncIteration` after the last."""
+    async def next_event(self, reader: _Events | None = None) -> StreamEvent:
+        """The next event, for the iterator that reads, if any. Raises `StopAsyncIteration` after the last, `UserError` like
+        `stream_events`."""
+        if self._is_read_beside(reader):
+            raise UserError(
+                "this run is read by another task, expected one reader: each event goes to one of them; let the reader pass on "
+                "what others need, or await the run there, after its reader has begun"
+            )
         task = self._started()
+        if reader is not None:
+            self._reader, self._reading = weakref.ref(reader), asyncio.current_task()
         try:
             return await self._channel.get()
         except StopAsyncIteration:
@@ -282,6 +309,19 @@ class RunResultStreaming(_Outcome[TOutput]):
         except asyncio.CancelledError:
             await self.aclose()
             raise
+
+    def _is_read_beside(self, reader: _Events | None) -> bool:
+        """Whether another reader than this one, in another task that still goes, has not come to its end."""
+        standing = None if self._reader is None else self._reader()
+        reading = self._reading
+        return (
+            standing is not None
+            and standing is not reader
+            and not standing.is_over
+            and reading is not asyncio.current_task()
+            and reading is not None
+            and not reading.done()
+        )
 
     def abandon(self) -> None:
         """Stop the run without waiting, for a reader that was dropped."""
@@ -307,38 +347,51 @@ class RunResultStreaming(_Outcome[TOutput]):
             self._channel.close()
 
     async def _finish(self) -> RunResult[TOutput]:
-        events = _Events(self)
-        async for _ in events:
-            pass
+        if self._is_read_beside(None):
+            await self._wait_beside()
+        else:
+            async for _ in _Events(self):
+                pass
         return RunResult(self._going)
+
+    async def _wait_beside(self) -> None:
+        """Wait for the end of a run whose events another task reads. Raises the run's error."""
+        try:
+            await asyncio.wait({self._started()})
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+        if self._channel.error is not None:
+            raise self._channel.error
 
 
 class _Events:
     """Reads a stream; dropped before its end, as `break` does, it stops the run."""
 
-    __slots__ = ("_done", "_stream")
+    __slots__ = ("__weakref__", "_stream", "is_over")
 
     def __init__(self, stream: RunResultStreaming[Any]) -> None:
         self._stream = stream
-        self._done = False
+        self.is_over = True  # until it reads
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> StreamEvent:
+        self.is_over = False
         try:
-            return await self._stream.next_event()
+            return await self._stream.next_event(self)
         except BaseException:
-            self._done = True
+            self.is_over = True
             raise
 
     async def aclose(self) -> None:
         """Stop the run and wait until it has stopped."""
-        self._done = True
+        self.is_over = True
         await self._stream.aclose()
 
     def __del__(self) -> None:
-        if not self._done:
+        if not self.is_over:
             self._stream.abandon()
 
 

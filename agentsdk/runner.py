@@ -6,63 +6,125 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, assert_never, cast, overload
+from functools import partial
+from typing import Any, Generic, TypedDict, Unpack, assert_never, cast, overload
 
 from msgspec import structs
 
 from agentsdk.core.diff import RunDiff, diff
+from agentsdk.core.keys import SCHEME
 from agentsdk.core.limits import with_raised
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain
-from agentsdk.core.pairing import paired
-from agentsdk.core.run_state import RunState
-from agentsdk.core.state import State, fold, new_state
-from agentsdk.define.agent import Agent
+from agentsdk.core.pairing import joined
+from agentsdk.core.run_state import Kept, RunState
+from agentsdk.core.state import State, new_state
+from agentsdk.define.agent import MODEL, Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
-from agentsdk.define.run_config import RunConfig, RunErrorHandlers
+from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.execute import execute
+from agentsdk.engine.guards import guards_of, require_guards, was_given_context
+from agentsdk.engine.held import held_back
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.judge import final_value
 from agentsdk.engine.limiter import SCOPE
 from agentsdk.engine.limits import has_budget
 from agentsdk.engine.moments import check_agent
-from agentsdk.engine.prepare import find_agent
+from agentsdk.engine.prepare import check_agent_names, find_agent
 from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, Rerun, rerun
 from agentsdk.engine.run import ModelFacts, Ports, Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context, save_context
 from agentsdk.engine.session import load_history
 from agentsdk.engine.spans import TracedTurns
-from agentsdk.engine.stored import fork_run, forked_log, load_run, release, save_decisions, store_of
+from agentsdk.engine.stored import forked, load_run, release, save_decisions, save_fork, store_of
 from agentsdk.engine.turn import run_single_turn
 from agentsdk.models.facts import context_window_of, counter_of
-from agentsdk.models.prices import price_with
+from agentsdk.models.prices import price_with, read_price_lists
 from agentsdk.models.provider import find_model
+from agentsdk.ports.clock import read
 from agentsdk.ports.model import Model
-from agentsdk.ports.session import Session
+from agentsdk.ports.session import SESSION, Session
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
+from agentsdk.tracing.guarded import GuardedTracer
+from agentsdk.types.declared import FLAG, Fields, a, optional
 from agentsdk.types.errors import (
     ResumableState,
     StateMismatchError,
+    StateTamperedError,
     UserError,
 )
 from agentsdk.types.events import HandedOff, RunEvent, RunStarted
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
+from agentsdk.types.summary import check_run_id
 
 _DEFAULT = RunConfig()
-_FACTS = ModelFacts(find_model, price_with, counter_of, context_window_of)
+_ARGUMENTS = Fields(
+    "Runner",
+    hooks=optional(RUN_HOOKS),
+    run_config=optional(a(RunConfig, "a RunConfig; pass RunConfig(...)")),
+    session=optional(SESSION),
+    error_handlers=optional(ERROR_HANDLERS),
+    take_over=FLAG,
+    state=a(RunState, "a RunState; pass what Runner.load or result.to_state() gave"),
+    agent=a(Agent, "an Agent"),
+    change=optional(a(Agent, "an Agent")),
+    model=MODEL,
+    live_effects=FLAG,
+)
+_FACTS = ModelFacts(find_model, price_with, read_price_lists, counter_of, context_window_of)
 
 RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""
 
 
-class Runner:
-    """Runs agents. Every way to run one is the same loop over the same turns."""
+class _Arguments(TypedDict, Generic[TContext], total=False):
+    """What `Runner.run` takes beside agent, input and context."""
 
+    max_turns: int | None
+    hooks: RunHooks[TContext] | None
+    run_config: RunConfig | None
+    session: Session | None
+    error_handlers: RunErrorHandlers | None
+
+
+class Runner:
+    """Runs agents. Every way to run one is the same loop over the same turns.
+
+    To a type checker an `Agent[T]` needs a `context` of that type, unless T is None or the run goes on: that one may have it.
+    """
+
+    @overload
+    @staticmethod
+    async def run(
+        starting_agent: Agent[TContext, TOutput],
+        input: RunInput,
+        *,
+        context: TContext,
+        **arguments: Unpack[_Arguments[TContext]],
+    ) -> RunResult[TOutput]: ...
+    @overload
+    @staticmethod
+    async def run(
+        starting_agent: Agent[None, TOutput],
+        input: RunInput,
+        *,
+        context: None = None,
+        **arguments: Unpack[_Arguments[None]],
+    ) -> RunResult[TOutput]: ...
+    @overload
+    @staticmethod
+    async def run(
+        starting_agent: Agent[TContext, TOutput],
+        input: ResumableState,
+        *,
+        context: TContext | None = None,
+        **arguments: Unpack[_Arguments[TContext]],
+    ) -> RunResult[TOutput]: ...
     @staticmethod
     async def run(
         starting_agent: Agent[TContext, TOutput],
@@ -78,8 +140,12 @@ class Runner:
         """Run `starting_agent` on `input` until it has its final output or waits for a person.
 
         A `RunState`, or the `.state` of an error, goes on where it stood. `max_turns` is short for `run_config.limits.turns`.
-        Raises `AgentsException`s, each with the state to go on from.
+        Raises `AgentsException`s with the state to go on from. Their `state` is None where no run has begun: `UserError` for
+        an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflict` for a run that exists already
+        or is held elsewhere.
         """
+        if hooks is not None or run_config is not None or session is not None or error_handlers is not None:
+            _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
         history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
         run, begin = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
         await execute(run, begin, session, error_handlers, starting_agent)
@@ -103,6 +169,7 @@ class Runner:
         Of several processes that try at once one wins; the others raise `RunConflict`, as do those that come while it is held.
         `take_over` says that nobody works on it although its lease has not passed. Raises `RunNotFoundError`, and like `run`.
         """
+        _ARGUMENTS.check_given(hooks=hooks, session=session, error_handlers=error_handlers, take_over=take_over)
         given = await _stored(run_id, run_config, take_over)
         return await Runner.run(
             starting_agent,
@@ -115,6 +182,33 @@ class Runner:
             error_handlers=error_handlers,
         )
 
+    @overload
+    @staticmethod
+    def run_sync(
+        starting_agent: Agent[TContext, TOutput],
+        input: RunInput,
+        *,
+        context: TContext,
+        **arguments: Unpack[_Arguments[TContext]],
+    ) -> RunResult[TOutput]: ...
+    @overload
+    @staticmethod
+    def run_sync(
+        starting_agent: Agent[None, TOutput],
+        input: RunInput,
+        *,
+        context: None = None,
+        **arguments: Unpack[_Arguments[None]],
+    ) -> RunResult[TOutput]: ...
+    @overload
+    @staticmethod
+    def run_sync(
+        starting_agent: Agent[TContext, TOutput],
+        input: ResumableState,
+        *,
+        context: TContext | None = None,
+        **arguments: Unpack[_Arguments[TContext]],
+    ) -> RunResult[TOutput]: ...
     @staticmethod
     def run_sync(
         starting_agent: Agent[TContext, TOutput],
@@ -144,7 +238,7 @@ class Runner:
                 return await Runner.run(
                     starting_agent,
                     input,
-                    context=context,
+                    context=cast(TContext, context),
                     max_turns=max_turns,
                     hooks=hooks,
                     run_config=run_config,
@@ -156,6 +250,33 @@ class Runner:
 
         return asyncio.run(main())
 
+    @overload
+    @staticmethod
+    def run_streamed(
+        starting_agent: Agent[TContext, TOutput],
+        input: RunInput,
+        *,
+        context: TContext,
+        **arguments: Unpack[_Arguments[TContext]],
+    ) -> RunResultStreaming[TOutput]: ...
+    @overload
+    @staticmethod
+    def run_streamed(
+        starting_agent: Agent[None, TOutput],
+        input: RunInput,
+        *,
+        context: None = None,
+        **arguments: Unpack[_Arguments[None]],
+    ) -> RunResultStreaming[TOutput]: ...
+    @overload
+    @staticmethod
+    def run_streamed(
+        starting_agent: Agent[TContext, TOutput],
+        input: ResumableState,
+        *,
+        context: TContext | None = None,
+        **arguments: Unpack[_Arguments[TContext]],
+    ) -> RunResultStreaming[TOutput]: ...
     @staticmethod
     def run_streamed(
         starting_agent: Agent[TContext, TOutput],
@@ -168,7 +289,11 @@ class Runner:
         session: Session | None = None,
         error_handlers: RunErrorHandlers | None = None,
     ) -> RunResultStreaming[TOutput]:
-        """`run`, read while it goes: `async for event in Runner.run_streamed(...)`. Nothing starts before that."""
+        """`run`, read while it goes: `async for event in Runner.run_streamed(...)`. Nothing starts before that.
+
+        Raises `UserError` at once for an argument that is wrong.
+        """
+        _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
@@ -191,7 +316,13 @@ class Runner:
         error_handlers: RunErrorHandlers | None = None,
         take_over: bool = False,
     ) -> RunResultStreaming[TOutput]:
-        """`resume`, read while it goes. What is streamed is what happens from now on."""
+        """`resume`, read while it goes. What is streamed is what happens from now on.
+
+        Raises `UserError` at once for an argument that is wrong.
+        """
+        _ARGUMENTS.check_given(hooks=hooks, session=session, error_handlers=error_handlers, take_over=take_over)
+        check_run_id(run_id)
+        store_of(run_config)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             given = await _stored(run_id, run_config, take_over)
@@ -215,15 +346,29 @@ class Runner:
 
         Raises `RunConflict` if another process holds the run, or has decided the same calls.
         """
-        return await save_decisions(store_of(run_config), state, _now(run_config)())
+        _ARGUMENTS.check_given(state=state)
+        return await save_decisions(store_of(run_config), state, _now(run_config)(), price_with(run_config.prices))
 
     @staticmethod
-    async def fork(run_id: str, *, at: int | None = None, new_run_id: str | None = None, run_config: RunConfig) -> str:
+    async def fork(
+        run_id: str,
+        *,
+        at: int | None = None,
+        new_run_id: str | None = None,
+        keep_approvals: bool = False,
+        run_config: RunConfig,
+    ) -> str:
         """A new run that goes on from where `run_id` was at revision `at`; its id, for `resume`. The old one stays as it is.
 
-        Calls that run again run under the new run's idempotency keys. Raises like `load`, and `RunConflict` for an id in use.
+        Calls that run again run under the new run's idempotency keys. A person approved calls of the old run: the new one asks
+        again for those that have no result yet, and `always_approve` ends; with `keep_approvals` what was decided counts in
+        both, so that one approval can let a call run twice. Raises like `load`, and `RunConflict` for an id in use.
         """
-        return await fork_run(store_of(run_config), run_id, at, new_run_id, _now(run_config)())
+        store, now = store_of(run_config), _now(run_config)()
+        origin = await load_run(store, run_id, at)
+        fork = forked(origin, _fork_id(new_run_id), now, keep_approvals=keep_approvals)
+        await save_fork(store, fork, now, price_with(run_config.prices))
+        return fork.run_id
 
     @staticmethod
     async def diff(run_a: str, run_b: str, *, run_config: RunConfig) -> RunDiff:
@@ -292,6 +437,7 @@ class Runner:
 
         Raises like `load`, `StateMismatchError` for another agent's run, and `RunConflict` for an id in use.
         """
+        _ARGUMENTS.check_given(agent=agent, change=change, model=model, live_effects=live_effects)
         store = store_of(run_config)
         recorded = await load_run(store, run_id)
         for one in (agent, change or agent):
@@ -301,11 +447,13 @@ class Runner:
                 raise UserError("a replay was given options but no change, expected change= or model=; give one, or drop them")
             return await replay(recorded, agent, run_config)
         now, at = _now(run_config)(), 1 if at is None else at
+        origin = await load_run(store, run_id, at)
+        guards = guards_of(change or agent, run_config, True if was_given_context(origin) else None)
+        start = forked(origin, _fork_id(new_run_id), now, guards=guards)
         if new_run_id is None:
-            start = fold(forked_log(await load_run(store, run_id, at), os.urandom(8).hex(), now))
             run_config = structs.replace(run_config, store=None)
         else:
-            start = await load_run(store, await fork_run(store, run_id, at, new_run_id, now))
+            await save_fork(store, start, now, price_with(run_config.prices))
 
         async def play(
             agent: Agent[Any, Any], state: RunState, config: RunConfig, hooks: RunHooks[Any]
@@ -315,7 +463,7 @@ class Runner:
 
         changed = Change(agent, change or agent, model, live_effects)
         price = price_with(run_config.prices)
-        return await rerun(recorded, start, changed, run_config, play=play, find_model=find_model, price=price)
+        return await rerun(recorded, len(origin.log), start, changed, run_config, play=play, find_model=find_model, price=price)
 
 
 async def _drive(run: Run) -> NextStep:
@@ -325,6 +473,8 @@ async def _drive(run: Run) -> NextStep:
         run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
         return FinalOutput(ended.output, ended.is_json)
     take = run_single_turn if run.ports.tracer is None else TracedTurns(run, run.ports.tracer).take
+    if run.channel is not None:
+        take = partial(held_back, take=take)
     keeps_context = run.ports.config.context_codec is not None
     while True:
         step = await take(run)
@@ -353,23 +503,32 @@ def _prepared(
     require_asyncio()
     if not isinstance(agent, Agent):
         raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
-    config = config or _DEFAULT
-    tracer = None if config.tracing_disabled else config.tracer or find_tracer()
+    if agent.handoffs or agent.tools:
+        check_agent_names(agent)
+    config = _DEFAULT if config is None else config
+    if isinstance(given, RunState):
+        config = _sealed_as(given, config)
+    tracer = None if config.tracing_disabled else find_tracer() if config.tracer is None else GuardedTracer(config.tracer)
     ports = Ports(config, _drive, _FACTS, _now(config), hooks, tracer, SCOPE.get())
-    model = config.model or agent.model
+    model = agent.model if config.model is None else config.model
     if config.window is not None and config.token_counter is None and model is not None:
         counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
     if isinstance(given, RunState):
         value = given.value
-        wrapper = RunContextWrapper(load_context(config, value) if context is None else context)
-        run, begin = _resumed(agent, given, wrapper, ports)
+        if context is None:
+            context = given.context
+        if context is None:
+            context = load_context(config, value)
+        run, begin = _resumed(agent, given, RunContextWrapper(context), ports)
+        require_guards(value, agent, config, context)
         limits = run.limits if max_turns is None else structs.replace(run.limits, turns=max_turns)
         run.limits = with_raised(limits, value.limits_raised)
     else:
         run, begin = _fresh(agent, given, history, RunContextWrapper(context), ports)
         if max_turns is not None:
             run.limits = structs.replace(run.limits, turns=max_turns)
-    run.has_budget = ports.keeps_back or ports.scope is not None or has_budget(run.limits)
+    finalizes = ports.keeps_back and not callable(config.on_limit)
+    run.has_budget = finalizes or ports.scope is not None or has_budget(run.limits)
     return run, begin
 
 
@@ -378,18 +537,20 @@ def _fresh(
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A new run, and its start."""
     if isinstance(given, str):
-        items = (*history, *items_from_input(given))
+        new = items_from_input(given)
     elif isinstance(given, Sequence):
-        items = (*history, *paired(items_from_input(cast(Sequence[InputItem], given))))
+        new = items_from_input(cast(Sequence[InputItem], given))
     else:
         raise UserError(
             f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
         )
+    items, known = joined(history, new) if history or not isinstance(given, str) else (new, 0)
     run = Run(agent, context, ports, new_state())
     if len(items) > 1:
         run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
     run_id = ports.config.run_id or os.urandom(8).hex()
-    return run, (RunStarted(run_id, agent.name, items, len(history), ports.now()),)
+    guards = guards_of(agent, ports.config, context.context)
+    return run, (RunStarted(run_id, agent.name, items, known, ports.now(), keys=SCHEME, guards=guards),)
 
 
 def _resumed(
@@ -398,6 +559,7 @@ def _resumed(
     """A run where it stood, and what was decided on it meanwhile."""
     state, decisions = given.pieces()
     run = Run(_current(agent, given.value), context, ports, state)
+    run.kept = given.kept
     run.call_ids = call_ids(given.value)
     for event in state.log:
         name = event.agent if isinstance(event, RunStarted | HandedOff) else ""
@@ -407,15 +569,32 @@ def _resumed(
     return run, decisions
 
 
+def _sealed_as(given: RunState, config: RunConfig) -> RunConfig:
+    """The config of a run that goes on: its states are sealed as the one it goes on from; what was not checked gets no seal."""
+    if config.state_key is None:
+        return config if given.state_key is None else structs.replace(config, state_key=given.state_key)
+    if not given.is_verified:
+        raise StateTamperedError(
+            f"the state of run {given.run_id!r} was loaded without its state_key, so nothing vouches for it, expected a "
+            "checked one under RunConfig(state_key=...); load it with RunState.from_string(..., state_key=...)"
+        )
+    return config
+
+
+def _fork_id(given: str | None) -> str:
+    return os.urandom(8).hex() if given is None else check_run_id(given)
+
+
 def _now(config: RunConfig) -> Callable[[], float]:
-    return time.time if config.clock is None else config.clock.time
+    return time.time if config.clock is None else partial(read, config.clock)
 
 
 async def _stored(run_id: str, config: RunConfig, take_over: bool) -> RunState:
     store = store_of(config)
     if take_over:
         await release(store, run_id, _now(config)())
-    return RunState(await load_run(store, run_id), state_key=config.state_key)
+    state = await load_run(store, run_id)
+    return RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
 
 
 def _show(run: Run, stream: RunResultStreaming[Any], channel: Channel[StreamEvent]) -> None:

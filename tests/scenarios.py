@@ -58,6 +58,7 @@ from agentsdk import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.core.keys import SCHEME, call_key, request_id, request_prefix
 from agentsdk.core.overflow import result_id
 from agentsdk.define.handoff import HandoffInputData
 from agentsdk.testing import call
@@ -114,7 +115,7 @@ class Brain:
             request.settings,
         )
         await asyncio.sleep(0)
-        turn = asked.rpartition("/")[2].partition("-")[2]
+        turn = asked.partition("-")[2]
         said = self._replies[turn]
         if isinstance(said, Exception):
             raise said
@@ -281,14 +282,15 @@ def answered_requests(log: Iterable[RunEvent]) -> set[str]:
     turns: Counter[str] = Counter()
     attempts: Counter[str] = Counter()
     for path, event in unwrapped(log):
-        place = f"{path}-{turns[path] + 1}" + (f"-{attempts[path]}" if attempts[path] else "")
+        run_id, *calls = path.split("/")
+        place = (request_prefix(run_id, calls), turns[path] + 1, attempts[path])
         if isinstance(event, AttemptSpent) and event.kind == "summary":
             number = 1
-            while f"{place}-summary-{number}" in ids:
+            while request_id(*place, number) in ids:
                 number += 1
-            ids.add(f"{place}-summary-{number}")
+            ids.add(request_id(*place, number))
         elif isinstance(event, AttemptSpent | ModelReplied):
-            ids.add(place)
+            ids.add(request_id(*place))
             attempts[path] += 1
         if isinstance(event, ModelReplied):
             turns[path] += 1
@@ -305,12 +307,14 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
             case ModelReplied():
                 turns[path] += 1
             case ToolFinished(call_id=call_id):
-                happened |= {f"{path}/{call_id}", f"output guardrail of {path}/{call_id}"}
+                happened.add(f"{path}/{call_id}")
+            case GuardrailJudged(kind="tool_output", call_id=call_id):
+                happened.add(f"output guardrail of {path}/{call_id}")
             case ToolUseJudged():
                 happened.add(f"tool_use_behavior in turn {turns[path]}")
             case GuardrailJudged(kind="input", guardrail="polite", behavior=behavior):
                 happened.add(f"input guardrail polite {'passed' if behavior == 'allow' else 'tripped'}")
-            case GuardrailJudged(kind=kind, guardrail=name, call_id=call_id) if kind != "tool_output":
+            case GuardrailJudged(kind=kind, guardrail=name, call_id=call_id):
                 happened.add(f"{kind} guardrail {name}" + (f" of {path}/{call_id}" if call_id else ""))
             case HandedOff(agent=name):
                 happened.add(f"on_handoff to {name}")
@@ -324,13 +328,19 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
 # The building blocks of the scenarios.
 
 
+def place_of(ctx: ToolContext[Any]) -> str:
+    """A call by its run, the calls that lead to it, and its own id: readable, where its idempotency key is not."""
+    assert ctx.idempotency_key == call_key(SCHEME, ctx.run_id, ctx.path, ctx.tool_call_id)
+    return "/".join((ctx.run_id, *ctx.path, ctx.tool_call_id))
+
+
 def tool_of(
     world: World, name: str, effect: Effect = "once", *, fails: bool = False, steps: int = 1, **options: Any
 ) -> FunctionTool[Any]:
-    """A tool that notes each run of its body under the call's idempotency key, and whose result follows from its argument."""
+    """A tool that notes each run of its body under the call's place, and whose result follows from its argument."""
 
     async def body(ctx: ToolContext[Any], x: int = 0) -> str:
-        world.did(ctx.idempotency_key)
+        world.did(place_of(ctx))
         for _ in range(steps):
             await asyncio.sleep(0)
         if fails:
@@ -342,7 +352,7 @@ def tool_of(
 
 def thread_tool(world: World, name: str, effect: Effect = "once") -> FunctionTool[Any]:
     def body(ctx: ToolContext[Any], x: int = 0) -> str:
-        world.did(ctx.idempotency_key)
+        world.did(place_of(ctx))
         return f"{name} gave {x}"
 
     return function_tool(body, name_override=name, effect=effect)
@@ -585,7 +595,7 @@ def _output_tripped(world: World) -> Agent[Any, Any]:
 def _tool_guardrails(world: World) -> Agent[Any, Any]:
     @tool_input_guardrail
     async def sane(data: ToolInputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
-        world.did(f"tool_input guardrail sane of {data.context.idempotency_key}")
+        world.did(f"tool_input guardrail sane of {place_of(data.context)}")
         await asyncio.sleep(0)
         if data.context.tool_arguments == '{"x":2}':
             return ToolGuardrailFunctionOutput.reject_content("2 is not allowed")
@@ -593,7 +603,7 @@ def _tool_guardrails(world: World) -> Agent[Any, Any]:
 
     @tool_output_guardrail
     async def clean(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
-        world.did(f"output guardrail of {data.context.idempotency_key}")
+        world.did(f"output guardrail of {place_of(data.context)}")
         await asyncio.sleep(0)
         if data.output == "look gave 3":
             return ToolGuardrailFunctionOutput.reject_content("[hidden]")
@@ -606,11 +616,30 @@ def _tool_guardrails(world: World) -> Agent[Any, Any]:
 def _tool_tripped(world: World) -> Agent[Any, Any]:
     @tool_output_guardrail
     def secret(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
-        world.did(f"output guardrail of {data.context.idempotency_key}")
+        world.did(f"output guardrail of {place_of(data.context)}")
         return ToolGuardrailFunctionOutput.raise_exception("secret")
 
     tools = [tool_of(world, "look", "none", tool_output_guardrails=[secret]), tool_of(world, "put", "idempotent", steps=3)]
     return agent_of(world, [[call("look", x=1), call("put", x=2)], "never said"], tools=tools)
+
+
+def _guarded_and_approved(world: World) -> Agent[Any, Any]:
+    @tool_input_guardrail
+    def sane(data: ToolInputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        world.did(f"tool_input guardrail sane of {place_of(data.context)}")
+        return ToolGuardrailFunctionOutput.allow()
+
+    @tool_output_guardrail
+    async def clean(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        world.did(f"output guardrail of {place_of(data.context)}")
+        await asyncio.sleep(0)
+        return ToolGuardrailFunctionOutput.reject_content(f"[{len(data.output)} characters]")
+
+    guards: dict[str, Any] = {"tool_input_guardrails": [sane], "tool_output_guardrails": [clean]}
+    pay = tool_of(world, "pay", "idempotent", needs_approval=True, **guards)
+    helper = agent_of(world, [[call("pay", x=1), call("pay", y=2)], "paid"], "helper", tools=[pay])
+    replies = [[call("helper", input="pay"), call("helper", question="?")], "done"]
+    return agent_of(world, replies, tools=[helper.as_tool(tool_output_guardrails=[clean])])
 
 
 def _stop_on_first(world: World) -> Agent[Any, Any]:
@@ -709,7 +738,7 @@ def _reconciled(world: World) -> Agent[Any, Any]:
 
 def page_tool(world: World) -> FunctionTool[Any]:
     async def page(ctx: ToolContext[Any], x: int) -> str:
-        world.did(ctx.idempotency_key)
+        world.did(place_of(ctx))
         return page_text(x)
 
     return function_tool(page)
@@ -780,6 +809,7 @@ SCENARIOS = [
     Scenario("output guardrail trips", _output_tripped, OutputGuardrailTripwireTriggered, effects=1),
     Scenario("tool guardrails", _tool_guardrails, "looked", effects=2),
     Scenario("tool output guardrail trips", _tool_tripped, ToolOutputGuardrailTripwireTriggered, effects=2),
+    Scenario("guarded and approved, in a guarded agent as tool", _guarded_and_approved, "done", effects=1),
     Scenario("stop on first tool", _stop_on_first, "good gave 3", effects=3),
     Scenario("stop at tools", _stop_at, "finish gave 3", effects=3),
     Scenario("custom tool use", _custom_tool_use, {"texts": ["work gave 2", "work gave 3"]}, effects=3),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agentsdk import FunctionCall, ModelResponse, Usage
 from agentsdk.models.local.server import Address, LocalServer, ServerOptions
 from agentsdk.models.local.weights import find_weights
 from agentsdk.testing import FakeOpenAIServer, call
@@ -78,7 +79,10 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "answer: Rome.\n[5 turns, the last of them without tools]\n",
     ),
     "cost_limit.py": (
-        [call("look_up", city="Rome"), "2.8 million."],
+        [
+            ModelResponse((FunctionCall("call_1", "look_up", '{"city": "Rome"}'),), Usage(1, 60, 20), "tool_calls"),
+            "2.8 million.",
+        ],
         "paused: the limit on cost is 0.15 dollars\nanswer: 2.8 million.\n",
     ),
     "sessions_chat.py": (

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import weakref
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from agentsdk import Agent, Message, ModelResponse, RunConfig, Runner, RunState, StateTamperedError, UserError
+from agentsdk import Agent, Message, ModelError, ModelResponse, RunConfig, Runner, RunState, StateTamperedError, UserError
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import World, agent_of, cut, tool_of
 
@@ -157,3 +159,110 @@ async def test_dropping_the_growing_output_stops_the_run() -> None:
         async for _ in run.stream_output():
             break
     assert run.is_complete and not run.is_finished
+
+
+# One run, and several tasks that read or await it.
+
+
+class Gated:
+    """A streamed run whose model answers when it is let go."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+
+        async def answer(request: Any) -> str:
+            self.asked.set()
+            await self.go_on.wait()
+            if error is not None:
+                raise error
+            return "hello"
+
+        self.run = Runner.run_streamed(Agent("main", model=ScriptedModel([answer])), "go")
+
+    async def read(self) -> list[str]:
+        return [event.type async for event in self.run]
+
+    async def wait(self) -> str:
+        return (await self.run).final_output
+
+    async def begin(self, job: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(job)
+        await self.asked.wait()
+        await asyncio.sleep(0)
+        return task
+
+
+async def test_a_run_that_one_task_reads_can_be_awaited_by_others() -> None:
+    alone = Gated()
+    alone.go_on.set()
+    events = await alone.read()
+    gated = Gated()
+    reader = await gated.begin(gated.read())
+    others = [asyncio.create_task(gated.wait()) for _ in range(3)]
+    await asyncio.sleep(0)
+    gated.go_on.set()
+    async with asyncio.timeout(10):
+        assert await asyncio.gather(*others) == ["hello"] * 3
+        assert await reader == events, "the reader saw all"
+
+
+async def test_the_error_of_a_run_reaches_all_that_read_or_await_it() -> None:
+    gated = Gated(ValueError("no"))
+    reader = await gated.begin(gated.read())
+    other = asyncio.create_task(gated.wait())
+    await asyncio.sleep(0)
+    gated.go_on.set()
+    async with asyncio.timeout(10):
+        ends = await asyncio.gather(reader, other, return_exceptions=True)
+    assert [type(end) for end in ends] == [ModelError] * 2
+
+
+@pytest.mark.parametrize("first", ["read", "wait"])
+async def test_a_second_reader_beside_another_task_is_refused_and_disturbs_nobody(first: str) -> None:
+    gated = Gated()
+    task = await gated.begin(getattr(gated, first)())
+    with pytest.raises(UserError, match="read by another task, expected one reader"):
+        await gated.read()
+    gc.collect()
+    gated.go_on.set()
+    async with asyncio.timeout(10):
+        assert await task
+    assert gated.run.final_output == "hello"
+
+
+async def test_several_awaits_of_one_run_all_end() -> None:
+    gated = Gated()
+    first = await gated.begin(gated.wait())
+    second = asyncio.create_task(gated.wait())
+    await asyncio.sleep(0)
+    gated.go_on.set()
+    async with asyncio.timeout(10):
+        assert await asyncio.gather(first, second) == ["hello"] * 2
+    assert await gated.wait() == "hello"
+
+
+async def test_cancelling_an_await_beside_a_reader_stops_the_run() -> None:
+    gated = Gated()
+    reader = await gated.begin(gated.read())
+    other = asyncio.create_task(gated.wait())
+    await asyncio.sleep(0)
+    other.cancel()
+    async with asyncio.timeout(10):
+        with pytest.raises(asyncio.CancelledError):
+            await other
+        await reader
+    assert gated.run.is_complete and not gated.run.is_finished
+
+
+async def test_an_iterator_may_be_handed_to_another_task_and_the_rest_awaited() -> None:
+    gated = Gated()
+    gated.go_on.set()
+    events = gated.run.stream_events()
+    first = await anext(events)
+
+    async def rest() -> list[str]:
+        return [(await anext(events)).type]
+
+    seen = await asyncio.create_task(rest())
+    assert [first.type, *seen] == ["agent_updated_stream_event", "raw_response_event"]
+    assert (await gated.run).final_output == "hello"

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PYRIGHT = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable]
-MYPY = [sys.executable, "-m", "mypy", "--no-error-summary"]
-
-
-def check(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+from tests.checkers import MYPY, MYPY_OF_A_USER, PYRIGHT, check
 
 
 @pytest.mark.slow
@@ -25,7 +17,7 @@ def test_the_package_is_typed(checker: list[str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("checker", [PYRIGHT, [*MYPY, "--strict", "--config-file="]], ids=["pyright", "mypy"])
+@pytest.mark.parametrize("checker", [PYRIGHT, MYPY_OF_A_USER], ids=["pyright", "mypy"])
 def test_a_wrong_type_is_found(checker: list[str], tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text("# pyright: strict\nfrom agentsdk.types.usage import Usage\nUsage().requests = 1\n")
     outcome = check([*checker, str(tmp_path / "wrong.py")])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 from agentsdk.core.limits import RunLimits
-from agentsdk.core.next_step import FinalOutput
+from agentsdk.core.next_step import FinalOutput, NextStep
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.engine.callbacks import answer
+from agentsdk.engine.held import held_back
 from agentsdk.engine.model_call import ask_last
 from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
@@ -29,6 +30,7 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
     chosen: object = run.ports.config.on_limit
     if callable(chosen):
         chosen = cast(object, await answer("on_limit", cast(Any, chosen), error, run.context))
+    given = type(chosen).__name__
     if isinstance(chosen, RunLimits):
         if chosen == run.limits:
             raise error
@@ -36,6 +38,7 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
         run.limiter = None
         run.is_at_limit = False
         return True
+    chosen = chosen if isinstance(chosen, str) else None
     if chosen == "raise":
         raise error
     if chosen == "pause":
@@ -47,7 +50,7 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
         await _finalize(run, error)
         return False
     raise UserError(
-        f"on_limit returned {type(chosen).__name__!r}, expected 'raise', 'finalize', 'pause' or RunLimits; return one"
+        f"on_limit returned {given!r}, expected 'raise', 'finalize', 'pause' or RunLimits; return one"
     ) from error
 
 
@@ -57,8 +60,13 @@ async def _finalize(run: Run, error: LimitReached) -> None:
     declared = with_read_result(run.agent.declaration(), run.ports.config, run.state)
     try:
         prepared = await prepare(run, run.agent, declared)
-        await _answered(run, prepared, LAST_PROMPT.format(kind=error.kind.replace("_", " ")))
-        if isinstance(await run_single_turn(run), FinalOutput):
+        prompt = LAST_PROMPT.format(kind=error.kind.replace("_", " "))
+
+        async def last_turn(run: Run) -> NextStep:
+            await _answered(run, prepared, prompt)
+            return await run_single_turn(run)
+
+        if isinstance(await held_back(run, last_turn), FinalOutput):
             return
     except AgentsException as failure:
         error.add_note(f"the last answer failed too: {failure}")

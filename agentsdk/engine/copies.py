@@ -17,9 +17,11 @@ def copied(
     changes: Callable[[Agent[Any, Any]], dict[str, Any]],
     tool: Callable[[FunctionTool[Any]], FunctionTool[Any]],
     handoff: Callable[[HandoffDeclaration[Any]], HandoffDeclaration[Any]],
+    in_place_of: Agent[Any, Any],
 ) -> Agent[Any, Any]:
     """A copy of `first` with `changes` to each agent's fields, and `tool` and `handoff` in place of each of theirs.
 
+    A handoff back to `in_place_of`, the agent that `first` is a changed copy of, leads to the copy of `first`.
     What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy. No originals change.
     """
     copies: dict[int, Agent[Any, Any]] = {}
@@ -29,6 +31,8 @@ def copied(
             return known
         declared = agent.declaration()
         copies[id(agent)] = twin = agent.clone(**changes(agent), tools=[], handoffs=[])
+        if agent is first:
+            copies[id(in_place_of)] = twin
         twin.tools = [tool_copy(one) for one in declared.tools.values()]
         twin.handoffs = [structs.replace(handoff(one), agent=agent_copy(one.agent)) for one in declared.handoffs.values()]
         return twin

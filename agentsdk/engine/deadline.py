@@ -43,20 +43,23 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> Nex
     seconds, over = left()
     timer = asyncio.timeout(max(seconds, 0.0))
     token = waits.set(wait)
+    failure: BaseException | None = None
     try:
         if seconds > 0:
             async with timer:
                 return await drive()
-    except TimeoutError:
-        if not timer.expired():
+    except BaseException as error:
+        if not (isinstance(error, TimeoutError) and timer.expired()):
+            failure = error
             raise
         over = left()[1]
+        run.ports.grace.reset()
     finally:
         waits.reset(token)
         elapsed = now() - began
         spent = TimeSpent(state.elapsed + elapsed, state.working + max(0.0, elapsed - waited))
         if run.state.ended is None:
-            await run.record(spent)
+            await (run.record(spent) if failure is None else run.record_beside(failure, spent))
     used, limit = (spent.elapsed, limits.deadline) if over == "deadline" else (spent.working, limits.working_time)
     assert limit is not None
     await stop(run, Reached(over, round(used, 3), limit, limits))

@@ -56,6 +56,7 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     events.append(HandedOff(target.name))
     if view is not None:
         events.append(view)
+        run.call_ids |= {item.call_id for item in view.items if type(item) is FunctionCall}
     source = run.agent
     run.agent = target
     run.agents[target.name] = target
@@ -67,7 +68,9 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
 
 async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[ToolFinished]) -> ViewReplaced | None:
     """What the next agent sees, where a filter decides it."""
-    chosen = declared.input_filter or run.ports.config.handoff_input_filter
+    chosen = declared.input_filter
+    if chosen is None:
+        chosen = run.ports.config.handoff_input_filter
     if chosen is None:
         return None
     state = run.state
@@ -82,7 +85,10 @@ async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[T
     given = cast(object, await answer(what, chosen, data))
     if not isinstance(given, HandoffInputData):
         raise UserError(f"{what} returned {type(given).__name__!r}, expected a HandoffInputData; return data.clone(...)")
-    return ViewReplaced(paired((*given.input_history, *given.pre_handoff_items, *given.new_items)))
+    try:
+        return ViewReplaced(paired((*given.input_history, *given.pre_handoff_items, *given.new_items)))
+    except Exception as error:
+        raise UserError(f"{what} returned something else than items, expected items; return data.clone(...)") from error
 
 
 def _payload(declared: HandoffDeclaration[Any], call: FunctionCall) -> object:

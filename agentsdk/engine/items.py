@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentsdk.core.state import judged_result
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_items import (
     HandoffCallItem,
@@ -25,6 +26,7 @@ from agentsdk.define.stream_events import (
     StreamEvent,
 )
 from agentsdk.types.events import (
+    GuardrailJudged,
     HandedOff,
     InputReplaced,
     LimitNear,
@@ -46,6 +48,7 @@ class ItemWalk:
         self.agent = agent
         self._first = agent
         self._handoffs: dict[str, ToolFinished | None] = {}
+        self._withheld: dict[str, ToolFinished] = {}
 
     def feed(self, event: RunEvent) -> list[StreamEvent]:
         """The stream events of one run event."""
@@ -55,7 +58,12 @@ class ItemWalk:
             if event.call_id in self._handoffs and not event.is_error:
                 self._handoffs[event.call_id] = event
                 return []
-            return [_named("tool_output", ToolCallOutputItem(self.agent, _output(event)))]
+            if event.is_withheld:
+                self._withheld[event.call_id] = event
+                return []
+            return [self._answered(event)]
+        if isinstance(event, GuardrailJudged):
+            return self._judged(event)
         if isinstance(event, HandedOff):
             return self._handed_off(event.agent)
         if isinstance(event, RunStarted):
@@ -68,7 +76,22 @@ class ItemWalk:
         if isinstance(event, InputReplaced):
             self.agent = self._first
             self._handoffs.clear()
+            self._withheld.clear()
         return []
+
+    def _judged(self, verdict: GuardrailJudged) -> list[StreamEvent]:
+        """The result that the last of its output guardrails lets pass, or that one replaces."""
+        result = self._withheld.get(verdict.call_id) if verdict.kind == "tool_output" else None
+        if result is None:
+            return []
+        judged = judged_result(result, verdict)
+        if judged.is_withheld:
+            return []
+        del self._withheld[verdict.call_id]
+        return [self._answered(judged)]
+
+    def _answered(self, result: ToolFinished) -> StreamEvent:
+        return _named("tool_output", ToolCallOutputItem(self.agent, _output(result)))
 
     def _replied(self, item: OutputItem) -> StreamEvent:
         if isinstance(item, FunctionCall):

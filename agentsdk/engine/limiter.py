@@ -32,11 +32,9 @@ def limited(**limits: Any) -> Generator[Budget]:
     cost, tool calls): time and being stuck are each run's own. Raises `UserError` for a field there is not.
     """
     given: dict[str, Any] = {"turns": None, **limits}
-    try:
-        budget = Budget(RunLimits(**given), within=SCOPE.get())
-    except TypeError:
-        names = ", ".join(repr(name) for name in limits if name not in RunLimits.__struct_fields__)
-        raise UserError(f"limited(...) was given {names}, expected fields of RunLimits; see its docstring") from None
+    if unknown := [repr(name) for name in limits if name not in RunLimits.__struct_fields__]:
+        raise UserError(f"limited(...) was given {', '.join(unknown)}, expected fields of RunLimits; see its docstring")
+    budget = Budget(RunLimits(**given), within=SCOPE.get())
     token = SCOPE.set(budget)
     try:
         yield budget
@@ -50,12 +48,19 @@ class Limiter:
     __slots__ = ("_read", "budget", "tally")
 
     def __init__(
-        self, limits: RunLimits, price: Price, log: Tape[RunEvent], *, has_budget: bool, within: Budget | None
+        self,
+        limits: RunLimits,
+        price: Price,
+        log: Tape[RunEvent],
+        *,
+        has_budget: bool,
+        within: Budget | None,
+        last_on_top: bool,
     ) -> None:
         self.tally = Tally(limits, price)
         self._read = 0
         self.read(log)
-        self.budget = Budget(limits, self.tally.spent, within) if has_budget else None
+        self.budget = Budget(limits, self.tally.spent, within, last_on_top=last_on_top) if has_budget else None
         """What may still be spent; None where no more than turns are limited, which need no reckoning."""
 
     def read(self, log: Tape[RunEvent]) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from msgspec import structs
 
 from agentsdk.core.budget import Amount, Budget, Grant, RequestPrice
-from agentsdk.core.limits import Reached, RunLimits, limit_error
+from agentsdk.core.limits import DEFAULT_LIMITS, Reached, RunLimits, limit_error
 from agentsdk.engine.limiter import Limiter, granted, settle
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
@@ -18,12 +18,12 @@ from agentsdk.ports.model import ModelRequest
 from agentsdk.types.events import LimitHit, LimitNear, ToolsIntended
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.usage import Usage
+from agentsdk.types.usage import SpentAttempt, Usage
 
 
 def has_budget(limits: RunLimits) -> bool:
     """Whether more than turns are limited, so that each request and call needs reckoning. On every run's way, hence short."""
-    return (
+    return limits is not DEFAULT_LIMITS and (
         limits.tokens is not None
         or limits.cost is not None
         or limits.requests is not None
@@ -40,7 +40,12 @@ def limiter_of(run: Run) -> Limiter:
     if limiter is None:
         outer = run.ports.scope if run.parent is None else limiter_of(run.parent).budget
         limiter = run.limiter = Limiter(
-            run.limits, run.ports.price, run.state.log, has_budget=run.root.has_budget, within=outer
+            run.limits,
+            run.ports.price,
+            run.state.log,
+            has_budget=run.root.has_budget,
+            within=outer,
+            last_on_top=run.parent is None and callable(run.ports.config.on_limit),
         )
     else:
         limiter.read(run.state.log)
@@ -78,7 +83,9 @@ class Leave:
         """Count what the reply came to: all that was reserved, where the provider left its usage out."""
         usage, used = response.usage, self._grant.reserved
         if usage.known:
-            cost = self._run.ports.price(usage, response.model or self._model)
+            ports = self._run.ports
+            is_priced = self._budget.counts_cost or ports.scope is not None  # a scope tells what its runs cost
+            cost = ports.price(usage, response.model, self._model) if is_priced else None
             requests = max(usage.requests, 1)
             used = Amount(turns, requests, usage.input_tokens, usage.output_tokens, used.cost if cost is None else cost)
         settle(self._budget, self._grant, used)
@@ -89,7 +96,7 @@ async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_las
     """Leave for one request. Waits for what others have reserved; raises the limit reached."""
     budget = _budget(run)
     model = run.ports.model_of(prepared.agent).name
-    price = _request_price(run, model)
+    price = _request_price(run, model) if budget.counts_cost else None
     tokens = await weigh(run, prepared) if budget.counts_tokens else 0
     if run.ports.keeps_back and not is_last:
         _budget(run.root).keep_back(tokens, price)
@@ -97,6 +104,15 @@ async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_las
     if isinstance(answer, Reached):
         await stop(run, answer)
     return Leave(run, model, budget, answer)
+
+
+async def charge(run: Run, attempts: Sequence[SpentAttempt]) -> None:
+    """Count what requests cost that came to nothing: it was not reserved for them."""
+    budget, price = _budget(run), run.ports.price
+    for usage, cost in [(attempt.usage, price(attempt.usage, attempt.model)) for attempt in attempts]:
+        used = Amount(0, max(usage.requests, 1), usage.input_tokens, usage.output_tokens, cost or Decimal(0))
+        settle(budget, Grant(Amount()), used)
+    await _warn(run.root)
 
 
 async def reserve_calls(run: Run, calls: Sequence[FunctionCall]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from typing import Any, cast
 
 from msgspec import structs
 
@@ -36,9 +38,11 @@ from agentsdk.types.items import FunctionCall, Item, Message, OutputText
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.tape import Tape
+from agentsdk.types.usage import SpentAttempt, Usage
 
 MAX_EMPTY_REPLIES = 3
 """How often an empty reply is asked for again before it is an error."""
+
 
 async def ask(run: Run, prepared: Prepared) -> None:
     """Ask for the turn's reply and record it, if the limits allow one more.
@@ -65,9 +69,10 @@ async def ask(run: Run, prepared: Prepared) -> None:
     replies = run.state.turns
     try:
         await _ask(run, prepared)
-    finally:
-        if root.recorder is None or run.state.turns == replies:
+    except BaseException:
+        if run.recorded.turns == replies:  # no reply has taken the reservation along
             root.asking -= 1
+        raise
 
 
 async def ask_last(run: Run, prepared: Prepared, prompt: str) -> None:
@@ -113,14 +118,17 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
         else:
             response = await send(run, model, request)
         try:
-            response = with_unique_calls(_proven(model, _spoken(response) if last else response), run.call_ids)
+            response = _proven(model, _spoken(response) if last else response)
+            if len(response.output) > config.max_calls_per_reply:
+                _check_calls(model, response, config.max_calls_per_reply)
+            response = with_unique_calls(response, run.call_ids)
         except ModelBehaviorError:
-            await _wasted(run, response, leave)  # no use to the turn, but paid for
+            await _wasted(run, model, response, leave)  # no use to the turn, but paid for
             raise
         if response.finish == "length" and _continues(run, response):
-            await _wasted(run, response, leave, response.text)
+            await _wasted(run, model, response, leave, response.text)
         elif not partial and is_empty(response):
-            await _wasted(run, response, leave)
+            await _wasted(run, model, response, leave)
             empty += 1
             if empty > MAX_EMPTY_REPLIES:
                 raise EmptyResponseError(
@@ -135,7 +143,8 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
         if type(item) is FunctionCall:
             run.call_ids.add(item.call_id)
     counted = run.counted if config.call_model_input_filter is None else 0
-    await run.record(ModelReplied(response, run.ports.now(), prepared.disabled, counted))
+    asked = "" if response.model == model.name else model.name
+    await run.record(ModelReplied(response, run.ports.now(), prepared.disabled, counted, asked, last != ""))
     if leave is not None:
         await leave.spent(response, turns=1)
     if is_watched:
@@ -162,9 +171,10 @@ async def _guarded(
     return response, leave
 
 
-async def _wasted(run: Run, response: ModelResponse, leave: Leave | None, partial: str = "") -> None:
+async def _wasted(run: Run, model: Model, response: ModelResponse, leave: Leave | None, partial: str = "") -> None:
     """Record a reply that is not the turn's: text that is being continued, or one of no use."""
-    await run.record(AttemptSpent(response.usage, partial, "reply", response.model))
+    asked = "" if response.model == model.name else model.name
+    await run.record(AttemptSpent(response.usage, partial, "reply", response.model, asked))
     if leave is not None:
         await leave.spent(response, turns=0)
 
@@ -179,7 +189,7 @@ def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
         prepared.spec.output,
         _settings(run, prepared),
         run.channel is not None,
-        run.request_id,
+        run.request_id(),
     )
 
 
@@ -221,40 +231,85 @@ async def filtered(change: CallModelInputFilter, request: ModelRequest) -> Model
         )
     if given.items is request.items:
         return given
-    return structs.replace(given, items=Tape(paired(given.items)))
+    try:
+        return structs.replace(given, items=Tape(paired(given.items)))
+    except Exception as error:
+        raise UserError(
+            f"call_model_input_filter returned a request whose items are {type(given.items).__name__!r}, expected items; "
+            "return msgspec.structs.replace(request, items=...)"
+        ) from error
 
 
 async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
     """One reply of the model; its deltas go to the reader, if there is one."""
-    response: ModelResponse | None = None
+    completed: ResponseCompleted | None = None
     channel = run.channel
-    events = model.stream(request)
+    events: AsyncGenerator[ModelStreamEvent, None] | None = None
     try:
+        events = model.stream(request)
         if channel is None:
             async for event in events:
                 if type(event) is ResponseCompleted:
-                    response = event.response
+                    completed = event
         else:
             put = channel.put_nowait
             async for event in events:
                 if type(event) is ResponseCompleted:
-                    response = event.response
+                    completed = event
                 put(RawResponsesStreamEvent(event))
                 if channel.is_full:
                     await channel.wait_for_room()
     except BaseException as error:
         # Left before its end, the stream still holds its connection.
-        await events.aclose()
+        close: object = getattr(events, "aclose", None)
+        if inspect.iscoroutinefunction(close) or inspect.isasyncgen(events):
+            await cast("AsyncGenerator[object, None]", events).aclose()
+        if isinstance(error, ModelError) and error.attempts:
+            await _spent_in_vain(run, model, error.attempts, is_tried_again=False)
         if isinstance(error, AgentsException) or not isinstance(error, Exception):
             raise
         raise ModelError(
             f"model {model.name!r} raised {type(error).__name__}, expected a ModelError; see the chained exception"
         ) from error
-    if response is None:
+    if completed is None:
         raise IncompleteResponseError(
             f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
         )
-    return cleaned(response)
+    if completed.attempts:
+        await _spent_in_vain(run, model, completed.attempts, is_tried_again=True)
+    response: object = completed.response
+    if not isinstance(response, ModelResponse):
+        raise ModelError(
+            f"model {model.name!r} gave a {type(response).__name__!r} in ResponseCompleted, expected a ModelResponse"
+        )
+    return _checked(model, response)
+
+
+def _checked(model: Model, reply: Any) -> ModelResponse:
+    """The reply without lone surrogates. Raises `ModelBehaviorError` for one that holds what a run could not keep."""
+    try:
+        if not (isinstance(reply.usage, Usage) and isinstance(reply.finish, str) and isinstance(reply.model, str)):
+            raise TypeError("usage, finish or model")
+        return cleaned(reply)
+    except Exception as error:
+        raise ModelBehaviorError(
+            f"model {model.name!r} gave a reply whose parts are not what their types say ({type(error).__name__}), expected a "
+            "ModelResponse of items, texts and a Usage; mend the model"
+        ) from error
+
+
+async def _spent_in_vain(run: Run, model: Model, attempts: Sequence[SpentAttempt], *, is_tried_again: bool) -> None:
+    """Record what requests cost that came to nothing, and count it. An error leaves after the last, unless `is_tried_again`."""
+    last = len(attempts) if is_tried_again else len(attempts) - 1
+    named = [SpentAttempt(attempt.usage, attempt.model or model.name) for attempt in attempts]
+    await run.record(
+        *[
+            AttemptSpent(attempt.usage, "", "discarded" if position < last else "reply", attempt.model)
+            for position, attempt in enumerate(named)
+        ]
+    )
+    if run.root.has_budget:
+        await limits.charge(run, named)
 
 
 async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
@@ -287,6 +342,8 @@ async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelR
         return response
     except BaseException as error:
         failure = error
+        if isinstance(error, ModelError) and (spent := error.usage) is not None:
+            span.set({"usage": spent})
         raise
     finally:
         if timed.first is not None:
@@ -326,6 +383,15 @@ def _proven(model: Model, response: ModelResponse) -> ModelResponse:
     return response
 
 
+def _check_calls(model: Model, response: ModelResponse, most: int) -> None:
+    calls = sum(type(item) is FunctionCall for item in response.output)
+    if calls > most:
+        raise ModelBehaviorError(
+            f"model {model.name!r} made {calls} calls in one reply, expected at most {most}; none of them was run: ask again, "
+            "use another model, or raise RunConfig(max_calls_per_reply=...)"
+        )
+
+
 def _continues(run: Run, response: ModelResponse) -> bool:
     """Whether text that stopped at its length is to be continued."""
     turn = run.state.turn
@@ -343,4 +409,4 @@ def _joined(partial: str, response: ModelResponse) -> ModelResponse:
             break
     else:
         output.insert(0, Message("assistant", partial))
-    return ModelResponse(tuple(output), response.usage, response.finish, response.response_id, response.model)
+    return structs.replace(response, output=tuple(output))

@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from agentsdk.core.limits import RunLimits
-from agentsdk.core.next_step import FinalOutput
+from agentsdk.core.next_step import FinalOutput, NextStep
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.context import ToolContext
+from agentsdk.define.guardrail import GuardrailResult
+from agentsdk.define.tool import default_tool_error_function, within_timeout
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
 from agentsdk.ports.tracer import Span
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import GuardrailError, LimitReached, ModelError, StateMismatchError
+from agentsdk.types.errors import (
+    AgentsException,
+    ContentFilterError,
+    ContextTooLongError,
+    InputGuardrailTripwireTriggered,
+    InvalidOutputError,
+    LimitReached,
+    ModelError,
+    ModelRefusalError,
+    OutputGuardrailTripwireTriggered,
+    ProviderError,
+    StateMismatchError,
+    ToolError,
+    ToolInputGuardrailTripwireTriggered,
+    ToolOutputGuardrailTripwireTriggered,
+    ToolTimeoutError,
+)
 from agentsdk.types.events import RunStarted, ToolFinished
 from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.text import clean_text
+
+_TRIPS = (
+    InputGuardrailTripwireTriggered,
+    OutputGuardrailTripwireTriggered,
+    ToolInputGuardrailTripwireTriggered,
+    ToolOutputGuardrailTripwireTriggered,
+)
+
+_STUCK = {
+    "repeats": "it made the same calls with the same results {} times running",
+    "consecutive_errors": "in {} turns running every call of it failed",
+    "no_progress": "{} turns running brought nothing new",
+}
 
 
 async def run_agent_tool(
@@ -26,8 +57,9 @@ async def run_agent_tool(
 ) -> ToolFinished | None:
     """The nested run's final output as the call's result, or None while it waits for a person.
 
-    A limit of the whole run, and whatever is the caller's fault, ends the whole run; what went wrong with the nested agent's
-    model or guardrails is told to the calling model. The nested run's spans hang under `span`, the call's own.
+    What went wrong with the nested agent's model, what one of its guardrails stopped, and its own limits and timeout are told
+    to the calling model. A limit of the whole run, and whatever is the caller's fault (a guardrail that raises too), ends the
+    whole run. The nested run's spans hang under `span`, the call's own.
     """
     config = run.ports.config
     if run.depth + 1 > config.max_depth:
@@ -35,29 +67,16 @@ async def run_agent_tool(
     child = run.child(call.call_id, tool.agent)
     child.span = span
     try:
-        if not child.state.log:
-            asked = arguments.get("input")
-            if not isinstance(asked, str):
-                return ToolFinished(call.call_id, "Error: the argument 'input' is missing, expected a string.", True)
-            items = (Message("user", clean_text(asked)),)
-            await child.record(RunStarted("", tool.agent.name, items, 0, run.ports.now()))
-        elif child.state.agent != child.agent.name:
-            current = find_agent(tool.agent, child.state.agent)
-            if current is None:
-                raise StateMismatchError(
-                    f"the nested run of tool {tool.name!r} is at agent {child.state.agent!r}, expected an agent that "
-                    f"{tool.agent.name!r} can reach by handoffs; resume with the agents it was started with"
-                )
-            child.agent = current
-        if tool.max_turns is not None:
-            child.limits = RunLimits(turns=tool.max_turns)
-        step = await run.ports.drive(child)
-    except (ModelError, GuardrailError) as error:
-        return ToolFinished(call.call_id, await tool.error_text(context, error), True)
+        await _begin(child, tool, cast(str, arguments["input"]))
+        step = await _driven(child, tool)
+    except (ModelError, ToolTimeoutError, *_TRIPS) as error:
+        if isinstance(error, ToolTimeoutError) and not child.is_over:
+            raise
+        return await _failed(child, call, tool, context, error)
     except LimitReached as error:
         if not child.is_at_limit:
             raise
-        return ToolFinished(call.call_id, await tool.error_text(context, error), True)
+        return await _failed(child, call, tool, context, error)
     if not isinstance(step, FinalOutput):
         return None
     value = child.final_output
@@ -67,3 +86,85 @@ async def run_agent_tool(
     if overflow is not None:
         await run.keep(overflow)
     return ToolFinished(call.call_id, output, whole="" if overflow is None else overflow.id)
+
+
+async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
+    """Let a nested run begin, or find the agent that it has come to."""
+    if not child.state.log:
+        items = (Message("user", clean_text(asked)),)
+        await child.record(RunStarted("", tool.agent.name, items, 0, child.ports.now()))
+    elif child.state.agent != child.agent.name:
+        current = find_agent(tool.agent, child.state.agent)
+        if current is None:
+            raise StateMismatchError(
+                f"the nested run of tool {tool.name!r} is at agent {child.state.agent!r}, expected an agent that "
+                f"{tool.agent.name!r} can reach by handoffs; resume with the agents it was started with"
+            )
+        child.agent = current
+    if tool.max_turns is not None:
+        child.limits = RunLimits(turns=tool.max_turns)
+
+
+async def _driven(child: Run, tool: AgentTool[Any]) -> NextStep:
+    if tool.timeout is None:
+        return await child.ports.drive(child)
+
+    async def drive() -> NextStep | ToolTimeoutError:
+        try:
+            return await child.ports.drive(child)
+        except ToolTimeoutError as error:
+            return error  # of one of its own tools: no word on this one's time
+
+    is_cancelled = child.ports.grace.left() is not None
+    try:
+        step = await within_timeout(tool, drive())
+    except ToolTimeoutError:
+        if not is_cancelled:
+            child.ports.grace.reset()  # only this run was
+        child.is_over = True  # whatever ignores its cancellation changes the run no more
+        raise
+    if isinstance(step, ToolTimeoutError):
+        raise step
+    return cast(NextStep, step)
+
+
+async def _failed(
+    child: Run, call: FunctionCall, tool: AgentTool[Any], context: ToolContext[Any], error: AgentsException
+) -> ToolFinished:
+    """What the calling model is told of an error that ended the nested run, unless the tool has it end the whole run."""
+    if tool.failure_error_function is default_tool_error_function:
+        error = ToolError(in_words(child.agent.name, error))
+    return ToolFinished(call.call_id, await tool.error_text(context, error), True)
+
+
+def in_words(agent: str, error: AgentsException) -> str:
+    """What ended the run of a nested agent, in words for the model that asked it: it can neither resume nor mend anything."""
+    match error:
+        case InputGuardrailTripwireTriggered(guardrail_result=GuardrailResult(guardrail=name)):
+            return f"the agent {agent!r} does not take this input: its guardrail {name!r} stopped it."
+        case OutputGuardrailTripwireTriggered(guardrail_result=GuardrailResult(guardrail=name)):
+            return f"the answer of agent {agent!r} was withheld by its guardrail {name!r}."
+        case (
+            ToolInputGuardrailTripwireTriggered(guardrail_result=GuardrailResult(guardrail=name))
+            | ToolOutputGuardrailTripwireTriggered(guardrail_result=GuardrailResult(guardrail=name))
+        ):
+            return f"the agent {agent!r} was stopped by the guardrail {name!r} of one of its tools."
+        case LimitReached():
+            at = f"it reached its limit of {error.kind.replace('_', ' ')} ({error.used} of {error.limit})"
+            why = _STUCK.get(error.kind, at).format(error.used)
+            return f"the agent {agent!r} was stopped before it had an answer: {why}."
+        case ToolTimeoutError():
+            return f"the agent {agent!r} had no answer in time, and was stopped."
+        case ModelRefusalError():
+            return f"the agent {agent!r} refused: {error.refusal}"
+        case ContentFilterError():
+            return f"the answer of agent {agent!r} was stopped by a content filter."
+        case InvalidOutputError():
+            return f"the agent {agent!r} gave no answer in the form that is required of it."
+        case ContextTooLongError():
+            return f"the agent {agent!r} gave no answer: what it had to read became too long for its model."
+        case ProviderError():
+            again = "; it may answer later" if error.retryable else ""
+            return f"the model of agent {agent!r} could not be asked ({type(error).__name__}){again}."
+        case _:
+            return f"the agent {agent!r} gave no answer that can be used ({type(error).__name__})."

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from agentsdk.core.state import State
 from agentsdk.core.strategies import CutResults
-from agentsdk.define.agent import Agent, Declaration
+from agentsdk.define.agent import Agent, AgentTool, Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import answer, yes_or_no
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import Item, Message
@@ -81,17 +82,47 @@ async def _asked_for(run: Run, given: Callable[..., object]) -> str:
 
 def find_agent(start: Agent[Any, Any], name: str) -> Agent[Any, Any] | None:
     """The agent called `name` among all that `start` can reach by handoffs."""
-    seen = {id(start)}
+    return next((agent for agent, _ in _reachable(start) if agent.name == name), None)
+
+
+def check_agent_names(start: Agent[Any, Any]) -> None:
+    """Raises `UserError` where two agents have one name among those that one run can be with: a saved run knows them by it.
+
+    Those are the agents that `start` can reach by handoffs, and so for each agent that one of them uses as a tool.
+    """
+    checked: set[int] = set()
     waiting = [start]
     while waiting:
-        agent = waiting.pop(0)
-        if agent.name == name:
-            return agent
+        first = waiting.pop()
+        if id(first) in checked:
+            continue
+        checked.add(id(first))
+        paths: dict[str, tuple[str, ...]] = {}
+        for agent, path in _reachable(first):
+            if agent.name in paths:
+                raise UserError(
+                    f"two agents are named {agent.name!r}, expected unique names among those that {first.name!r} can reach by "
+                    f"handoffs: one is at {_arrows(paths[agent.name])}, the other at {_arrows(path)}; rename one of them"
+                )
+            paths[agent.name] = path
+            waiting += [tool.agent for tool in agent.tools if isinstance(tool, AgentTool)]
+
+
+def _reachable(start: Agent[Any, Any]) -> Iterator[tuple[Agent[Any, Any], tuple[str, ...]]]:
+    """`start` and the agents it can reach by handoffs, the nearest first, each with the names on the way to it."""
+    seen = {id(start)}
+    waiting: deque[tuple[Agent[Any, Any], tuple[str, ...]]] = deque([(start, (start.name,))])
+    while waiting:
+        agent, path = waiting.popleft()
+        yield agent, path
         for declared in agent.declaration().handoffs.values():
             if id(declared.agent) not in seen:
                 seen.add(id(declared.agent))
-                waiting.append(declared.agent)
-    return None
+                waiting.append((declared.agent, (*path, declared.agent.name)))
+
+
+def _arrows(path: tuple[str, ...]) -> str:
+    return " -> ".join(map(repr, path))
 
 
 def _rules(declared: Declaration) -> list[tuple[str, object]]:
@@ -102,4 +133,4 @@ def _rules(declared: Declaration) -> list[tuple[str, object]]:
 async def _enabled(run: Run, name: str, rule: object) -> bool:
     if not callable(rule):
         return bool(rule)
-    return bool(await answer(f"is_enabled of {name!r}", rule, run.context, run.agent))
+    return await yes_or_no(f"is_enabled of {name!r}", rule, run.context, run.agent)

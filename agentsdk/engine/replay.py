@@ -66,7 +66,7 @@ class Replay(Struct, frozen=True):
 
 async def replay(recorded: State, agent: Agent[Any, Any], config: RunConfig) -> Replay:
     """Replay a run up to its first step that comes out otherwise."""
-    inert = copied(agent, _inert_fields, _inert_tool, _inert_handoff)
+    inert = copied(agent, _inert_fields, _inert_tool, _inert_handoff, agent)
     config = _inert_config(config)
     turns = steps = 0
     divergence: Divergence | None = None
@@ -134,7 +134,12 @@ def _only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
         return False
     waiting = {item.call_id for item in interruptions(state) if not item.path}
     for call in turn.calls:
-        if call.call_id in turn.results or call.call_id in waiting or call.name in agent.declaration().handoffs:
+        if call.call_id in waiting or call.name in agent.declaration().handoffs:
+            continue
+        result = turn.results.get(call.call_id)
+        if result is not None:
+            if result.is_withheld:
+                return False
             continue
         child = turn.children.get(call.call_id)
         if child is None or not interruptions(child) or not _only_waits(child, nested_agent(state, agent, call.call_id)):
@@ -224,7 +229,9 @@ def _never(what: str) -> Any:
     return asked
 
 
-_NOTHING_OF_MODELS = ModelFacts(_never("the model"), _never("a price"), _never("a token counter"), _never("a window's size"))
+_NOTHING_OF_MODELS = ModelFacts(
+    _never("the model"), _never("a price"), _never("the prices"), _never("a token counter"), _never("a window's size")
+)
 
 
 def _late() -> float:
@@ -261,11 +268,12 @@ def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
         "_spec": tool.spec,
         "_fingerprint": tool.fingerprint,
         "tool_input_guardrails": _inert_guardrails(tool.tool_input_guardrails),
+        "tool_output_guardrails": (),  # by now they have judged all that there is
     }
     if callable(tool.needs_approval):
         changes["needs_approval"] = _never(f"needs_approval of tool {tool.name!r}")
     if not isinstance(tool, AgentTool):
-        changes |= {"_func": None, "_on_invoke_tool": _never(f"tool {tool.name!r}"), "_is_async": True}
+        changes |= {"_validate": tool.bind, "_func": None, "_on_invoke_tool": _never(f"tool {tool.name!r}"), "_is_async": True}
     return tool.clone(**changes)
 
 

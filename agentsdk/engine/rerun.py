@@ -8,15 +8,16 @@ only if it has no effect. So a run in which nothing was changed comes out the sa
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments, parse_arguments
+from agentsdk.core.codec import decode_value
 from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.diff import Divergence, RunDiff, diff, told_reply
+from agentsdk.core.keys import request_id, request_prefix
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
@@ -24,7 +25,7 @@ from agentsdk.core.strategies import Summarise
 from agentsdk.core.totals import Price
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.context import ToolContext
-from agentsdk.define.guardrail import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData
+from agentsdk.define.guardrail import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData, places
 from agentsdk.define.handoff import HandoffDeclaration
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
@@ -42,6 +43,7 @@ from agentsdk.types.events import (
     AttemptSpent,
     CallRetried,
     GuardrailJudged,
+    GuardrailPlace,
     InputReplaced,
     ModelReplied,
     Nested,
@@ -104,11 +106,19 @@ class Change(Struct, frozen=True):
 
 
 async def rerun(
-    recorded: State, start: State, change: Change, config: RunConfig, *, play: Play, find_model: FindModel, price: Price
+    recorded: State,
+    begin: int,
+    start: State,
+    change: Change,
+    config: RunConfig,
+    *,
+    play: Play,
+    find_model: FindModel,
+    price: Price,
 ) -> Rerun:
-    """Go on from `start`, a fork of the run, with what is changed."""
-    record = _Record(recorded, start, change, config, find_model)
-    agent = copied(change.after, record.fields, record.tool, record.handoff)
+    """Go on from `start`, a fork of the run at revision `begin`, with what is changed."""
+    record = _Record(recorded, begin, start, change, config, find_model)
+    agent = copied(change.after, record.fields, record.tool, record.handoff, change.before)
     window = record.window(config.window)
     config = structs.replace(config, run_id=None, model=None, call_model_input_filter=None, window=window)
     hooks = _Gate(record)
@@ -157,6 +167,10 @@ _Kind = tuple[str, str, str]
 """What makes calls equal: the tool, its fingerprint, the canonical arguments."""
 
 
+_Place = tuple[str, ...]
+"""The calls that lead to a run, or to a call of it and that call."""
+
+
 class _Call:
     """A recorded call, and what became of it."""
 
@@ -165,19 +179,20 @@ class _Call:
         self.ran = False
         self.result: ToolFinished | None = None
         self.decided: ApprovalDecided | None = None
-        self.verdicts: dict[str, GuardrailJudged] = {}
+        self.verdicts: dict[GuardrailPlace, GuardrailJudged] = {}
 
-
-class _Served(ToolFinished, kw_only=True):
-    """A recorded result on its way to its call, with what the tool's output guardrails said of it."""
-
-    verdicts: dict[str, GuardrailJudged]
+    @property
+    def has_result(self) -> bool:
+        """Whether it ran, and gave a result."""
+        return self.ran and self.result is not None
 
 
 class _Record:
     """What the recorded run says from where the rerun starts, and what has been taken from it."""
 
-    def __init__(self, recorded: State, start: State, change: Change, config: RunConfig, find_model: FindModel) -> None:
+    def __init__(
+        self, recorded: State, begin: int, start: State, change: Change, config: RunConfig, find_model: FindModel
+    ) -> None:
         self.held: list[PendingCall] = []
         self.divergence: Divergence | None = None
         self.reused = 0
@@ -190,9 +205,9 @@ class _Record:
         self._stops: list[tuple[str, tuple[Item, ...]]] = []
         self._replies: dict[str, _Reply] = {}
         self._summaries: dict[str, AttemptSpent] = {}
-        self._calls: dict[_Kind, dict[str, _Call]] = {}
-        self._claimed: dict[str, _Call] = {}
-        self._read(recorded, len(start.log))
+        self._calls: dict[_Kind, dict[_Place, _Call]] = {}
+        self._claimed: dict[_Place, _Call] = {}
+        self._read(recorded, begin)
 
     # What the copies of the changed agents are made of.
 
@@ -206,41 +221,41 @@ class _Record:
 
     def tool(self, tool: FunctionTool[Any]) -> FunctionTool[Any]:
         """A tool that has its recorded results."""
+        judged = [self._recalled(tool, placed) for placed in places(tool.tool_output_guardrails)]
         if isinstance(tool, AgentTool):
-            return tool
+            return tool.clone(_spec=tool.spec, _fingerprint=tool.fingerprint, tool_output_guardrails=judged)
 
         async def body(context: ToolContext[Any], arguments: str) -> object:
             call = self.call_of(context, tool.fingerprint)
-            if call is not None and call.ran and call.result is not None:
-                result = call.result
-                return _Served(result.call_id, result.output, result.is_error, result.whole, verdicts=call.verdicts)
+            if call is not None and call.has_result:
+                return call.result
             return await tool.invoke(context, parse_arguments(arguments))
 
         return tool.clone(
             _spec=tool.spec,
             _fingerprint=tool.fingerprint,
+            _validate=tool.bind,
             _func=None,
             _on_invoke_tool=body,
             _is_async=True,
-            tool_output_guardrails=[_recalled(guardrail) for guardrail in tool.tool_output_guardrails],
+            tool_output_guardrails=judged,
         )
 
     # What the rerun asks on its way.
 
     def call_of(self, context: ToolContext[Any], fingerprint: str) -> _Call | None:
         """The recorded call that one of the rerun is equal to."""
-        place = context.idempotency_key.removeprefix(self._run_id)
+        place = (*context.path, context.tool_call_id)
         return self._claim(place, (context.tool_name, fingerprint, canonical_arguments(context.tool_arguments)))
 
     def may_run(self, context: ToolContext[Any], tool: FunctionTool[Any]) -> bool:
         """Whether a call has its result in the record, or is free to run."""
         call = self.call_of(context, tool.fingerprint)
-        known = call is not None and call.ran and call.result is not None
-        return known or tool.effect == "none" or self._change.live_effects
+        return (call is not None and call.has_result) or tool.effect == "none" or self._change.live_effects
 
     def reply_to(self, agent: Agent[Any, Any], request: ModelRequest) -> ModelResponse | None:
         """The recorded reply, if the request is what was sent in this place. The first that is not is the divergence."""
-        reply = self._replies.get(request.request_id.removeprefix(self._run_id))
+        reply = self._replies.get(request.request_id)
         if reply is None:
             return self.summary_for(request)
         others = self._differences(reply, agent, request)
@@ -257,7 +272,7 @@ class _Record:
 
     def summary_for(self, request: ModelRequest) -> ModelResponse | None:
         """The recorded summary that was asked for in this place, as long as the runs have not parted."""
-        summary = self._summaries.get(request.request_id.removeprefix(self._run_id))
+        summary = self._summaries.get(request.request_id)
         if summary is None or self.divergence is not None:
             return None
         self.reused += 1
@@ -297,7 +312,7 @@ class _Record:
         """Decide on the calls that wait as it was decided on those they are equal to; whether there were any."""
         any_decided = False
         for item in state.interruptions:
-            place = _place((*item.path, item.call_id))
+            place = (*item.path, item.call_id)
             turn = state.value.turn
             for call_id in item.path:
                 assert turn is not None
@@ -306,14 +321,15 @@ class _Record:
                 continue
             kind = (item.tool_name, turn.asked[item.call_id].fingerprint, canonical_arguments(item.arguments))
             call = self._claim(place, kind)
-            if call is None or not (call.ran or call.decided):
-                continue
+            live = self._change.live_effects
+            if call is None or not (call.ran or call.decided) or (live and call.result is None):
+                continue  # live, an approval that the recorded run may yet act on would let the call run twice
             any_decided = True
             decided = call.decided
             if decided is None:
                 state.approve(item)
             elif decided.approved:
-                state.approve(item, decided.always, reason=decided.reason, by=decided.by)
+                state.approve(item, decided.always and not live, reason=decided.reason, by=decided.by)
             else:
                 state.reject(item, decided.always, reason=decided.reason, by=decided.by)
         return any_decided
@@ -331,35 +347,38 @@ class _Record:
         return True
 
     def _read(self, recorded: State, begin: int) -> None:
-        calls: dict[str, _Call] = {}
-        attempts: dict[str, list[str]] = {}
+        calls: dict[_Place, _Call] = {}
+        attempts: dict[_Place, list[str]] = {}
         for moment in moments(recorded, self._change.before):
-            event, path = moment.event, _place(moment.path)
+            event, path = moment.event, moment.path
             match event:
                 case AttemptSpent(kind="summary"):
-                    place = f"{_request_place(moment)}-summary-"
-                    number = 1 + sum(known.startswith(place) for known in self._summaries)
-                    self._summaries[f"{place}{number}"] = event
+                    number = 1
+                    while (asked := self._request_id(moment, number)) in self._summaries:
+                        number += 1
+                    self._summaries[asked] = event
+                case AttemptSpent(kind="discarded"):
+                    pass  # it was tried again under the same id
                 case AttemptSpent():
-                    place = _request_place(moment)
-                    attempts.setdefault(path, []).append(place)
+                    asked = self._request_id(moment)
+                    attempts.setdefault(path, []).append(asked)
                     text = (Message("assistant", event.partial),) if event.partial else ()
                     response = ModelResponse(text, event.usage, "length" if text else "stop")
-                    self._replies[place] = _Reply(moment, response, is_refused=event.kind == "refused")
+                    self._replies[asked] = _Reply(moment, response, is_refused=event.kind == "refused")
                 case ModelReplied():
-                    self._replies[_request_place(moment)] = _Reply(moment, _own_part(moment, event), event.disabled)
-                    for place in attempts.pop(path, ()):
-                        self._replies[place] = structs.replace(self._replies[place], disabled=event.disabled)
+                    self._replies[self._request_id(moment)] = _Reply(moment, _own_part(moment, event), event.disabled)
+                    for asked in attempts.pop(path, ()):
+                        self._replies[asked] = structs.replace(self._replies[asked], disabled=event.disabled)
                     self._read_calls(moment, event, calls)
                 case ToolsIntended():
                     for call_id in event.call_ids:
-                        calls[f"{path}/{call_id}"].ran = True
+                        calls[*path, call_id].ran = True
                 case ApprovalDecided():
-                    calls[f"{path}/{event.call_id}"].decided = event
+                    calls[*path, event.call_id].decided = event
                 case GuardrailJudged(kind="tool_output"):
-                    calls[f"{path}/{event.call_id}"].verdicts[event.guardrail] = event
+                    calls[*path, event.call_id].verdicts[event.place] = event
                 case ToolFinished():
-                    call = calls[f"{path}/{event.call_id}"]
+                    call = calls[*path, event.call_id]
                     call.result = event
                     if moment.revision < begin:
                         call.kind = None  # the rerun has that result already
@@ -375,16 +394,39 @@ class _Record:
         if recorded.stopped and self._stops:
             self._stops.pop()  # nobody went on from there
 
+    def _request_id(self, moment: Moment, summary: int = 0) -> str:
+        """The id that the rerun's request has whose reply, or summary, came at this moment."""
+        turn = moment.state.turn
+        attempt = 0 if turn is None else turn.continuations + turn.empty_replies
+        prefix = request_prefix(self._run_id, moment.path)
+        return request_id(prefix, moment.state.turns + 1, attempt, summary)
+
     @staticmethod
-    def _read_calls(moment: Moment, event: ModelReplied, calls: dict[str, _Call]) -> None:
+    def _read_calls(moment: Moment, event: ModelReplied, calls: dict[_Place, _Call]) -> None:
         for item in event.response.output:
             if isinstance(item, FunctionCall):
-                call = calls[_place((*moment.path, item.call_id))] = _Call()
+                call = calls[*moment.path, item.call_id] = _Call()
                 tool = None if moment.agent is None else moment.agent.declaration().tools.get(item.name)
                 if tool is not None:
                     call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
 
-    def _claim(self, place: str, kind: _Kind) -> _Call | None:
+    def _recalled(
+        self, tool: FunctionTool[Any], placed: tuple[GuardrailPlace, ToolOutputGuardrail[Any]]
+    ) -> ToolOutputGuardrail[Any]:
+        """A guardrail that says of a recorded result what it said then."""
+        guardrail_place, guardrail = placed
+
+        async def function(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+            call = self.call_of(data.context, tool.fingerprint)
+            verdict = call.verdicts.get(guardrail_place) if call is not None and call.has_result else None
+            if verdict is not None:
+                info = decode_value(verdict.info)
+                return ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message)
+            return await answer(f"tool output guardrail {guardrail.name!r}", guardrail.guardrail_function, data)
+
+        return ToolOutputGuardrail(function, guardrail.name)
+
+    def _claim(self, place: _Place, kind: _Kind) -> _Call | None:
         """The recorded call in this place, if it is equal, or else the first equal one that no other call has claimed."""
         call = self._claimed.get(place)
         equal = self._calls.get(kind)
@@ -430,7 +472,7 @@ class _RecordedModel:
             async for event in events:
                 if isinstance(event, ResponseCompleted):
                     self._record.asked += 1
-                    self._record.spent += event.response.usage
+                    self._record.spent += sum((attempt.usage for attempt in event.attempts), event.response.usage)
                 yield event
 
 
@@ -451,7 +493,7 @@ class _RecordedSummaries:
             async for event in events:
                 if isinstance(event, ResponseCompleted):
                     self._record.asked += 1
-                    self._record.spent += event.response.usage
+                    self._record.spent += sum((attempt.usage for attempt in event.attempts), event.response.usage)
                 yield event
 
 
@@ -465,28 +507,11 @@ class _Gate(RunHooks[Any]):
         if isinstance(tool, AgentTool) or self._record.may_run(context, tool):
             return
         call = FunctionCall(context.tool_call_id, context.tool_name, context.tool_arguments)
-        path = context.idempotency_key.split("/")[1:-1]
-        self._record.held.append(PendingCall(call, agent.name, tuple(path)))
+        self._record.held.append(PendingCall(call, agent.name, context.path))
         raise EffectHeld(
             f"call {context.tool_call_id!r} of tool {context.tool_name!r} is not in the record and its effect is "
             f"{tool.effect!r}, expected 'none'; to run it replay with live_effects=True"
         )
-
-
-def _recalled(guardrail: ToolOutputGuardrail[Any]) -> ToolOutputGuardrail[Any]:
-    """A guardrail that says of a recorded result what it said then."""
-
-    async def function(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
-        served = data.output
-        if isinstance(served, _Served):
-            verdict = served.verdicts.get(guardrail.name)
-            if verdict is not None:
-                info = cast(object, msgspec.json.decode(verdict.info))
-                return ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message)
-            data = structs.replace(data, output=served.output)
-        return await answer(f"tool output guardrail {guardrail.name!r}", guardrail.guardrail_function, data)
-
-    return ToolOutputGuardrail(function, guardrail.name)
 
 
 def _unbegun(state: State) -> list[RunEvent]:
@@ -501,17 +526,6 @@ def _unbegun(state: State) -> list[RunEvent]:
         if call_id not in turn.results:
             events += [Nested(call_id, event) for event in _unbegun(child)]
     return events
-
-
-def _place(path: Sequence[str]) -> str:
-    return "".join(f"/{call_id}" for call_id in path)
-
-
-def _request_place(moment: Moment) -> str:
-    """A request's id without the run's: its reply comes at this moment."""
-    state, turn = moment.state, moment.state.turn
-    attempt = 0 if turn is None else turn.continuations + turn.empty_replies
-    return f"{_place(moment.path)}-{state.turns + 1}{f'-{attempt}' if attempt else ''}"
 
 
 def _own_part(moment: Moment, event: ModelReplied) -> ModelResponse:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
+from decimal import Decimal
+from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agentsdk.core.budget import Budget
 from agentsdk.core.calibration import Calibration
 from agentsdk.core.compaction_price import TokenPrices
+from agentsdk.core.keys import approval_key, call_key, request_id, request_prefix
 from agentsdk.core.limits import RunLimits
 from agentsdk.core.next_step import NextStep
 from agentsdk.core.overflow import Overflow, output_text
 from agentsdk.core.overflow import result_id as overflow_id
-from agentsdk.core.run_state import RunState
+from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, new_state, transcript
-from agentsdk.core.totals import Price
+from agentsdk.core.totals import Price, follow
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
@@ -26,12 +28,15 @@ from agentsdk.define.prices import Prices
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
+from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.grace import THREADS, Grace
 from agentsdk.engine.limiter import Limiter
 from agentsdk.engine.recorder import Recorder
+from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.token_counter import TokenCounter
 from agentsdk.ports.tracer import Span, Tracer
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import AgentsException, CallbackError, UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, Nested, RunEvent, RunStarted
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
 
@@ -52,18 +57,23 @@ def require_asyncio() -> None:
 
 
 def call_ids(state: State) -> set[str]:
-    """The ids of all calls a run ever saw, those of its input and of turns that were taken back included."""
+    """The ids of all calls a run ever saw: those of its input, of its view and of turns that were taken back included."""
     replies = [event.response.output for event in state.log if isinstance(event, ModelReplied)]
-    return {item.call_id for items in (state.transcript, *replies) for item in items if type(item) is FunctionCall}
+    return {item.call_id for items in (state.transcript, state.view, *replies) for item in items if type(item) is FunctionCall}
 
 
 def input_of(state: State) -> tuple[Item, ...]:
-    """What a run was last given as input, without what came from a session."""
-    for event in reversed(state.log):
-        if isinstance(event, InputReplaced):
-            return event.input
-    started = state.log[0]
-    return started.input[state.history :] if isinstance(started, RunStarted) else ()
+    """What a run was last given as input, without what came from a session. O(events since it was last asked for)."""
+    log = state.log
+    known = cast("tuple[int, tuple[Item, ...]] | None", log.derived.get(input_of))
+    read, given = known if known is not None and known[0] <= len(log) else (0, ())
+    for event in log.since(read):
+        if type(event) is InputReplaced:
+            given = event.input
+        elif type(event) is RunStarted:
+            given = event.input[event.history :]
+    log.derived[input_of] = (len(log), given)
+    return given
 
 
 Drive = Callable[["Run"], Awaitable[NextStep]]
@@ -76,21 +86,24 @@ class ModelFacts(Struct, frozen=True):
 
     find: Callable[[str | Model | None, ModelProvider | None], Model]
     price_with: Callable[[Prices | None], Price]
+    read_price_lists: Callable[[], Awaitable[None]]
     counter_of: Callable[[str], TokenCounter]
     context_window_of: Callable[[str], int | None]
 
 
 class LookedUp(Struct, frozen=True):
-    """The sizes of models' windows, and what their tokens cost: looked up once a run."""
+    """The sizes of models' windows, what their tokens cost and what counts them: looked up once a run."""
 
     context_windows: dict[str, int | None]
     token_prices: dict[str, TokenPrices | None]
+    token_counters: dict[str, TokenCounter]
 
 
 class Ports:
     """What runs of one tree share: everything that is not state."""
 
     __slots__ = (
+        "_grace",
         "_looked_up",
         "_models",
         "_price",
@@ -126,16 +139,30 @@ class Ports:
         self._looked_up: LookedUp | None = None
         self.scope = scope
         """The budget of the `limited` block that the run began in."""
-        self.keeps_back = config.on_limit not in ("raise", "pause")
-        """Whether what a last answer takes is kept out of all other requests."""
+        self.keeps_back = type(config.on_limit) is not str or config.on_limit == "finalize"
+        """Whether what a last answer takes is kept out of all other requests. A callable may ask for one: of its answer the
+        tokens are kept back, while its turn and its request come on top."""
         self.full_results: dict[str, str] = {}
         """Results that were too long for the model, whole, by the id their marker names: those of this process."""
+        self._grace: Grace | None = None
+
+    def __getstate__(self) -> tuple[None, dict[str, object]]:
+        """What a pickle of a result has of it: not the key that seals the run's states."""
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return None, {**kept, "config": structs.replace(self.config, state_key=None)}
+
+    @property
+    def grace(self) -> Grace:
+        """The time that the runs have to wind down once they are cancelled."""
+        if self._grace is None:
+            self._grace = Grace(self.config.cancel_grace)
+        return self._grace
 
     @property
     def looked_up(self) -> LookedUp:
         """What was looked up of models, by their names."""
         if self._looked_up is None:
-            self._looked_up = LookedUp({}, {})
+            self._looked_up = LookedUp({}, {}, {})
         return self._looked_up
 
     @property
@@ -147,7 +174,7 @@ class Ports:
 
     def model_of(self, agent: Agent[Any, Any]) -> Model:
         """The agent's model. Raises `UserError` where there is none."""
-        given = self.config.model or agent.model
+        given = agent.model if self.config.model is None else self.config.model
         return given if given is not None and not isinstance(given, str) else self.model(given)
 
     def model(self, given: str | Model | None) -> Model:
@@ -156,7 +183,15 @@ class Ports:
             return given
         model = self._models.get(given)
         if model is None:
-            model = self._models[given] = self.facts.find(given, self.config.model_provider)
+            try:
+                model = self.facts.find(given, self.config.model_provider)
+            except AgentsException:
+                raise
+            except Exception as error:
+                raise CallbackError(f"the model_provider raised {type(error).__name__}, expected a model; mend it") from error
+            if not A_MODEL.fits(model):
+                raise UserError(f"the model_provider gave a {type(model).__name__!r}, expected {A_MODEL.text}; return one")
+            self._models[given] = model
         return model
 
 
@@ -167,6 +202,7 @@ class Run:
     """
 
     __slots__ = (
+        "_request_prefix",
         "agent",
         "agents",
         "asking",
@@ -181,6 +217,7 @@ class Run:
         "instructions",
         "is_at_limit",
         "is_over",
+        "kept",
         "limiter",
         "limits",
         "parent",
@@ -208,10 +245,13 @@ class Run:
         self.state = state
         self.parent = parent
         self.call_id = call_id
+        self._request_prefix = ""
         self.channel: Channel[StreamEvent] | None = None
         self.publish: Callable[[Run, RunEvent], None] | None = None
         self.recorder: Recorder | None = None
         """What makes the events of a stored run durable; the root's."""
+        self.kept: Kept | None = None
+        """What the process knew of how the run is kept when it went on with it; the root's."""
         self.span: Span | None = None
         self.final_output: object = None
         self.limits = ports.config.limits if parent is None else NO_LIMITS
@@ -228,7 +268,7 @@ class Run:
         """How much of the log was read to learn what the model bills for a counted token, and that."""
         self.stop_requested = False
         self.asking = 0
-        """Replies that this run and those nested in it are being given just now; counted at the root."""
+        """Replies reserved of the limit on turns, by this run and those nested in it: at the root, if no budget does that."""
         self.is_over = False
         """Whether its caller has it back: a tool left behind by a cancellation changes it no more."""
         self.call_ids: set[str] = set()
@@ -241,24 +281,37 @@ class Run:
         if self.recorder is not None:
             await self.recorder.write(events)
         elif self.parent is None:
-            state = self.state
+            before = state = self.state
             for event in events:
                 state = apply(state, event)
+            if self.asking:  # as in `advance`, without the call
+                self.asking -= state.all_turns - before.all_turns
             self.state = state
             self.context.usage = state.usage
         else:
-            await self.parent.record(*[Nested(self.call_id, event) for event in events])
-            turn = self.parent.state.turn
-            assert turn is not None
-            self.state = turn.children[self.call_id]
-            self.context.usage = self.parent.context.usage
+            try:
+                await self.parent.record(*[Nested(self.call_id, event) for event in events])
+            finally:  # where the store failed the state has them all the same
+                turn = self.parent.state.turn
+                assert turn is not None
+                self.state = turn.children.get(self.call_id, self.state)
+                self.context.usage = self.parent.context.usage
         if self.publish is not None:
             for event in events:
                 self.publish(self, event)
 
+    async def record_beside(self, error: BaseException, *events: RunEvent) -> None:
+        """`record` while `error` is on its way: a store that fails too is added to its notes."""
+        try:
+            await self.record(*events)
+        except AgentsException as failure:
+            if failure is not error:
+                error.add_note(str(failure))
+
     def advance(self, state: State) -> None:
-        """Take a stored run to its next state. A reply takes its reservation along: who asked for it goes on a moment later."""
-        self.asking -= state.all_turns - self.state.all_turns
+        """Take the root of a stored run to its next state. A reply takes its reservation along: who asked goes on later."""
+        if self.asking:
+            self.asking -= state.all_turns - self.state.all_turns
         self.state = state
         self.context.usage = state.usage
 
@@ -268,6 +321,18 @@ class Run:
         root = self.root
         if root.recorder is not None:
             await root.recorder.attach(overflow.id, overflow.text)
+
+    def thread_patience(self) -> float | None:
+        """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""
+        return self.ports.grace.left(THREADS)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What the run has cost in US dollars, nested runs included; None where that is not known. O(events since last asked).
+
+        The first price that the lists give takes 0.4 s, in which they are read.
+        """
+        return follow(self.state.log, self.ports.price).total
 
     @property
     def max_result_chars(self) -> int:
@@ -284,7 +349,7 @@ class Run:
             started = self.root.state.log[0]
             origin = started.forked_from if isinstance(started, RunStarted) else ""
             for run_id in filter(None, (self.root.state.run_id, origin)):
-                data = await store.attachment(run_id, result_id)
+                data = await CheckedStore(store).attachment(run_id, result_id)
                 if data is not None:
                     kept[result_id] = data.decode()
                     break
@@ -296,9 +361,16 @@ class Run:
                     break
         return kept.get(result_id)
 
-    def at_rest(self) -> RunState:
-        """The run as it stands, to be saved, decided on and resumed."""
-        return RunState(self.state, state_key=self.ports.config.state_key)
+    def at_rest(self, unrecorded: tuple[RunEvent, ...] = ()) -> RunState:
+        """The run as it stands, to be saved, decided on and resumed; with decisions that could not be recorded."""
+        kept = self.kept if self.recorder is None else self.recorder.kept
+        return RunState(self.state, unrecorded, self.ports.config.state_key, context=self.context.context, kept=kept)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the run went on with a state that its store could not be given whole."""
+        kept = self.kept
+        return kept is not None and (kept.rev < len(self.state.log) or bool(kept.attachments))
 
     @property
     def root(self) -> Run:
@@ -309,16 +381,46 @@ class Run:
         return run
 
     @property
-    def path(self) -> str:
-        """The run's id, and the calls that lead to it: unique for each nested run."""
-        return self.state.run_id if self.parent is None else f"{self.parent.path}/{self.call_id}"
+    def recorded(self) -> State:
+        """The run's state as the root has it: where a nested run was cancelled while it recorded, a step ahead of `state`."""
+        if self.parent is None:
+            return self.state
+        turn = self.parent.recorded.turn
+        return self.state if turn is None else turn.children.get(self.call_id, self.state)
 
     @property
-    def request_id(self) -> str:
-        """The id of the next model request: unique in the run, and the same when it is asked again after a crash."""
-        turn = self.state.turn
+    def path(self) -> tuple[str, ...]:
+        """The calls that lead to the run, outermost first."""
+        return () if self.parent is None else (*self.parent.path, self.call_id)
+
+    @property
+    def root_id(self) -> str:
+        """The id of the outermost run."""
+        return self.state.run_id if self.parent is None else self.root.state.run_id
+
+    def call_key(self, call_id: str) -> str:
+        """The idempotency key of one of its calls."""
+        return call_key(self._key_scheme, self.root_id, self.path, call_id)
+
+    def approval_key(self, call: FunctionCall) -> str:
+        """What an approval of one of its calls is bound to."""
+        return approval_key(self._key_scheme, self.root_id, self.path, call)
+
+    @property
+    def _key_scheme(self) -> int:
+        started = self.root.state.log[0]
+        return started.keys if isinstance(started, RunStarted) else 0
+
+    def request_id(self, summary: int = 0) -> str:
+        """The id of the next model request, or of a summary asked for ahead of it: the same when asked again after a crash."""
+        if not self._request_prefix:
+            run_id, path = (self.state.run_id, ()) if self.parent is None else (self.root_id, self.path)
+            self._request_prefix = request_prefix(run_id, path)
+        turn, number = self.state.turn, self.state.turns + 1
+        if turn is None and not summary:
+            return request_id(self._request_prefix, number)
         attempt = 0 if turn is None else turn.continuations + turn.empty_replies
-        return f"{self.path}-{self.state.turns + 1}{f'-{attempt}' if attempt else ''}"
+        return request_id(self._request_prefix, number, attempt, summary)
 
     @property
     def depth(self) -> int:

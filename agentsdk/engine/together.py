@@ -6,21 +6,42 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from agentsdk.define.threads import LeftRunning
+from agentsdk.engine.grace import BODIES, LAST_MOMENT, SESSION, Grace
 
 logger = logging.getLogger("agentsdk")
 
 
-async def together(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], *, limit: int, grace: float) -> None:
+async def outlast(future: asyncio.Future[Any], grace: Grace, share: float) -> asyncio.CancelledError | None:
+    """Wait until `future` is done, or that share of a cancelled run's grace is over; the caller's last cancellation, if any.
+
+    The first begins the grace, none reaches `future`.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while not future.done() and (left := grace.left(share)) != 0.0:
+        try:
+            await asyncio.wait({future}, timeout=left)
+        except asyncio.CancelledError as error:
+            cancelled = error
+            grace.begin()
+    return cancelled
+
+
+async def together(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], *, limit: int, grace: Grace) -> None:
     """Run the named `jobs`, at most `limit` at once, until each is over; then raise the first error, if any.
 
     A job's error never stops its siblings. When the caller is cancelled so is every job, and the cancellation goes on once they
-    have ended, or after `grace` seconds: a job that ignores it is then left behind, named in a warning and the error's notes.
+    have ended, or their share of the grace is over: what ignores it is then left behind, named in a warning and the error's
+    notes.
     """
     gate = asyncio.Semaphore(limit) if len(jobs) > limit else None
     tasks = [asyncio.create_task(job if gate is None else _gated(gate, job), name=name) for name, job in jobs]
     try:
         await asyncio.wait(tasks)
     except asyncio.CancelledError as cancelled:
+        grace.begin()
         await _end(tasks, grace, cancelled)
         raise
     finally:
@@ -39,32 +60,40 @@ async def both(
     other_name: str,
     other: Coroutine[object, object, None],
     *,
-    grace: float,
+    grace: Grace,
 ) -> None:
     """Run two jobs side by side. The first error of either cancels the other and is raised when that has ended."""
     tasks = [asyncio.create_task(main, name=name), asyncio.create_task(other, name=other_name)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     except asyncio.CancelledError as cancelled:
+        grace.begin()
         await _end(tasks, grace, cancelled)
         raise
     errors = [error for task in tasks if task.done() and (error := _error(task)) is not None]
     if errors:
-        raise await _end(tasks, grace, errors[0]) or errors[0]
+        is_cancelled = grace.left() is not None
+        cancelled_too = await _end(tasks, grace, errors[0])
+        if cancelled_too is None and not is_cancelled:
+            grace.reset()  # what ended just now may have taken its own cancellation for the run's
+        raise cancelled_too or errors[0]
 
 
-async def shielded(job: Coroutine[object, object, None], *, grace: float) -> None:
+async def shielded(job: Coroutine[object, object, None], *, grace: Grace) -> None:
     """Run a job that a cancellation of the caller does not reach: it is raised when the job has ended.
 
-    Then the job has `grace` seconds to do so by itself, and as many again once it is cancelled too.
+    In a cancelled run the job has its share of the grace to do so by itself; then it is cancelled too. Raises `TimeoutError`
+    where that was before the call.
     """
     task = asyncio.create_task(job)
-    try:
-        await asyncio.wait({task})
-    except asyncio.CancelledError as cancelled:
-        await _wait({task}, grace)
-        await _end([task], grace, cancelled)
-        raise
+    cancelled = await outlast(task, grace, SESSION)
+    if not task.done():
+        given_up = cancelled or TimeoutError()
+        again = await _end([task], grace, given_up, LAST_MOMENT)
+        raise again or given_up
+    if cancelled is not None:
+        _error(task)
+        raise cancelled
     task.result()
 
 
@@ -73,41 +102,49 @@ async def _gated(gate: asyncio.Semaphore, job: Coroutine[object, object, None]) 
         await job
 
 
-async def _end(tasks: Sequence[asyncio.Task[None]], grace: float, why: BaseException) -> asyncio.CancelledError | None:
+async def _end(
+    tasks: Sequence[asyncio.Task[None]], grace: Grace, why: BaseException, seconds: float | None = None
+) -> asyncio.CancelledError | None:
     """Cancel `tasks` and wait until they have ended; the cancellation that reached the caller meanwhile, if any.
 
-    Those that run on after `grace` seconds are named in a warning and in the notes of `why`.
+    They have `seconds` for that, or else what is left to a cancelled run's tools, or the grace where it is not cancelled; a
+    moment at the least. What runs on is named in a warning and in the notes of `why`.
     """
-    pending = {task for task in tasks if not task.done()}
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    pending: set[asyncio.Task[None]] = {task for task in tasks if not task.done()}
     for task in pending:
         task.cancel()
-    pending, cancelled = await _wait(pending, grace)
-    for task in tasks:
-        if task.done():
-            _error(task)
-    if pending:
-        names = ", ".join(sorted(repr(task.get_name()) for task in pending))
-        logger.warning("still running %s s after their cancellation: %s", grace, names)
-        why.add_note(f"still running {grace} s after their cancellation: {names}")
-    return cancelled
-
-
-async def _wait(
-    pending: set[asyncio.Task[None]], seconds: float
-) -> tuple[set[asyncio.Task[None]], asyncio.CancelledError | None]:
-    """Those of `pending` that still run after `seconds`, and the last cancellation that reached the caller meanwhile."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + seconds
     cancelled: asyncio.CancelledError | None = None
-    while pending and (left := deadline - loop.time()) > 0:
+    while pending:
+        passed = loop.time() - began
+        given = grace.left(BODIES) if seconds is None else seconds - passed
+        left = max(LAST_MOMENT - passed, grace.seconds - passed if given is None else given)
+        if left <= 0:
+            break
         try:
             _, pending = await asyncio.wait(pending, timeout=left)
         except asyncio.CancelledError as error:
             cancelled = error
+            grace.begin()
             pending = {task for task in pending if not task.done()}
-    return pending, cancelled
+    left_running = [repr(task.get_name()) for task in pending]
+    for task in pending:
+        task.add_done_callback(_error)
+    for task in tasks:
+        ended = _error(task) if task.done() else None
+        if isinstance(ended, LeftRunning):
+            left_running.append(f"the thread of tool {ended.name!r}")
+    if left_running:
+        said = f"still running although cancelled: {', '.join(sorted(left_running))}"
+        logger.warning(said)
+        why.add_note(said)
+    return cancelled
 
 
 def _error(task: asyncio.Task[None]) -> BaseException | None:
     """The task's error, marked as retrieved."""
-    return asyncio.CancelledError() if task.cancelled() else task.exception()
+    try:
+        return task.exception()
+    except asyncio.CancelledError as cancelled:
+        return cancelled

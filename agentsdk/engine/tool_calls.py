@@ -1,22 +1,37 @@
 """Acting on a reply's calls: those without a recorded result are run side by side, each result an event of its own.
 
-A call goes through the same gates whether the turn is new or re-entered: a result ends it; an unknown outcome, a guardrail or a
-missing approval stops it; only then is the intent recorded, and after it the body run.
+A call takes the same steps in the same order whether the turn is new or re-entered:
+
+1. its arguments are JSON (`core.arguments`);
+2. they fit the tool's schema, and
+3. its business rules: the validators of its parameters' types (`FunctionTool.bind`);
+4. its tool input guardrails let it pass;
+5. it is approved, where its declaration, its rule or a standing decision says that it must be;
+6. the intent is recorded;
+7. the body runs, and its result is recorded;
+8. its tool output guardrails judge the recorded result.
+
+What stops a call at one step is its result, and nobody is asked about it further down. `_admitted` is steps 1 to 5, `act` the
+sixth, `_answered` the rest.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any, cast
 
-from agentsdk.core.arguments import approval_digest, parse_arguments
+from msgspec import structs
+
+from agentsdk.core.arguments import parse_arguments
 from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
 from agentsdk.define.agent import AgentTool
+from agentsdk.define.tool import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import answer, yes_or_no
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
 from agentsdk.engine.limits import reserve_calls
@@ -24,7 +39,12 @@ from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import together
-from agentsdk.engine.tool_guardrails import judge_tool_input, judge_tool_output, raise_if_tool_tripped
+from agentsdk.engine.tool_guardrails import (
+    judge_tool_input,
+    judge_tool_output,
+    raise_if_tool_tripped,
+    waiting_output_guardrails,
+)
 from agentsdk.ports.tracer import Span, SpanAttributes
 from agentsdk.types.errors import InvalidArguments, StateMismatchError, StateTamperedError
 from agentsdk.types.events import (
@@ -39,34 +59,42 @@ from agentsdk.types.events import (
 from agentsdk.types.items import FunctionCall
 
 REJECTED = "The call was not approved, so it was not run."
+REJECTED_BEGUN = "The call was begun and cut, and was not approved to go on: its outcome is unknown."
 
 
 async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
     """Give every call of the reply its result, but for the first valid handoff and the calls that wait for a person."""
     raise_if_tool_tripped(run)
     jobs = await _admitted(run, prepared, processed)
-    if not jobs:
+    unjudged = _unjudged(run, prepared, processed) if _turn(run).results else []
+    if not (jobs or unjudged):
         return
     turn = _turn(run)
     intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
-    if intended:
-        if (run if run.parent is None else run.root).has_budget:
-            await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
-        else:
-            await run.record(ToolsIntended(intended))
-    config = run.ports.config
     try:
+        if intended:
+            if (run if run.parent is None else run.root).has_budget:
+                await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
+            else:
+                await run.record(ToolsIntended(intended))
         await together(
-            [(f"tool {job.tool.name}", _run(run, job, job.call.call_id in intended)) for job in jobs],
-            limit=config.max_tool_concurrency,
-            grace=config.cancel_grace,
+            [
+                *[(f"tool {job.tool.name}", _run(run, job, job.call.call_id in intended)) for job in jobs],
+                *[(f"guardrails of tool {job.tool.name}", _judge(run, job)) for job in unjudged],
+            ],
+            limit=run.ports.config.max_tool_concurrency,
+            grace=run.ports.grace,
         )
-    except BaseException:
-        # A call whose body never began (it was queued, or its start hook raised) is not in doubt.
-        results = _turn(run).results
-        unbegun = [CallRetried(job.call.call_id) for job in jobs if not job.begun and job.call.call_id not in results]
+    except BaseException as error:
+        # A call whose body never began (its intent was in vain, it was queued, or its start hook raised) is not in doubt.
+        turn = _turn(run)
+        unbegun = [
+            CallRetried(call_id)
+            for job in jobs
+            if not job.begun and (call_id := job.call.call_id) in turn.intended and call_id not in turn.results
+        ]
         if unbegun:
-            await run.record(*unbegun)
+            await run.record_beside(error, *unbegun)
         raise
 
 
@@ -75,8 +103,9 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     turn = _turn(run)
     results = turn.results
     for call in processed.unknown:
+        result = results.get(call.call_id)
         began = call.call_id in turn.intended or call.call_id in turn.asked
-        if call.call_id not in results and (began or _redefined(run)):
+        if (result.is_withheld if result is not None else began or _redefined(run)):
             raise StateMismatchError(
                 f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer "
                 "has, expected the tools the run was started with; give the agent that tool again"
@@ -87,33 +116,72 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     if processed.handoffs:
         events += invalid_payloads(run, prepared, processed)
     jobs: list[Job] = []
+    is_guarded = False
     for call, spec in processed.functions:
         if call.call_id in results or call.call_id in turn.in_doubt:
             continue
         tool = prepared.declared.tools[spec.name]
         try:
-            arguments = parse_arguments(call.arguments)
+            job = Job(run, call, tool, parse_arguments(call.arguments))
         except InvalidArguments as error:
             events.append(ToolFinished(call.call_id, f"Error: {error.reason}", True))
             continue
-        job = Job(run, call, tool, arguments)
-        if call.call_id in turn.intended:
-            if spec.effect == "once":
-                events.append(await _reconciled(job))
-                continue
-        elif (gate := await _approval(run, turn, job)) is not None:
-            events += gate
+        if spec.effect == "once" and call.call_id in turn.intended and not isinstance(tool, AgentTool):
+            events.append(await _reconciled(job))
             continue
+        try:
+            job.bound = tool.bind(job.arguments)
+        except Exception as error:
+            events.append(ToolFinished(call.call_id, await _misfit(job, error), True))
+            continue
+        is_guarded = is_guarded or bool(tool.tool_input_guardrails)
         jobs.append(job)
+    if is_guarded:
+        jobs = await judge_tool_input(run, jobs)
+    admitted: list[Job] = []
+    for job in jobs:
+        if (gate := await _approval(run, turn, job)) is not None:
+            events += gate
+        else:
+            admitted.append(job)
     if events:
         await run.record(*events)
-    guarded = [job for job in jobs if job.tool.tool_input_guardrails]
-    return jobs if not guarded else await judge_tool_input(run, jobs)
+    return admitted
+
+
+async def _misfit(job: Job, error: Exception) -> str:
+    """What the model is told of arguments that the tool cannot take. They are the model's slip: they never end the run."""
+    if isinstance(error, InvalidArguments) and job.tool.failure_error_function is None:
+        return default_tool_error_function(job.context, error)
+    return await job.tool.error_text(job.context, error)
+
+
+def _unjudged(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
+    """The calls whose recorded results their output guardrails have yet to judge."""
+    turn = _turn(run)
+    jobs: list[Job] = []
+    for call, spec in processed.functions:
+        result = turn.results.get(call.call_id)
+        if result is None or call.call_id not in turn.intended:
+            continue
+        tool = prepared.declared.tools[spec.name]
+        if waiting_output_guardrails(turn, call.call_id, tool):
+            jobs.append(Job(run, call, tool, {}))
+        elif result.is_withheld and not run.ports.config.without_guards:  # else it stays withheld
+            raise StateMismatchError(
+                f"the result of call {call.call_id!r} waits for the output guardrails of tool {call.name!r}, which has none "
+                "now, expected those the run was started with; give the tool its guardrails again"
+            )
+    return jobs
 
 
 async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | None:
-    """None if the call may run; else the events that say why not, none if it goes on waiting."""
+    """None if the call may run; else the events that say why not, none if it goes on waiting.
+
+    A call that has begun goes on under the approval it began with, for as long as that is of this run and this tool.
+    """
     call, rule = job.call, job.tool.needs_approval
+    begun = call.call_id in turn.intended
     asked = turn.asked.get(call.call_id)
     if asked is None and rule is False:
         return None
@@ -121,42 +189,42 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
     if asked is not None and not _applies(asked.fingerprint, fingerprint):
         asked = None  # another tool than the one the person was shown
     decided = None if asked is None else turn.decisions.get(call.call_id)
-    if decided is not None and _expired(run, decided):
+    if decided is not None and not begun and _expired(run, decided):
         return (ApprovalJudged(call.call_id, True, fingerprint),)
     if decided is None:
         if asked is not None and not asked.needed:
             return None
-        decided = _standing_decision(run, call, fingerprint)
+        decided = _standing_decision(run, call, fingerprint, begun)
         if decided is None:
-            return () if asked is not None else await _ask_whether(run, job, rule, fingerprint)
-    elif decided.tool != call.name or decided.digest != approval_digest(call.name, call.call_id, call.arguments):
+            return () if asked is not None else await _ask_whether(run, job, rule, fingerprint, begun)
+    elif decided.tool != call.name or decided.digest != run.approval_key(call):
         raise StateTamperedError(
-            f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments, expected the call that "
-            "was shown to the person; refuse this state"
+            f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments in this run, expected "
+            "the call that was shown to the person; refuse this state"
         )
-    return None if decided.approved else (_rejected(call, decided),)
+    return None if decided.approved else (_rejected(call, decided, begun),)
 
 
-async def _ask_whether(run: Run, job: Job, rule: object, fingerprint: str) -> Iterable[RunEvent] | None:
+async def _ask_whether(run: Run, job: Job, rule: object, fingerprint: str, begun: bool) -> Iterable[RunEvent] | None:
     """Put the tool's own question: does this call need a person?"""
     call = job.call
     needed = rule
     if not isinstance(rule, bool):
         arguments = parse_arguments(call.arguments)
         what = f"needs_approval of tool {call.name!r}"
-        needed = bool(await answer(what, cast(Any, rule), run.context, arguments, call.call_id))
-    judged = ApprovalJudged(call.call_id, bool(needed), fingerprint)
+        needed = await yes_or_no(what, cast(Any, rule), run.context, arguments, call.call_id)
+    judged = ApprovalJudged(call.call_id, bool(needed), fingerprint, begun)
     if needed:
         return (judged,)
     await run.record(judged)
     return None
 
 
-def _standing_decision(run: Run, call: FunctionCall, fingerprint: str) -> ApprovalDecided | None:
+def _standing_decision(run: Run, call: FunctionCall, fingerprint: str, begun: bool) -> ApprovalDecided | None:
     """The latest decision that covers every call of this tool by this agent."""
     for given in reversed(run.root.state.always):
         if given.tool == call.name and given.agent == run.agent.name and _applies(given.fingerprint, fingerprint):
-            return None if _expired(run, given) else given
+            return None if _expired(run, given) and not begun else given
     return None
 
 
@@ -169,8 +237,9 @@ def _expired(run: Run, decided: ApprovalDecided) -> bool:
     return decided.expires_at is not None and run.ports.now() >= decided.expires_at
 
 
-def _rejected(call: FunctionCall, decided: ApprovalDecided) -> ToolFinished:
-    return ToolFinished(call.call_id, f"{REJECTED} Reason: {decided.reason}" if decided.reason else REJECTED, True)
+def _rejected(call: FunctionCall, decided: ApprovalDecided, begun: bool) -> ToolFinished:
+    told = REJECTED_BEGUN if begun else REJECTED
+    return ToolFinished(call.call_id, f"{told} Reason: {decided.reason}" if decided.reason else told, True)
 
 
 async def _reconciled(job: Job) -> RunEvent:
@@ -179,33 +248,30 @@ async def _reconciled(job: Job) -> RunEvent:
         return CallsInDoubt((job.call.call_id,))
     what = f"reconcile of tool {job.tool.name!r}"
     known = cast(object, await answer(what, cast(Any, job.tool.reconcile), job.context, job.arguments))
-    return ToolFinished(job.call.call_id, to_output(known))
+    return ToolFinished(job.call.call_id, to_output(known), is_withheld=bool(job.tool.tool_output_guardrails))
 
 
 async def _run(run: Run, job: Job, is_new: bool) -> None:
     """Run one call's body and record its result. The start hook is called once, not for a call that goes on where it stood."""
     if is_new and hooks.watched(run):
         await hooks.tool_started(run, job.context, job.tool)
-    raised: Exception | None = None
+    recorder = run.recorder if run.parent is None else run.root.recorder
+    if recorder is not None:
+        await recorder.hold()
     job.begun = True
-    try:
-        result = await (_result if run.ports.tracer is None else _traced_result)(run, job)
-        if result is None:
-            return
-    except Exception as error:
-        raised = error
-        if isinstance(job.tool, AgentTool):
-            raise  # its nested run goes on where it stood
-        # The call is answered before its error ends the run, so that resuming never runs it again.
-        result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
-    await run.record(result)
-    if raised is not None:
-        raise raised
+    result = await (_answered(run, job) if run.ports.tracer is None else _traced(run, job))
+    if result is not None and hooks.watched(run):
+        await hooks.tool_ended(run, job.context, job.tool, result.output)
+
+
+async def _judge(run: Run, job: Job) -> None:
+    """Ask the output guardrails of a call whose result was recorded before the run was left."""
+    result = await judge_tool_output(run, job)
     if hooks.watched(run):
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
-async def _traced_result(run: Run, job: Job) -> ToolFinished | None:
+async def _traced(run: Run, job: Job) -> ToolFinished | None:
     assert run.ports.tracer is not None
     attributes: SpanAttributes = {
         "tool": job.tool.name,
@@ -217,7 +283,7 @@ async def _traced_result(run: Run, job: Job) -> ToolFinished | None:
     failure: BaseException | None = None
     try:
         with span.activate():
-            result = await _result(run, job, span)
+            result = await _answered(run, job, span)
         if result is not None:
             span.set({"result": result.output})
         return result
@@ -228,26 +294,51 @@ async def _traced_result(run: Run, job: Job) -> ToolFinished | None:
         span.end(failure)
 
 
-async def _result(run: Run, job: Job, span: Span | None = None) -> ToolFinished | None:
+async def _answered(run: Run, job: Job, span: Span | None = None) -> ToolFinished | None:
+    """What the model gets of a call: its result, recorded and then judged; None while a nested run waits for a person."""
+    raised: Exception | None = None
+    try:
+        result = await _result(run, job, span)
+        if result is None:
+            return None
+    except Exception as error:
+        if isinstance(job.tool, AgentTool):
+            raise  # its nested run goes on where it stood
+        # The call is answered before its error ends the run, so that resuming never runs it again.
+        raised = error
+        result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
+    if not job.tool.tool_output_guardrails:
+        await run.record(result)
+    else:
+        await run.record(structs.replace(result, is_withheld=True))
+        if raised is None:
+            return await judge_tool_output(run, job)
+    if raised is not None:
+        raise raised
+    return result
+
+
+async def _result(run: Run, job: Job, span: Span | None) -> ToolFinished | None:
     """The body's value, or what its error tells the model, as the call's result; None while a nested run waits for a person."""
     if isinstance(job.tool, AgentTool):
         return await run_agent_tool(run, job.call, job.tool, job.context, job.arguments, span)
     call_id = job.call.call_id
     try:
-        value = await job.tool.invoke(job.context, job.arguments)
+        value = await job.tool.invoke_bound(job.context, job.bound)
     except Exception as error:
         return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
-    if job.tool.tool_output_guardrails:
-        instead = await judge_tool_output(run, job, value)
-        if instead is not None:
-            return ToolFinished(call_id, instead)
     if isinstance(value, ToolFinished):  # a recorded result stands as it is
         return ToolFinished(call_id, value.output, value.is_error, value.whole)
     output, overflow = cap_output(to_output(value), run.ports.config.max_tool_result_chars)
     if overflow is None:
         return ToolFinished(call_id, output)
-    await run.keep(overflow)
-    return ToolFinished(call_id, output, whole=overflow.id)
+    finished = ToolFinished(call_id, output, whole=overflow.id)
+    try:
+        await run.keep(overflow)
+    except asyncio.CancelledError:
+        await run.record(structs.replace(finished, is_withheld=bool(job.tool.tool_output_guardrails)))
+        raise
+    return finished
 
 
 def _redefined(run: Run) -> bool:

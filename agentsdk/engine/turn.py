@@ -6,16 +6,15 @@ resumed run and a replay are this same code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import assert_never
 
 from agentsdk.core.next_step import RUN_AGAIN, FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
-from agentsdk.define.guardrail import InputGuardrail
-from agentsdk.define.inbox import Inbox
 from agentsdk.engine import hooks
 from agentsdk.engine.handoffs import hand_over
+from agentsdk.engine.held import has_output_guardrails, let_go
 from agentsdk.engine.judge import (
+    InputGuardrails,
     check_output,
     final_value,
     judge_input,
@@ -24,13 +23,14 @@ from agentsdk.engine.judge import (
     raise_if_input_tripped,
     waiting_input_guardrails,
 )
+from agentsdk.engine.let_in import let_in
 from agentsdk.engine.model_call import ask
 from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
 from agentsdk.engine.together import both
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
-from agentsdk.types.events import InputAdded, RunEnded, TurnEnded
+from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
 from agentsdk.types.items import Item, Message
 
 
@@ -47,9 +47,11 @@ async def run_single_turn(run: Run) -> NextStep:
         else await prepare(run, agent, declared)
     )
     if config.inbox is not None and turn is None and run.parent is None:
-        await _take_in(run, config.inbox)
+        await let_in(run, config.inbox)
     if run.state.input_verdicts:
         raise_if_input_tripped(run)
+    if run.state.invalid_outputs and run.state.turn is None:
+        _give_up(run, prepared)  # what the run was left before
     guardrails = waiting_input_guardrails(run)
     if turn is None or turn.response is None:
         await (_ask_beside_guardrails(run, prepared, guardrails) if guardrails else ask(run, prepared))
@@ -60,6 +62,8 @@ async def run_single_turn(run: Run) -> NextStep:
     processed = process_model_response(prepared.spec, turn.response)
     _raise_if_refused(run, processed)
     if processed.has_calls:
+        if prepared.spec.tool_use == "run_llm_again":
+            let_go(run)
         await act(run, prepared, processed)
         if prepared.spec.tool_use == "custom" and processed.functions:
             await judge_tool_use(run, prepared, processed)
@@ -68,13 +72,12 @@ async def run_single_turn(run: Run) -> NextStep:
     step = resolve_next_step(prepared.spec, run.state, processed)
     match step:
         case FinalOutput():
-            if config.inbox is not None and run.parent is None and config.inbox.due():
+            if config.inbox is not None and run.parent is None and await let_in(run, config.inbox, TurnEnded()):
                 run.final_output = None
-                await run.record(TurnEnded())
                 return RUN_AGAIN
             await _finish(run, prepared, step)
         case RunAgain():
-            await _again(run, prepared, processed)
+            await _again(run, prepared)
         case Handoff():
             await hand_over(run, prepared, processed, step)
         case Interruption():
@@ -84,25 +87,16 @@ async def run_single_turn(run: Run) -> NextStep:
     return step
 
 
-async def _take_in(run: Run, inbox: Inbox) -> None:
-    """Let in what has arrived since the last turn. It leaves the inbox only once it is recorded."""
-    arrived = inbox.due()
-    if arrived:
-        await run.record(InputAdded(arrived))
-        inbox.taken(arrived)
-
-
-async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: Sequence[InputGuardrail[Any]]) -> None:
+async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: InputGuardrails) -> None:
     """The model is asked while the input guardrails are; both are over before anything is done with the reply."""
-    first = [guardrail for guardrail in guardrails if not guardrail.run_in_parallel]
-    beside = [guardrail for guardrail in guardrails if guardrail.run_in_parallel]
+    first = [(place, guardrail) for place, guardrail in guardrails if not guardrail.run_in_parallel]
+    beside = [(place, guardrail) for place, guardrail in guardrails if guardrail.run_in_parallel]
     if first:
         await judge_input(run, first)
     if not beside:
         await ask(run, prepared)
         return
-    grace = run.ports.config.cancel_grace
-    await both("input guardrails", judge_input(run, beside), "model call", ask(run, prepared), grace=grace)
+    await both("input guardrails", judge_input(run, beside), "model call", ask(run, prepared), grace=run.ports.grace)
 
 
 def _raise_if_refused(run: Run, processed: ProcessedResponse) -> None:
@@ -124,13 +118,16 @@ def _raise_if_refused(run: Run, processed: ProcessedResponse) -> None:
 async def _finish(run: Run, prepared: Prepared, step: FinalOutput) -> None:
     if run.final_output is None:
         run.final_output = final_value(prepared.declared.output, step.output, step.is_json)
-    await judge_output(run, prepared, run.final_output)
+    if has_output_guardrails(run):
+        await judge_output(run, prepared, run.final_output)
+    if run.channel is not None:
+        let_go(run)
     await run.record(RunEnded(step.output, step.is_json))
     if hooks.watched(run):
         await hooks.agent_ended(run, run.final_output)
 
 
-async def _again(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
+async def _again(run: Run, prepared: Prepared) -> None:
     """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
     turn = run.state.turn
     assert turn is not None
@@ -143,13 +140,20 @@ async def _again(run: Run, prepared: Prepared, processed: ProcessedResponse) -> 
             "user", f"Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
         ),
     )
-    spent = run.state.invalid_outputs > run.ports.config.max_output_retries
     await run.record(TurnEnded(feedback))
-    if spent:
-        name = "" if prepared.declared.output is None else prepared.declared.output.name
-        raise InvalidOutputError(
-            f"the final output of agent {run.agent.name!r} does not fit {name!r} after "
-            f"{run.ports.config.max_output_retries} feedback turn(s): {error}; resume error.state to ask again, or change the "
-            "output_type or the model",
-            output=processed.text,
-        )
+    _give_up(run, prepared)
+
+
+def _give_up(run: Run, prepared: Prepared) -> None:
+    """Raise `InvalidOutputError` once the feedback turns are spent. Once the run has stopped for it they are granted anew."""
+    retries = run.ports.config.max_output_retries
+    if run.state.invalid_outputs <= retries:
+        return
+    error = next(event.error for event in reversed(run.state.log) if isinstance(event, OutputJudged))
+    reply = next(event.response for event in reversed(run.state.log) if isinstance(event, ModelReplied))
+    name = "" if prepared.declared.output is None else prepared.declared.output.name
+    raise InvalidOutputError(
+        f"the final output of agent {run.agent.name!r} does not fit {name!r} after {retries} feedback turn(s): {error}; resume "
+        "error.state to ask again, or change the output_type or the model",
+        output=process_model_response(prepared.spec, reply).text,
+    )

@@ -20,15 +20,16 @@ from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.process import cleaned
 from agentsdk.core.strategies import CutResults, DropOldest
 from agentsdk.core.totals import Price
-from agentsdk.core.window import Fits, Impossible, Replace, SummaryRequest, WindowView, current_input, fit
+from agentsdk.core.window import Fits, Impossible, Replace, Step, SummaryRequest, WindowView, current_input, fit
 from agentsdk.engine.limits import Leave, limiter_of
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
-from agentsdk.engine.weigh import Weight, counter_of, remember, weighed
+from agentsdk.engine.weigh import Weight, count, counter_of, remember, weighed
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import SpanAttributes
+from agentsdk.types.declared import is_whole, shown
 from agentsdk.types.deltas import ResponseCompleted
-from agentsdk.types.errors import ContextWindowError, UserError
+from agentsdk.types.errors import AgentsException, CallbackError, ContextWindowError, ModelError, UserError
 from agentsdk.types.events import AttemptSpent, ModelReplied, ViewReplaced
 from agentsdk.types.items import Item, Message
 from agentsdk.types.response import ModelResponse
@@ -96,8 +97,8 @@ async def _size(run: Run, window: ContextWindow) -> int:
 
 async def _known_size(run: Run, model: Model) -> int | None:
     told: object = getattr(model, "context_window", None)
-    if isinstance(told, int):
-        return told
+    if is_whole(told, 1):
+        return cast(int, told)
     known = run.ports.looked_up.context_windows
     if model.name not in known:
         known[model.name] = await asyncio.to_thread(run.ports.facts.context_window_of, model.name)
@@ -122,7 +123,7 @@ async def _compact(run: Run, weight: Weight, window: ContextWindow, size: int, r
     before = view.tokens
     done: list[Replace] = []
     spent: list[AttemptSpent] = []
-    while not isinstance(step := fit(view), Fits):
+    while not isinstance(step := _step(view), Fits):
         if isinstance(step, Impossible):
             if spent:
                 await run.record(*spent)
@@ -133,7 +134,7 @@ async def _compact(run: Run, weight: Weight, window: ContextWindow, size: int, r
             if replaced is None:
                 continue
             step = replaced
-        new = await counter.count(step.new)
+        new = await count(counter, step.new)
         view = step.done(weight.billed(new))
         if view is not step.view:
             counted.update(zip(map(id, step.new), new, strict=True))
@@ -153,6 +154,24 @@ async def _compact(run: Run, weight: Weight, window: ContextWindow, size: int, r
     return bool(done)
 
 
+def _step(view: WindowView) -> Step:
+    """The next step towards a view that fits. Raises `CallbackError` for a strategy that offers none."""
+    try:
+        step = fit(view)
+    except AgentsException:
+        raise
+    except Exception as error:
+        raise CallbackError(
+            f"a strategy of the ContextWindow raised {type(error).__name__}, expected an offer or None; "
+            "see the chained exception"
+        ) from error
+    if not isinstance(cast(object, step), Step):
+        raise CallbackError(
+            f"a strategy of the ContextWindow offered {shown(step)}, expected a Replace, a SummaryRequest or None"
+        )
+    return step
+
+
 async def _summarised(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
     """The view with a summary in it, what that took added to `spent`. None where it is not worth it, fails, or is none."""
     given = cast(str | Model | None, step.model)
@@ -164,9 +183,9 @@ async def _summarised(run: Run, step: SummaryRequest, spent: list[AttemptSpent])
         Tape((Message("user", step.text),)),
         step.instructions,
         settings=ModelSettings(max_tokens=step.max_tokens),
-        request_id=f"{run.request_id}-summary-{len(spent) + 1}",
+        request_id=run.request_id(len(spent) + 1),
     )
-    tokens = sum(await counter_of(run).count((Message("user", step.instructions), *request.items)))
+    tokens = sum(await count(counter_of(run), (Message("user", step.instructions), *request.items)))
     leave = await _leave(run, model, tokens, step.max_tokens)
     if leave is None and run.root.has_budget:
         return None
@@ -178,12 +197,13 @@ async def _summarised(run: Run, step: SummaryRequest, spent: list[AttemptSpent])
                 leave.release()
             raise
         logger.warning("model %r gave no summary (%s); the next strategy is tried", model.name, type(error).__name__)
-        response = ModelResponse((), Usage(requests=1))
+        spent_in_vain = error.usage if isinstance(error, ModelError) else None
+        response = ModelResponse((), spent_in_vain or Usage(requests=1))
     if leave is not None:
         await leave.spent(response, turns=0)
     replaced = step.done(response)
     text = "" if replaced is None else response.text
-    spent.append(AttemptSpent(response.usage, text, "summary", response.model or model.name))
+    spent.append(AttemptSpent(response.usage, text, "summary", response.model or model.name, model.name))
     return replaced
 
 
@@ -213,7 +233,8 @@ async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse
                 if isinstance(event, ResponseCompleted):
                     if span is not None:
                         span.set({"usage": event.response.usage, "output": event.response.output})
-                    return cleaned(event.response)
+                    usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
+                    return cleaned(structs.replace(event.response, usage=usage))
         raise UserError(f"model {model.name!r} ended its stream without ResponseCompleted, expected it last")
     except BaseException as error:
         failure = error

@@ -30,12 +30,12 @@ class Life:
         async def effect(ctx: ToolContext[Any]) -> str:
             self.come_to("intent saved")
             with self._effects.open("a") as file:
-                file.write(f"{ctx.idempotency_key}\n")
+                file.write(f"{ctx.run_id}/{ctx.tool_call_id}\n")
             self.come_to("effect done")
             return f"{ctx.tool_name} is done"
 
         def say(request: Any) -> Any:
-            if request.request_id == "r-1":
+            if request.request_id.endswith("-1"):
                 self.come_to("request sent")
                 return [call("pay"), call("put")]
             self.come_to("result saved")

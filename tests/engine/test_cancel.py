@@ -20,6 +20,7 @@ from agentsdk import (
     FunctionCallOutput,
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
+    MemoryRunStore,
     MemorySession,
     OpenAIChatCompletionsModel,
     RunConfig,
@@ -149,6 +150,15 @@ def check_marks(run: Run) -> None:
     assert marked == (set() if turn is None else {one.call_id for one in turn.calls} - turn.results.keys())
 
 
+def passed(run: Run) -> list[Item]:
+    """What a session may hold of a run of `busy_agent`: nothing before its guardrails have let it pass."""
+    state, turn = run.state, run.state.turn
+    if not state.input_verdicts:
+        return []
+    is_waiting = turn is not None and turn.response is not None and not turn.calls
+    return list(state.transcript) if is_waiting else list(RunState(state).items())
+
+
 async def resumed(agent: Agent[Any, Any], state: RunState, session: Any, config: RunConfig, mode: Any) -> Any:
     """The run gone on from its saved state, calls in doubt settled with the results they have."""
     for _ in range(5):
@@ -197,7 +207,7 @@ def test_cancelled_at_every_step_a_run_is_whole_and_goes_on(mode: Any) -> None:
             check_marks(run)
             # In its very last step a task ends as cancelled although its run was over.
             assert run.state.stopped == "CancelledError" or run.state.ended is not None, where
-            assert list(RunState(run.state).items()) == await session.get_items(), where
+            assert await session.get_items() == passed(run), where
             again = World()
             assert await resumed(busy_agent(again), RunState(run.state), session, config, mode) == expected, where
             state = Noted.seen[-1].state
@@ -401,13 +411,13 @@ def test_cancel_after_turn_stops_between_turns() -> None:
         async for event in stream:
             if event.type == "run_item_stream_event" and event.name == "tool_called":
                 stream.cancel("after_turn")
-        assert list(world.asked) == ["r-1"]
+        assert [one.partition("-")[2] for one in world.asked] == ["1"]
         assert world.done == Counter({"r/call_1_1": 1})
         assert stream.to_state().value.turn is None
         assert not stream.is_finished
         result = await Runner.run(agent, stream.to_state(), run_config=config)
         assert result.final_output == "sum"
-        assert list(world.asked) == ["r-1", "r-2", "r-3"]
+        assert [one.partition("-")[2] for one in world.asked] == ["1", "2", "3"]
 
     asyncio.run(main())
 
@@ -420,7 +430,7 @@ def test_cancel_after_turn_before_the_start_allows_one_turn() -> None:
         stream.cancel("after_turn")
         async for _ in stream:
             pass
-        assert list(world.asked) == ["r-1"]
+        assert [one.partition("-")[2] for one in world.asked] == ["1"]
 
     asyncio.run(main())
 
@@ -771,5 +781,205 @@ def test_context_variables_of_the_caller_reach_every_callable(mode: Any) -> None
         await mode(agent, "go", None, RunConfig())
         assert {what for what, _ in seen} == {"async tool", "thread tool", "instructions", "guardrail"}
         assert {name for _, name in seen} == {"ada"}
+
+    asyncio.run(main())
+
+
+# Winding down: one bound for all of it, and the run let go of.
+
+
+class Winding:
+    """A stored run with a session, whose parts can be made slow or to hang by their names."""
+
+    def __init__(self, **steps: float) -> None:
+        self.steps = steps
+        self.winding = asyncio.Event()
+        self.begun = asyncio.Event()
+        me = self
+
+        class Store(MemoryRunStore):
+            async def append(self, *args: Any) -> None:
+                await me.take("store")
+                await super().append(*args)
+
+        class Session(MemorySession):
+            async def add_items(self, items: Sequence[Any]) -> None:
+                me.winding.set()
+                await me.take("session")
+                await super().add_items(items)
+
+        self.store = Store()
+        self.session = Session("s")
+
+    async def take(self, what: str) -> None:
+        for _ in range(int(self.steps.get(what, 0)) if self.begun.is_set() else 0):
+            await asyncio.sleep(0)
+        if self.begun.is_set() and self.steps.get(what) == float("inf"):
+            await asyncio.Event().wait()
+
+    def agent(self, fails: bool) -> Agent[Any, Any]:
+        async def work() -> str:
+            self.begun.set()
+            if fails:
+                raise ValueError("boom")
+            await asyncio.Event().wait()
+            return ""
+
+        tool = function_tool(work, failure_error_function=None, effect="none")
+        return Agent("main", model=ScriptedModel([call("work"), "done"]), tools=[tool])
+
+    async def end(self, fails: bool, cancels: int, grace: float = 5.0) -> BaseException:
+        config = RunConfig(store=self.store, run_id="r", cancel_grace=grace)
+        run = Runner.run(self.agent(fails), "go", run_config=config, session=self.session)
+        task = asyncio.create_task(run)
+        await (self.winding if fails else self.begun).wait()
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            error: Any = (await asyncio.gather(task, return_exceptions=True))[0]
+        return error
+
+    async def held(self) -> bool:
+        summary = await self.store.summary("r")
+        assert summary is not None
+        return summary.status == "running"
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["cancelled", "failed"])
+@pytest.mark.parametrize("cancels", [1, 2, 5, 20])
+@pytest.mark.parametrize("slow", ["", "store", "session"])
+def test_however_often_a_run_is_cancelled_while_it_winds_down_it_is_let_go_of(fails: bool, cancels: int, slow: str) -> None:
+    async def main() -> None:
+        run = Winding(**({slow: 10} if slow else {}))
+        error = await run.end(fails, cancels)
+        assert isinstance(error, asyncio.CancelledError)
+        assert not await run.held()
+        check_pairs(await run.session.get_items())
+        assert len(await run.session.get_items()) == 3
+        assert len(asyncio.all_tasks()) == 1
+        work = function_tool(lambda: "well", name_override="work", effect="none")
+        agent = run.agent(False).clone(model=ScriptedModel(["done"]), tools=[work])
+        result = await Runner.resume(agent, "r", run_config=RunConfig(store=run.store), session=run.session)
+        assert result.final_output == "done"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["cancelled", "failed"])
+@pytest.mark.parametrize("cancels", [1, 3])
+@pytest.mark.parametrize("hangs", ["session", "store", "both"])
+def test_what_hangs_while_a_cancelled_run_winds_down_is_given_up_within_the_grace(
+    fails: bool, cancels: int, hangs: str
+) -> None:
+    async def main() -> None:
+        never = float("inf")
+        run = Winding(**({"store": never, "session": never} if hangs == "both" else {hangs: never}))
+        if fails and hangs != "session":
+            return  # a store that hangs is not cancelled by then
+        error = await run.end(fails, cancels, grace=0.2)
+        assert isinstance(error, asyncio.CancelledError)
+        assert len(asyncio.all_tasks()) == 1
+        if hangs == "session":
+            assert not await run.held(), "the store is told, whatever became of the session"
+
+    asyncio.run(main())
+
+
+def test_an_error_of_ones_own_passes_unchanged_however_often_its_run_is_cancelled_on_the_way() -> None:
+    async def main() -> None:
+        run = Winding(session=10)
+        agent = hard_agent(World(), Hard)
+        task = asyncio.create_task(
+            Runner.run(agent, "go", run_config=RunConfig(store=run.store, run_id="r"), session=run.session)
+        )
+        await run.winding.wait()
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(Hard):
+            await task
+        assert not await run.held()
+
+    asyncio.run(main())
+
+
+# The thread of a sync tool cannot be stopped.
+
+
+@pytest.mark.parametrize("effect", ["once", "idempotent", "none"])
+def test_the_thread_of_a_cancelled_run_is_waited_for_and_its_result_is_kept(effect: Any) -> None:
+    async def main() -> None:
+        store, begun, go_on, bodies = MemoryRunStore(), threading.Event(), threading.Event(), list[int]()
+
+        def put() -> str:
+            bodies.append(1)
+            begun.set()
+            go_on.wait()
+            return "the result"
+
+        agent = Agent("main", model=ScriptedModel([call("put"), "done"]), tools=[function_tool(put, effect=effect)])
+        config = RunConfig(store=store, run_id="r")
+        task = asyncio.create_task(Runner.run(agent, "go", run_config=config))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        for _ in range(3):
+            await asyncio.sleep(0)
+            task.cancel()
+        summary = await store.summary("r")
+        assert not task.done() and summary is not None and summary.status == "running", "nobody else may begin it"
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        assert not getattr(caught.value, "__notes__", ())
+        result = await Runner.resume(agent, "r", run_config=RunConfig(store=store))
+        assert result.final_output == "done" and bodies == [1]
+        assert result.to_input_list()[2]["output"] == "the result"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("effect", ["once", "idempotent"])
+def test_a_thread_that_outlives_the_grace_is_named_and_its_call_in_doubt(effect: Any) -> None:
+    async def main() -> None:
+        store, begun, go_on, bodies = MemoryRunStore(), threading.Event(), threading.Event(), list[int]()
+
+        def put() -> str:
+            bodies.append(1)
+            begun.set()
+            if len(bodies) == 1:
+                go_on.wait()
+            return "the result"
+
+        agent = Agent("main", model=ScriptedModel([call("put"), "done"]), tools=[function_tool(put, effect=effect)])
+        config = RunConfig(store=store, run_id="r", cancel_grace=0.02)
+        task = asyncio.create_task(Runner.run(agent, "go", run_config=config))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        assert caught.value.__notes__ == ["still running although cancelled: the thread of tool 'put'"]
+        result = await Runner.resume(agent, "r", run_config=RunConfig(store=store))
+        if effect == "once":
+            assert [type(item) for item in result.interruptions] == [ToolInDoubtItem] and bodies == [1]
+        else:
+            assert result.final_output == "done" and bodies == [1, 1]
+        go_on.set()
+
+    asyncio.run(main())
+
+
+def test_the_result_of_a_sync_tool_that_ends_soon_after_its_timeout_is_its_result() -> None:
+    async def main() -> None:
+        timed_out = threading.Event()
+
+        def late() -> str:
+            timed_out.wait()
+            return "paid"
+
+        agent = Agent("main", model=ScriptedModel([call("late"), "done"]), tools=[function_tool(late, timeout=0.01)])
+        asyncio.get_running_loop().call_later(0.03, timed_out.set)
+        result = await Runner.run(agent, "go")
+        assert result.to_input_list()[2]["output"] == "paid"
 
     asyncio.run(main())

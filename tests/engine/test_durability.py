@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -22,6 +22,7 @@ from agentsdk import (
     RunItemStreamEvent,
     Runner,
     RunQuery,
+    RunState,
     RunStore,
     SQLiteRunStore,
     StoreBusyError,
@@ -54,6 +55,7 @@ from tests.scenarios import (
     Scenario,
     World,
     config_of,
+    decided,
     finished_calls,
     play,
     play_stored,
@@ -397,3 +399,55 @@ async def test_a_run_whose_process_was_killed_goes_on_elsewhere(tmp_path: Path) 
         await store.aclose()
 
     await asyncio.gather(*[check(point) for point in killed_run.AT])
+
+
+class Outage(FaultyStore):
+    """Away from operation `at` on until it is `back`; with `torn` the first of them is done, its answer lost."""
+
+    back = False
+
+    async def _operate(self, operation: Callable[[], Awaitable[Any]]) -> Any:
+        self.operations += 1
+        if self.back or self.operations < self._at:
+            return await operation()
+        if self._fault == "torn" and self.operations == self._at:
+            await operation()
+        raise StoreUnavailableError("away")
+
+
+@pytest.mark.parametrize("fault", ["lost", "torn"])
+@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+async def test_from_any_operation_on_the_store_may_be_away_and_the_state_goes_on_as_if_it_had_not_been(
+    level: Durability, fault: Fault
+) -> None:
+    """Nothing is lost and nothing is repeated, be it a paid reply or an effect: the process knew, and told its store later."""
+    for scenario in FAULTY:
+        if scenario.recover is not None:
+            continue
+        uncut = await Uncut.of(scenario)
+        for at in range(1, 100):
+            where = f"{scenario}: away from operation {at}, {fault}, at level {level}"
+            world, store = World(), MemoryRunStore()
+            outage = Outage(store, fault, at)
+            config = config_of(uncut.scenario, store=outage, durability=level)
+            agent = uncut.scenario.build(world)
+            given: str | RunState = scenario.input
+            while True:
+                try:
+                    result = await Runner.run(agent, given, run_config=config)
+                except StoreUnavailableError as error:
+                    assert isinstance(error.state, RunState), where
+                    given, outage.back = error.state, True
+                    continue
+                if not result.interruptions:
+                    break
+                given = result.to_state()
+                assert decided(uncut.scenario, given, {}) == [], f"{where}: in doubt"
+            assert world == uncut.world, where
+            assert result.to_input_list() == uncut.played.state.to_input_list(), where
+            assert fold(await log_of(store)) == result.to_state().value, where
+            summary = await store.summary(RUN_ID)
+            assert summary is not None and summary.held_until <= summary.updated_at, where
+            if not outage.back:
+                break
+        assert at > 2, scenario

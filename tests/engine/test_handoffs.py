@@ -51,6 +51,57 @@ async def test_the_next_agent_goes_on_with_its_own_instructions_and_tools() -> N
     assert [item.agent.name for item in result.new_items] == ["main", "main", "expert"]
 
 
+def two_of_one_name(kind: str) -> Agent[Any, Any]:
+    """An agent with another of its own name, or two of one name, somewhere among its handoffs, tools and their handoffs."""
+    near, far = Agent("expert", instructions="near"), Agent("expert", instructions="far")
+    between = Agent("between", handoffs=[far])
+    match kind:
+        case "itself":
+            return Agent("expert", handoffs=[handoff(near, tool_name_override="go")])
+        case "siblings":
+            return Agent("main", handoffs=[near, handoff(far, tool_name_override="go")])
+        case "deep":
+            return Agent("main", handoffs=[near, between])
+        case "in a tool":
+            return Agent("main", tools=[Agent("helper", handoffs=[near, between]).as_tool()])
+        case _:
+            inner = Agent("inner", tools=[Agent("helper", handoffs=[near, between]).as_tool()])
+            return Agent("main", handoffs=[Agent("outer", tools=[inner.as_tool()])])
+
+
+@pytest.mark.parametrize(
+    ("kind", "paths"),
+    [
+        ("itself", ["'expert'", "'expert' -> 'expert'"]),
+        ("siblings", ["'main' -> 'expert'", "'main' -> 'expert'"]),
+        ("deep", ["'main' -> 'expert'", "'main' -> 'between' -> 'expert'"]),
+        ("in a tool", ["'helper' -> 'expert'", "'helper' -> 'between' -> 'expert'"]),
+        ("in a tool of a tool", ["'helper' -> 'expert'", "'helper' -> 'between' -> 'expert'"]),
+    ],
+)
+async def test_two_agents_of_one_name_are_refused_before_anything_is_asked(kind: str, paths: list[str]) -> None:
+    agent = two_of_one_name(kind)
+    agent.model = model = ScriptedModel(["never"])
+    with pytest.raises(UserError, match="two agents are named 'expert'") as caught:
+        await Runner.run(agent, "go")
+    assert f"one is at {paths[0]}, the other at {paths[1]}; rename" in str(caught.value)
+    assert model.requests == []
+    other = Agent(agent.name, model=ScriptedModel([MaxTurnsExceeded("x", kind="turns", used=1, limit=1)]))
+    with pytest.raises(MaxTurnsExceeded) as stopped:
+        await Runner.run(other, "go")
+    with pytest.raises(UserError, match="two agents are named 'expert'"):
+        await Runner.run(agent, stopped.value.state)
+
+
+async def test_one_agent_may_be_reached_on_many_ways() -> None:
+    expert = expert_with("solved")
+    between = Agent("between", handoffs=[expert])
+    expert.handoffs = [between]
+    expert.tools = [between.as_tool(), Agent("expert", model=ScriptedModel(["other"])).as_tool("other")]
+    agent = agent_with([between, expert], call("transfer_to_expert"))
+    assert (await Runner.run(agent, "go")).final_output == "solved"
+
+
 async def test_the_stream_tells_of_the_new_agent() -> None:
     expert = expert_with()
     stream = Runner.run_streamed(agent_with([expert], call("transfer_to_expert")), "go")

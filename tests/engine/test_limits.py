@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from agentsdk import (
     Agent,
+    AgentsException,
     ConsecutiveErrorsReached,
     CostLimitReached,
     DeadlineReached,
@@ -20,6 +22,7 @@ from agentsdk import (
     MaxTurnsExceeded,
     MemoryRunStore,
     Message,
+    ModelError,
     ModelPrice,
     ModelRequest,
     ModelResponse,
@@ -30,6 +33,8 @@ from agentsdk import (
     RequestLimitReached,
     ResponseCompleted,
     RunConfig,
+    RunErrorHandlerResult,
+    RunHooks,
     RunLimits,
     Runner,
     RunQuery,
@@ -40,6 +45,7 @@ from agentsdk import (
     UserError,
     function_tool,
     limited,
+    runner,
 )
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import LimitHit, LimitNear
@@ -394,6 +400,56 @@ async def test_a_callable_chooses() -> None:
         await Runner.run(agent, "go", run_config=config(turns=2, on_limit=wrong))
 
 
+WAYS: dict[str, Any] = {
+    "raise": "raise",
+    "pause": "pause",
+    "a callable": lambda error, context: "raise",
+    "a callable that finalizes": lambda error, context: "finalize",
+}
+
+
+@pytest.mark.parametrize("kind", ["turns", "requests"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_run_that_needs_all_turns_finishes_within_them_whatever_may_be_chosen_at_the_limit(way: str, kind: str) -> None:
+    limits = {"turns": 3} | {kind: 3}
+    model = ScriptedModel([call("look", x=1), call("look", x=2), "done"])
+    result = await Runner.run(Agent("main", model=model, tools=[look]), "go", run_config=config(on_limit=WAYS[way], **limits))
+    assert (result.final_output, result.turns, result.limit_reached) == ("done", 3, None)
+
+
+@pytest.mark.parametrize("limits", [{"turns": 2}, {"turns": 2, "tokens": 10**6}, {"requests": 2}], ids=str)
+async def test_the_last_answer_that_a_callable_asks_for_comes_on_top_of_turns_and_requests(limits: dict[str, int]) -> None:
+    asked: list[Any] = []
+
+    def choose(error: LimitReached, context: Any) -> str:
+        asked.append((error.kind, error.used, error.limit))
+        return "finalize"
+
+    model = ScriptedModel([call("look", x=1), call("look", x=2), "what there is"])
+    agent = Agent("main", model=model, tools=[look])
+    result = await Runner.run(agent, "go", run_config=config(on_limit=choose, **limits))
+    [kind] = {"turns", "requests"} & limits.keys()
+    assert asked == [(kind, 2, 2)], "not before the limit is reached"
+    assert (result.final_output, result.turns) == ("what there is", 3)
+
+
+async def test_what_is_around_a_run_lends_nothing_on_top_for_its_callables_last_answer() -> None:
+    model = ScriptedModel([call("look", x=1), call("look", x=2), "never"])
+    given = config(on_limit=lambda error, context: "finalize", turns=9)
+    with limited(requests=2) as budget, pytest.raises(RequestLimitReached) as raised:
+        await Runner.run(Agent("main", model=model, tools=[look]), "go", run_config=given)
+    assert budget.spent.requests == 2 and "the last answer failed too" in raised.value.__notes__[0]
+
+
+async def test_tokens_of_a_callables_last_answer_are_kept_back() -> None:
+    model = Talker()
+    agent = Agent("main", model=model, tools=[look])
+    result = await Runner.run(
+        agent, "go", run_config=config(on_limit=lambda error, context: "finalize", output_tokens=10_000, turns=None)
+    )
+    assert result.final_output and model.spent <= 10_000
+
+
 async def test_an_error_handler_comes_first() -> None:
     from agentsdk import RunErrorHandlerResult
 
@@ -405,6 +461,133 @@ async def test_an_error_handler_comes_first() -> None:
         error_handlers={"max_tokens": lambda given: RunErrorHandlerResult("handled")},
     )
     assert result.final_output == "handled"
+
+
+def _handled(given: Any) -> Any:
+    return RunErrorHandlerResult("handled")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("way", ["last answer", "handler", "paused"])
+@pytest.mark.parametrize("kind", ["turns", "tool_calls", "repeats"])
+async def test_what_a_run_was_cut_at_is_said_wherever_it_ends(kind: str, way: str, stored: bool) -> None:
+    store = MemoryRunStore() if stored else None
+    agent = Agent("main", model=ScriptedModel([call("look", x=1)] * 2 + ["so far"]), tools=[look])
+    limits = {
+        "turns": RunLimits(turns=3 if way == "last answer" else 2),
+        "tool_calls": RunLimits(tool_calls=1),
+        "repeats": RunLimits(repeats=2),
+    }
+    choices: dict[str, Any] = {"last answer": "finalize", "handler": "raise", "paused": "pause"}
+    given = RunConfig(limits=limits[kind], on_limit=choices[way], store=store, run_id="r" if stored else None)
+    kinds = ("max_turns", "max_tool_calls", "repeated_calls")
+    handlers: Any = dict.fromkeys(kinds, _handled) if way == "handler" else None
+    result = await Runner.run(agent, "go", run_config=given, error_handlers=handlers)
+    assert result.is_finished is (way != "paused")
+    assert result.limit_reached is not None and result.limit_reached.limit == kind
+    assert f"limit_reached={kind!r}" in repr(result)
+    loaded = RunState.from_string(agent, result.to_state().to_string())
+    assert loaded.limit_reached == result.limit_reached
+    if store is not None:
+        summary = await store.summary("r")
+        assert summary is not None
+        assert (summary.status, summary.reason) == ("waiting" if way == "paused" else "finished", kind)
+
+
+async def test_a_run_that_goes_on_past_a_limit_and_ends_by_itself_says_nothing_of_it() -> None:
+    agent = Agent("main", model=ScriptedModel([call("look", x=1), "done"]), tools=[look])
+    with pytest.raises(MaxTurnsExceeded) as raised:
+        await Runner.run(agent, "go", max_turns=1)
+    assert raised.value.state is not None and raised.value.state.limit_reached is not None  # type: ignore[attr-defined]
+    result = await Runner.run(agent, raised.value.state, max_turns=5)
+    assert (result.final_output, result.limit_reached) == ("done", None)
+
+
+class Waiting(RunHooks[Any]):
+    """Holds the child `quick` after its reply is recorded, until the other one is through."""
+
+    def __init__(self) -> None:
+        self.replied = asyncio.Event()
+        self.through = asyncio.Event()
+
+    async def on_llm_end(self, context: Any, agent: Agent[Any, Any], response: ModelResponse) -> None:
+        if agent.name == "quick":
+            self.replied.set()
+            await self.through.wait()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_a_reply_that_is_recorded_is_reserved_no_more_while_its_hooks_run(stored: bool) -> None:
+    hooks = Waiting()
+
+    @function_tool(effect="none")
+    async def wait() -> str:
+        await hooks.replied.wait()
+        return "waited"
+
+    def last(request: ModelRequest) -> str:
+        hooks.through.set()
+        return "slow"
+
+    quick = Agent("quick", model=ScriptedModel(["quick"]))
+    slow = Agent("slow", model=ScriptedModel([call("wait"), last]), tools=[wait])
+    both = ScriptedModel([[call("ask_quick", input="?"), call("ask_slow", input="?")]])
+    tools = [quick.as_tool("ask_quick"), slow.as_tool("ask_slow")]
+    agent = Agent("main", model=both, tools=tools, tool_use_behavior="stop_on_first_tool")
+    given = RunConfig(limits=RunLimits(turns=4), store=MemoryRunStore() if stored else None)
+    async with asyncio.timeout(10):
+        result = await Runner.run(agent, "go", hooks=hooks, run_config=given)
+    assert result.is_finished and result.to_state().value.all_turns == 4
+
+
+class _Halting(ScriptedModel):
+    """Hangs at the end of its script."""
+
+    def __init__(self, replies: Any) -> None:
+        super().__init__(replies)
+        self.halted = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Any, None]:
+        if len(self.requests) == len(self._replies):
+            self.halted.set()
+            await asyncio.Event().wait()
+        async for event in super().stream(request):
+            yield event
+
+
+@pytest.mark.parametrize("limits", [{}, {"tokens": 10**6}], ids=["turns", "tokens"])
+@pytest.mark.parametrize("durability", [None, "sync", "batch", "exit"])
+@pytest.mark.parametrize("ending", ["finished", "failed", "at the limit", "last answer", "cancelled"])
+async def test_at_rest_nothing_is_reserved(
+    ending: str, durability: Any, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[Any] = []
+    made = runner.Run
+
+    def noted(*given: Any) -> Any:
+        runs.append(made(*given))
+        return runs[-1]
+
+    monkeypatch.setattr(runner, "Run", noted)
+    nested = _Halting([call("look", x=7), "c"])
+    child = Agent("child", model=nested, tools=[look]).as_tool("ask_child")
+    replies: list[Any] = [call("look", x=1), [call("ask_child", input="?"), call("look", x=2)], call("look", x=3)]
+    replies += {"failed": [ModelError("away")], "cancelled": [call("ask_child", input="again")]}.get(ending, ["done"])
+    given = RunConfig(
+        limits=RunLimits(turns=4 if ending in ("at the limit", "last answer") else 9, **limits),
+        on_limit=(lambda error, context: "finalize") if ending == "last answer" else "raise",
+        store=None if durability is None else MemoryRunStore(),
+        durability=durability or "sync",
+    )
+    agent = Agent("main", model=_Halting(replies), tools=[look, child])
+    task = asyncio.ensure_future(Runner.run(agent, "go", run_config=given))
+    if ending == "cancelled":
+        await nested.halted.wait()
+        task.cancel()
+    with contextlib.suppress(AgentsException, asyncio.CancelledError):
+        await task
+    [root] = runs
+    assert root.asking == 0 and root.state.all_turns >= 4
 
 
 # Time.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,35 +9,47 @@ import pytest
 from agentsdk import (
     Agent,
     AgentsException,
+    AnthropicModel,
     AttemptDiscarded,
     CallbackError,
     ContentFilterError,
+    CostLimitReached,
     EmptyResponseError,
+    FallbackModel,
     FunctionCall,
     FunctionCallOutput,
     IncompleteResponseError,
     InvalidOutputError,
+    MalformedResponseError,
     MaxTurnsExceeded,
     Message,
     ModelBehaviorError,
     ModelError,
+    ModelPrice,
     ModelRefusalError,
     ModelRequest,
     ModelResponse,
+    ModelRetrySettings,
     ModelSettings,
     OutputTextDelta,
+    ProviderUnavailableError,
     RateLimitError,
+    RequestLimitReached,
     ResponseCompleted,
     RunConfig,
     RunErrorHandlerInput,
     RunErrorHandlerResult,
+    RunLimits,
     Runner,
     RunState,
+    TokenLimitReached,
     Usage,
     UserError,
+    limited,
 )
-from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.events import LimitHit
+from agentsdk.testing import ScriptedModel, ServerReply, call
+from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
+from agentsdk.types.events import AttemptSpent, LimitHit, unnested
 from agentsdk.types.items import Refusal
 from tests.scenarios import World, cut, reloaded, tool_of
 
@@ -404,3 +417,136 @@ async def test_a_reply_that_is_of_no_use_is_paid_for_all_the_same() -> None:
             await Runner.run(Agent("main", model=ScriptedModel([reply])), "go")
         assert isinstance(caught.value.state, RunState)
         assert caught.value.state.usage == Usage(1, 10, 5)
+
+
+SPENT = Usage(1, 40, 60)
+
+
+def costly(kind: type[ModelError] = IncompleteResponseError, usage: Usage = SPENT) -> ModelError:
+    """The error of a reply that was paid for."""
+    error = kind("no use")
+    error.usage = usage
+    return error
+
+
+def attempts_of(state: Any) -> list[tuple[str, str, Usage]]:
+    events = [unnested(event)[1] for event in state.log]
+    return [(event.kind, event.model, event.usage) for event in events if isinstance(event, AttemptSpent)]
+
+
+@MODES
+@pytest.mark.parametrize(
+    "kind", [IncompleteResponseError, ContentFilterError, ProviderUnavailableError, MalformedResponseError]
+)
+async def test_a_reply_that_ends_in_an_error_is_paid_for(run: Any, kind: type[ModelError]) -> None:
+    agent, model = agent_with(costly(kind), costly(kind, Usage(1, 2, 3)), "done")
+    with pytest.raises(kind) as first:
+        await run(agent, "go")
+    assert first.value.usage == SPENT
+    with pytest.raises(kind) as second:
+        await run(agent, state_of(first.value, agent))
+    state = state_of(second.value, agent)
+    assert attempts_of(state.value) == [("reply", "scripted", SPENT), ("reply", "scripted", Usage(1, 2, 3))]
+    result = await run(agent, state)
+    assert result.usage == SPENT + Usage(1, 2, 3) + Usage(1, 10, 5)
+    assert result.final_output == "done"
+    assert len({request.request_id for request in model.requests}) == 3  # under one id a gateway would say the same again
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [({"tokens": 150}, TokenLimitReached), ({"requests": 1}, RequestLimitReached), ({"output_tokens": 60}, TokenLimitReached)],
+    ids=str,
+)
+async def test_limits_count_what_a_failed_reply_cost(run: Any, limit: dict[str, int], error: type[AgentsException]) -> None:
+    agent, model = agent_with(costly(), "done", model_settings=ModelSettings(max_tokens=60))
+    config = RunConfig(limits=RunLimits(**limit))
+    with pytest.raises(IncompleteResponseError) as caught:
+        await run(agent, "go", run_config=config)
+    with pytest.raises(error):
+        await run(agent, state_of(caught.value, agent), run_config=config)
+    assert len(model.requests) == 1
+
+
+async def test_a_cost_limit_counts_what_a_failed_reply_cost() -> None:
+    agent, _ = agent_with(costly(), "done", model_settings=ModelSettings(max_tokens=60))
+    config = RunConfig(limits=RunLimits(cost="0.00015"), prices={"scripted": ModelPrice(input=1, output=1)})
+    with pytest.raises(IncompleteResponseError) as caught:
+        await Runner.run(agent, "go", run_config=config)
+    with pytest.raises(CostLimitReached) as reached:
+        await Runner.run(agent, state_of(caught.value, agent), run_config=config)
+    assert reached.value.used == Decimal("0.0001")
+
+
+@MODES
+async def test_the_models_before_a_fallback_are_paid_for_by_their_names(run: Any) -> None:
+    first = ScriptedModel([costly(), ModelResponse((Message("assistant", "no"),), Usage(1, 7, 7)), costly()], name="first")
+    second = ScriptedModel(["one", "two", costly(usage=Usage(1, 9, 9))], name="second")
+    model = FallbackModel(first, second, accept=lambda response: response.text != "no")
+    agent = Agent("main", model=model)
+    for spent in (SPENT, Usage(1, 7, 7)):
+        result = await run(agent, "go")
+        assert result.usage == spent + Usage(1, 10, 5)
+        assert attempts_of(result.to_state().value) == [("discarded", "first", spent)]
+    with pytest.raises(IncompleteResponseError) as caught:
+        await run(agent, "go")
+    assert attempts_of(state_of(caught.value, agent).value) == [
+        ("discarded", "first", SPENT),
+        ("reply", "second", Usage(1, 9, 9)),
+    ]
+
+
+async def test_a_nested_reply_that_failed_is_paid_for_by_the_whole_run() -> None:
+    inner, _ = agent_with(costly())
+    tool = inner.as_tool("ask", "Asks.")
+    outer = Agent("outer", model=ScriptedModel([call("ask", input="x"), "done"]), tools=[tool])
+    with limited(tokens=10_000) as budget:
+        result = await Runner.run(outer, "go", run_config=RunConfig(limits=RunLimits(tokens=10_000)))
+    assert result.usage == Usage(2, 20, 10) + SPENT
+    assert budget.spent.tokens == result.usage.total_tokens
+    assert result.final_output == "done"
+
+
+async def test_an_attempt_that_was_repeated_is_paid_for() -> None:
+    """Nothing but its beginning was shown, so it is asked for again."""
+    begun = b'data: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":30,"output_tokens":1}}}\n\n'
+    failed = b'data: {"type":"error","error":{"type":"overloaded_error","message":"later"}}\n\n'
+    async with FakeAnthropicServer([ServerReply(events=[begun, failed]), "done"]) as server:
+        retry = ModelRetrySettings(initial_delay=0.0)
+        agent = Agent("main", model=AnthropicModel("m", base_url=server.base_url, retry=retry))
+        result = await Runner.run_streamed(agent, "go")
+    assert attempts_of(result.to_state().value) == [("discarded", "m", Usage(1, 30, 1, known=False))]
+    assert result.usage.requests == 2
+
+
+async def test_the_reply_of_a_provider_that_never_ends_its_pauses_is_paid_for() -> None:
+    pause = {"id": "m", "type": "message", "content": [{"type": "text", "text": "x"}], "stop_reason": "pause_turn"}
+    said = ServerReply(body={**pause, "usage": {"input_tokens": 100, "output_tokens": 10}})
+    async with FakeAnthropicServer([said] * 11) as server:
+        agent = Agent("main", model=AnthropicModel("m", base_url=server.base_url))
+        with pytest.raises(IncompleteResponseError) as caught:
+            await Runner.run(agent, "go")
+    assert caught.value.usage == Usage(11, 1100, 110)
+    assert state_of(caught.value, agent).value.usage == Usage(11, 1100, 110)
+
+
+@MODES
+@pytest.mark.parametrize("kept", ["add", "nothing"])
+async def test_a_reply_of_too_many_calls_is_an_error_before_any_of_them(run: Any, kept: str) -> None:
+    world = World()
+    many = reply(*[call(kept, x=n) for n in range(4)], Message("assistant", "x"), finish="tool_calls")
+    agent, _ = agent_with(many, many, "done", world=world)
+    config = RunConfig(max_calls_per_reply=3)
+    with pytest.raises(ModelBehaviorError, match=r"4 calls in one reply.*max_calls_per_reply") as caught:
+        await run(agent, "go", run_config=config)
+    assert not world.done
+    state = state_of(caught.value, agent)
+    assert state.value.usage == Usage(1, 10, 5)
+    assert (await run(agent, state, run_config=RunConfig(max_calls_per_reply=4))).final_output == "done"
+
+
+def test_a_thousand_calls_a_reply_are_the_default_and_one_the_least() -> None:
+    assert RunConfig().max_calls_per_reply == 1_000
+    with pytest.raises(UserError, match="max_calls_per_reply=0"):
+        RunConfig(max_calls_per_reply=0)

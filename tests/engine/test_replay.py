@@ -146,8 +146,12 @@ def _other_expert(agent: Agent[Any, Any]) -> None:
     agent.handoffs = [handoff(Agent("novice"), tool_name_override="transfer_to_expert")]
 
 
+def transfer_to_expert(response: int) -> int:
+    return response
+
+
 def _handoff_as_tool(agent: Agent[Any, Any]) -> None:
-    agent.handoffs, agent.tools = [], [function_tool(lambda: 1, name_override="transfer_to_expert")]
+    agent.handoffs, agent.tools = [], [function_tool(transfer_to_expert)]
 
 
 def _no_agents(agent: Agent[Any, Any]) -> None:
@@ -284,7 +288,7 @@ async def test_a_new_call_asks_no_guardrail_of_its_tool() -> None:
 
     config = await recorded(scenario_called("handoff with payload"))
     agent = scenario_called("handoff with payload").build(World())
-    guarded = tool_of(World(), "transfer_to_expert", tool_input_guardrails=[wary_of_calls])
+    guarded = function_tool(transfer_to_expert, tool_input_guardrails=[wary_of_calls])
     agent.handoffs, agent.tools = [], [guarded]
     replay = await Runner.replay(agent, RUN_ID, run_config=config)
     assert replay.divergence is not None
@@ -346,6 +350,9 @@ class Wall:
 
     def time(self) -> float:
         return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError("nothing waits here")
 
 
 async def test_a_pause_after_a_standing_approval_has_expired_is_a_step() -> None:

@@ -15,8 +15,10 @@ from agentsdk import (
     AgentHooks,
     CallbackError,
     ContextCodec,
+    FallbackModel,
     FunctionTool,
     GuardrailFunctionOutput,
+    IncompleteResponseError,
     MemoryRunStore,
     ModelRequest,
     ModelResponse,
@@ -25,6 +27,7 @@ from agentsdk import (
     RunConflict,
     Runner,
     RunQuery,
+    RunState,
     SQLiteRunStore,
     StateMismatchError,
     ToolGuardrailFunctionOutput,
@@ -315,6 +318,9 @@ class Late:
     def time(self) -> float:
         return 2e12
 
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError("nothing waits here")
+
 
 async def test_a_call_left_in_flight_has_the_result_it_came_to() -> None:
     till = Till([[call("pay", x=1), call("put", x=2)], "sold"])
@@ -378,7 +384,7 @@ async def test_results_and_verdicts_of_guarded_tools_stand_as_recorded() -> None
     till.done.clear()
     both = till.agent.clone(tools=[pay.clone(tool_output_guardrails=[newer, clean])])
     rerun = await Runner.replay(till.agent, RUN_ID, change=both, run_config=config)
-    assert (rerun.final_output, asked, till.done) == ("sold", ["newer pay gave 1", "newer [hidden]"], [])
+    assert (rerun.final_output, asked, till.done) == ("sold", ["newer pay gave 1", "newer pay gave 2"], [])
 
 
 async def test_a_long_result_and_one_of_parts_stand_as_recorded() -> None:
@@ -601,3 +607,24 @@ async def test_a_change_past_the_first_turns_keeps_those(name: str) -> None:
     assert (rerun.final_output, rerun.asked, rerun.reused) == ("kindly", 1, 0)
     assert rerun.divergence is not None
     assert "model, instructions" in rerun.divergence.now
+
+
+async def test_replies_that_failed_are_gone_past_as_they_were_recorded() -> None:
+    def failed() -> ModelError:
+        error = IncompleteResponseError("cut")
+        error.usage = Usage(1, 3, 4)
+        return error
+
+    first = ScriptedModel([failed(), failed(), "done"], name="first")
+    second = ScriptedModel([call("look", x=1), failed()], name="second")
+    till = Till([])
+    agent = till.agent.clone(model=FallbackModel(first, second))
+    config = RunConfig(store=MemoryRunStore(), run_id=RUN_ID)
+    with pytest.raises(IncompleteResponseError) as caught:
+        await Runner.run(agent, "go", run_config=config)
+    assert isinstance(caught.value.state, RunState)
+    result = await Runner.run(agent, caught.value.state, run_config=config)
+    rerun = await Runner.replay(agent, RUN_ID, change=agent.clone(), at=1, run_config=config)
+    assert (rerun.divergence, rerun.asked, rerun.spent, rerun.error) == (None, 0, Usage(), None)
+    assert rerun.final_output == result.final_output == "done"
+    assert rerun.state.items() == result.to_state().items()

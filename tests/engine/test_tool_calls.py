@@ -5,12 +5,14 @@ import threading
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, field_validator
 
 from agentsdk import (
     Agent,
     CallbackError,
     FunctionCall,
     FunctionCallOutput,
+    FunctionTool,
     RunConfig,
     Runner,
     RunState,
@@ -19,13 +21,16 @@ from agentsdk import (
     ToolApprovalItem,
     ToolContext,
     ToolError,
+    ToolGuardrailFunctionOutput,
     ToolInDoubtItem,
     function_tool,
+    tool_input_guardrail,
+    tool_output_guardrail,
 )
 from agentsdk.core.state import fold
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import CallsInDoubt, ToolsIntended
-from tests.scenarios import World, reloaded, tool_of
+from tests.scenarios import World, place_of, reloaded, tool_of
 
 pytestmark = pytest.mark.anyio
 
@@ -313,7 +318,7 @@ async def test_reconcile_settles_a_call_in_doubt_and_one_that_raises_is_typed() 
     world = World()
 
     async def known(ctx: ToolContext[Any], arguments: dict[str, Any]) -> dict[str, Any]:
-        return {"key": ctx.idempotency_key, "paid": arguments["x"]}
+        return {"key": place_of(ctx), "paid": arguments["x"]}
 
     agent, state = await in_doubt(tool_of(world, "pay", reconcile=known))
     result = await Runner.run(agent, state)
@@ -327,3 +332,152 @@ async def test_reconcile_settles_a_call_in_doubt_and_one_that_raises_is_typed() 
     with pytest.raises(CallbackError, match="reconcile of tool 'pay'") as caught:
         await Runner.run(agent, state)
     assert isinstance(caught.value.state, RunState)
+
+
+class EvenOnly(BaseModel):
+    """A parameter with a business rule."""
+
+    n: int
+
+    @field_validator("n")
+    @classmethod
+    def _even(cls, n: int) -> int:
+        if n % 2:
+            raise ValueError("only even numbers are for sale")
+        return n
+
+
+def watched_tool(asked: list[str], **options: Any) -> Any:
+    """A tool that notes who is asked about a call, in order."""
+
+    @tool_input_guardrail
+    def before(data: Any) -> ToolGuardrailFunctionOutput:
+        asked.append("tool input guardrail")
+        return ToolGuardrailFunctionOutput.allow()
+
+    @tool_output_guardrail
+    def after(data: Any) -> ToolGuardrailFunctionOutput:
+        asked.append("tool output guardrail")
+        return ToolGuardrailFunctionOutput.allow()
+
+    def rule(ctx: Any, arguments: Any, call_id: str) -> bool:
+        asked.append("approval rule")
+        assert arguments["deal"]["n"] % 2 == 0
+        return True
+
+    def buy(deal: EvenOnly) -> str:
+        asked.append("body")
+        return f"bought {deal.n}"
+
+    guardrails: dict[str, Any] = {"tool_input_guardrails": [before], "tool_output_guardrails": [after]}
+    return function_tool(buy, needs_approval=rule, **guardrails, **options)
+
+
+@pytest.mark.parametrize("tell", ["default", "none", "custom"])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("{", "not valid JSON"),
+        ('{"deal": {"n": 2}, "deal": {"n": 2}}', "twice"),
+        ('{"deal": {"n": "2"}}', "deal.n"),
+        ("{}", "deal: Field required"),
+        ('{"deal": {"n": 2}, "price": 1}', "price: unknown"),
+        ('{"deal": {"n": 3}}', "only even numbers are for sale"),
+    ],
+    ids=["json", "json twice", "type", "missing", "unknown", "business rule"],
+)
+async def test_arguments_that_do_not_fit_are_the_models_alone(arguments: str, says: str, tell: str) -> None:
+    asked: list[str] = []
+    options: dict[str, Any] = {
+        "default": {},
+        "none": {"failure_error_function": None},
+        "custom": {"failure_error_function": lambda ctx, error: f"told: {error}"},
+    }[tell]
+    tool = watched_tool(asked, **options)
+    (output,) = await results_of([tool], FunctionCall("", "buy", arguments))
+    assert output.is_error and says in str(output.output) and not asked
+
+
+async def test_a_call_takes_its_steps_in_one_order_in_one_process_or_many() -> None:
+    asked: list[str] = []
+    buy = call("buy", deal={"n": 2})
+    agent = agent_with([watched_tool(asked)], buy)
+    state = (await Runner.run(agent, "go")).to_state()
+    state.approve(state.interruptions[0])
+    asked.append("person")
+    assert (await Runner.run(agent, state)).final_output == "done"
+    steps = ["tool input guardrail", "approval rule", "person", "body", "tool output guardrail"]
+    assert asked == steps
+    log = list(state.value.log)
+    for length in range(2, len(log)):
+        asked.clear()
+        agent = agent_with([watched_tool(asked)])
+        state = (await Runner.run(agent, reloaded(agent, RunState(fold(log[:length]))))).to_state()
+        if state.interruptions:
+            state.approve(state.interruptions[0])
+            asked.append("person")
+            await Runner.run(agent, reloaded(agent, state))
+        assert asked == steps[len(steps) - len(asked) :], f"cut after event {length}"
+
+
+async def test_the_body_gets_what_was_checked_and_nobody_can_change_it_on_the_way() -> None:
+    checks: list[int] = []
+
+    class Counted(BaseModel):
+        n: int
+
+        @field_validator("n")
+        @classmethod
+        def _counted(cls, n: int) -> int:
+            checks.append(n)
+            return n
+
+    def rule(ctx: Any, arguments: Any, call_id: str) -> bool:
+        arguments["deal"]["n"] = 99
+        return False
+
+    def buy(deal: Counted) -> str:
+        return f"bought {deal.n}"
+
+    (output,) = await results_of([function_tool(buy, needs_approval=rule)], call("buy", deal={"n": 2}))
+    assert output.output == "bought 2" and checks == [2]
+
+
+async def test_a_validator_that_breaks_is_an_error_of_the_tool() -> None:
+    class Broken(BaseModel):
+        n: int
+
+        @field_validator("n")
+        @classmethod
+        def _broken(cls, n: int) -> int:
+            raise KeyError("prices")
+
+    def buy(deal: Broken) -> str:
+        raise AssertionError("run")
+
+    (output,) = await results_of([function_tool(buy)], call("buy", deal={"n": 2}))
+    assert output.is_error and "KeyError" in str(output.output)
+    with pytest.raises(ToolError, match="'buy' raised KeyError"):
+        await results_of([function_tool(buy, failure_error_function=None)], call("buy", deal={"n": 2}))
+
+
+async def test_a_hand_made_tool_is_called_with_what_its_schema_takes() -> None:
+    got: list[str] = []
+
+    async def body(ctx: Any, arguments: str) -> str:
+        got.append(arguments)
+        return "ok"
+
+    schema: Any = {
+        "type": "object",
+        "properties": {"x": {"type": "integer"}},
+        "required": ["x"],
+        "additionalProperties": False,
+    }
+    tool: Any = FunctionTool("hand", "By hand.", schema, body)
+    outputs = await results_of([tool], call("hand", x="7"), call("hand"), call("hand", x=1, y=2), call("hand", x=7))
+    assert got == ['{"x":7}']
+    assert [output.is_error for output in outputs] == [True, True, True, False]
+    assert "x: expected an integer, got a string of 1 characters" in str(outputs[0].output)
+    assert "x: missing, expected an integer" in str(outputs[1].output)
+    assert "y: unknown, expected only ['x']" in str(outputs[2].output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,25 +12,32 @@ from msgspec import structs
 
 from agentsdk import (
     Agent,
+    ContextWindow,
     DropOldest,
     EstimatingCounter,
+    MaxTurnsExceeded,
     Message,
     ModelResponse,
+    RunConfig,
     RunLimits,
     Runner,
     RunState,
+    TiktokenCounter,
     TokenLimitReached,
     Usage,
     function_tool,
     handoff,
+    runner,
 )
 from agentsdk.core.calibration import Calibration
 from agentsdk.core.state import fold
 from agentsdk.engine.weigh import learned
+from agentsdk.models import encodings, facts
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import HandedOff, ModelReplied, RunStarted, TurnEnded, ViewReplaced
 from agentsdk.types.items import Item
 from tests.engine.windowed import Reader, of_kind, page, reading, serving, windowed
+from tests.models.rank_files import needs_rank_files
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +65,71 @@ async def test_each_item_is_counted_once() -> None:
     sent = list(result.to_state().value.transcript)[:-1]
     assert counter.kept == sent
     assert set(counter.counted.values()) == {1}
+
+
+def noted(counter: type[Any], monkeypatch: pytest.MonkeyPatch) -> list[Item]:
+    """What all counters of a class are asked to count from now on."""
+    seen: list[Item] = []
+    count = counter.count
+
+    async def noting(self: Any, items: Sequence[Item]) -> list[int]:
+        seen.extend(items)
+        counts: list[int] = await count(self, items)
+        return counts
+
+    monkeypatch.setattr(counter, "count", noting)
+    return seen
+
+
+@pytest.mark.parametrize("counts", ["limit", "window", "both"])
+@pytest.mark.parametrize("kind", ["given", "no encoding", "no rank file", pytest.param("exact", marks=needs_rank_files)])
+async def test_every_kind_of_counter_counts_each_item_once(
+    kind: str, counts: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if kind == "no rank file":
+        monkeypatch.setattr(facts, "_counters", {})
+        monkeypatch.setattr(encodings, "_CARRIERS", ())
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    seen = noted(TiktokenCounter if kind == "exact" else EstimatingCounter, monkeypatch)
+    model = ScriptedModel(
+        [call("page", number=number) for number in range(30)] + ["done"],
+        name="gpt-4o" if kind in ("exact", "no rank file") else "nobody-knows",
+    )
+    config = RunConfig(
+        limits=RunLimits(turns=None, tokens=None if counts == "window" else 10**9),
+        window=None if counts == "limit" else ContextWindow(size=10**8),
+        token_counter=EstimatingCounter() if kind == "given" else None,
+    )
+    agent = Agent("reader", model=model, tools=[page])
+    with pytest.raises(MaxTurnsExceeded) as raised:
+        await Runner.run(agent, "Go on.", max_turns=10, run_config=config)
+    assert raised.value.state is not None
+    result = await Runner.run(agent, raised.value.state, max_turns=40, run_config=config)
+    assert seen == list(result.to_state().value.transcript)[:-1]
+
+
+@needs_rank_files
+async def test_agents_of_two_models_that_hand_over_to_each_other_count_each_item_once_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    exact, estimated = noted(TiktokenCounter, monkeypatch), noted(EstimatingCounter, monkeypatch)
+    first = Agent("first", model=ScriptedModel([call("transfer_to_second")] * 5, name="gpt-4o"))
+    second = Agent("second", model=ScriptedModel([call("transfer_to_first")] * 4 + ["done"], name="nobody-knows"))
+    first.handoffs, second.handoffs = [second], [first]
+    config = structs.replace(windowed(10**8), token_counter=None, limits=RunLimits(repeats=None))
+    result = await Runner.run(first, "Go on.", max_turns=20, run_config=config)
+    sent = list(result.to_state().value.transcript)[:-1]
+    assert exact == sent[: len(exact)] and estimated == sent
+    assert len(exact) >= 8
+
+
+async def test_a_rank_file_that_comes_later_counts_from_the_next_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = iter([EstimatingCounter(), other := NotingCounter()])
+    monkeypatch.setattr(runner, "_FACTS", structs.replace(runner._FACTS, counter_of=lambda name: next(given)))
+    for kept in (False, True):
+        agent = Agent("reader", model=ScriptedModel([call("page", number=1), call("page", number=2), "done"]), tools=[page])
+        await Runner.run(agent, "Go on.", run_config=RunConfig(limits=RunLimits(tokens=10**6)))
+        assert bool(other.kept) is kept
 
 
 async def test_what_a_compaction_kept_is_not_counted_again() -> None:

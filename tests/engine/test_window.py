@@ -104,7 +104,7 @@ async def test_a_summary_is_asked_of_the_model_that_is_named_and_counts_as_spent
     notes = [item for item in result.to_state().value.view if isinstance(item, Message) and item.role == "user"]
     assert [note.text.startswith(SUMMARY_HEADER + SUMMARY) for note in notes] == [False, True]
 
-    def price(usage: Usage, name: str) -> Any:
+    def price(usage: Usage, name: str, asked: str = "") -> Any:
         return prices[name].of(usage)
 
     cost = total(result.to_state().value, price).cost

@@ -56,6 +56,8 @@ assert_type(Agent(name="typed", output_type=Answer), Agent[Any, Answer])
 assert_type(Agent(name="schema", output_type=AgentOutputSchema(Answer)), Agent[Any, Answer])
 assert_type(Agent(name="list", output_type=list[Answer]), Agent[Any, list[Answer]])
 assert_type(Agent(name="number", output_type=int), Agent[Any, int])
+assert_type(Agent[None, Answer | User](name="union", output_type=AgentOutputSchema(Answer | User)), Agent[None, Answer | User])
+assert_type(Agent(name="union", output_type=AgentOutputSchema(Answer | User)), Agent[Any, Any])
 
 # The context is found in the tools, the instructions or the behaviour, or said once.
 assert_type(Agent(name="by tool", tools=[of_user]), Agent[User, str])
@@ -82,5 +84,6 @@ Agent[int, str](name="x", tools=[of_user])  # type: ignore[list-item]  # pyright
 Agent[int, str](name="x", handoffs=[said])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 Agent[int, str](name="x", instructions=instructions)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent[User, int](name="x", output_type=Answer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Agent[User, int](name="x", output_type=AgentOutputSchema(Answer))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]

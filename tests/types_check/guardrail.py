@@ -22,6 +22,7 @@ from agentsdk import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.types.items import Part
 
 
 @dataclass
@@ -59,7 +60,7 @@ def checks_call(data: ToolInputGuardrailData[User]) -> ToolGuardrailFunctionOutp
 
 @tool_output_guardrail
 async def checks_result(data: ToolOutputGuardrailData[User]) -> ToolGuardrailFunctionOutput:
-    assert_type(data.output, object)
+    assert_type(data.output, str | tuple[Part, ...])
     return ToolGuardrailFunctionOutput.allow()
 
 

@@ -43,6 +43,7 @@ class Answer:
 
 
 typed = Agent[User, Answer](name="typed", output_type=Answer)
+without = Agent[None, Answer](name="without", output_type=Answer)
 plain = Agent(name="plain")
 
 
@@ -52,7 +53,9 @@ async def run() -> None:
     assert_type(result.final_output, Answer)
     assert_type((await Runner.run(plain, "Hi")).final_output, str)
     assert_type((await Runner.run(plain, [{"role": "user", "content": "Hi"}])).final_output, str)
-    assert_type(Runner.run_sync(typed, "Hi"), RunResult[Answer])
+    assert_type(Runner.run_sync(typed, "Hi", context=User("Ada")), RunResult[Answer])
+    assert_type(await Runner.run(without, "Hi", max_turns=3), RunResult[Answer])
+    assert_type(await Runner.run(plain, "Hi", context=User("Ada")), RunResult[str])
 
     # A pause never leaks into the type of the output.
     assert_type(result.interruptions, list[PendingCall])
@@ -90,13 +93,13 @@ async def stream() -> None:
     async for same in streamed.stream_events():
         assert_type(same, StreamEvent)
     assert_type(streamed.final_output, Answer)
-    assert_type(await Runner.run_streamed(typed, "Hi"), RunResult[Answer])
+    assert_type(await Runner.run_streamed(typed, "Hi", context=User("Ada")), RunResult[Answer])
     async with Runner.run_streamed(plain, "Hi") as entered:
         _ = assert_type(entered, RunResultStreaming[str])
 
 
 async def resume(error: AgentsException) -> None:
-    assert_type(error.state, ResumableState | None)
+    assert_type(error.state, ResumableState | Any)
     if error.state is not None:
         assert_type(await Runner.run(typed, error.state), RunResult[Answer])
 
@@ -116,8 +119,12 @@ def every_step(step: NextStep) -> str:
 
 async def wrong(hooks: RunHooks[int]) -> None:
     # Each of these must be an error: an unused ignore is one for both checkers.
-    await Runner.run(typed, "Hi", context=5)  # type: ignore[misc]  # pyright: ignore[reportArgumentType]
-    await Runner.run(typed, "Hi", hooks=hooks)  # type: ignore[misc]  # pyright: ignore[reportArgumentType]
-    await Runner.run(typed, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    answer = (await Runner.run(typed, "Hi")).final_output
+    await Runner.run(typed, "Hi")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    Runner.run_sync(typed, "Hi")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    _ = Runner.run_streamed(typed, "Hi")  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    user = User("Ada")
+    await Runner.run(typed, "Hi", context=5)  # type: ignore[misc]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    await Runner.run(typed, "Hi", context=user, hooks=hooks)  # type: ignore[misc]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    await Runner.run(typed, 5, context=user)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    answer = (await Runner.run(typed, "Hi", context=user)).final_output
     answer.nothing  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnusedExpression]  # noqa: B018
