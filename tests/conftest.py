@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import asyncio.runners
 import os
-from collections.abc import Iterator
+import random
+import threading
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,7 +16,7 @@ from tests import offline, postgres_server, redis_server
 
 offline.install()
 
-for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AGENTSDK_MODEL"):
+for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_DEFAULT_MODEL", "AGENTSDK_MODEL"):
     os.environ.pop(name, None)
 for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     os.environ.pop(name, None)
@@ -28,6 +30,24 @@ settings.register_profile("ci", _ci)
 settings.register_profile("quick", _ci, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=5_000, suppress_health_check=_quiet)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--order-seed", type=int, default=0, help="shuffle the test files by this seed; 0 keeps their order")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    seed: int = config.getoption("--order-seed")
+    return f"order of files: shuffled, --order-seed={seed}" if seed else "order of files: by name"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A file must not lean on another one having run before it."""
+    seed: int = config.getoption("--order-seed")
+    if seed:
+        files = sorted({item.path for item in items})
+        random.Random(seed).shuffle(files)
+        items.sort(key=lambda item: files.index(item.path))
 
 
 @pytest.fixture
@@ -75,12 +95,39 @@ def _note_then_cancel(loop: asyncio.AbstractEventLoop) -> None:
 asyncio.runners._cancel_all_tasks = _note_then_cancel  # type: ignore[attr-defined]
 
 
+_POOLS = ("agentsdk-tool", "agentsdk encoding", "asyncio_", "AnyIO worker thread", "ThreadPoolExecutor")
+"""Threads of pools that outlive whoever used them first, by the start of their names."""
+_shared_threads: set[threading.Thread] = set()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+    """The threads of a fixture that tests share are not those of the test that happened to need it first."""
+    before = set(threading.enumerate())
+    value = yield
+    if fixturedef.scope != "function":
+        _shared_threads.update(set(threading.enumerate()) - before)
+    return value
+
+
+def _left_threads(before: set[threading.Thread]) -> list[str]:
+    """The names of threads that began since and do not end by themselves within a moment."""
+    new = [thread for thread in threading.enumerate() if thread not in before and thread not in _shared_threads]
+    left = [thread for thread in new if not thread.name.startswith(_POOLS)]
+    for thread in left:
+        thread.join(5)
+    return [thread.name for thread in left if thread.is_alive()]
+
+
 @pytest.fixture(autouse=True)
 def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails a test that leaves a task behind or tried to leave this machine."""
+    """Fails a test that leaves a task or a thread behind or tried to leave this machine."""
     _left_running.clear()
     offline.attempts.clear()
+    threads = set(threading.enumerate())
     yield
+    if threads_left := _left_threads(threads):
+        pytest.fail(f"the test left threads running: {threads_left}", pytrace=False)
     if offline.attempts:
         pytest.fail(f"the test tried to reach {offline.attempts}", pytrace=False)
     if _left_running and request.node.get_closest_marker("leaves_tasks") is None:

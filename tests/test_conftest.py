@@ -65,3 +65,50 @@ def test_a_leftover_task_or_a_swallowed_attempt_fails_the_test(pytester: pytest.
     """)
     outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     outcome.assert_outcomes(passed=5, errors=3)
+
+
+def test_a_leftover_thread_fails_the_test_that_began_it(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
+    pytester.makeini(f"[pytest]\nmarkers = leaves_tasks\npythonpath = {Path(__file__).parents[1]}\n")
+    pytester.makepyfile("""
+        import threading
+        import pytest
+
+        def begun(run):
+            threading.Thread(target=run, name="forgotten", daemon=True).start()
+
+        @pytest.fixture(scope="session")
+        def server():
+            stop = threading.Event()
+            begun(stop.wait)
+            yield
+            stop.set()
+
+        def test_that_leaves_one():
+            begun(threading.Event().wait)
+
+        def test_that_needs_a_server(server):
+            pass
+
+        def test_whose_thread_ends():
+            begun(lambda: None)
+    """)
+    outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    outcome.assert_outcomes(passed=3, errors=1)
+    assert "the test left threads running: ['forgotten']" in outcome.stdout.str()
+
+
+def test_files_are_shuffled_by_the_seed_and_stay_whole(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
+    pytester.makeini(f"[pytest]\nmarkers = leaves_tasks\npythonpath = {Path(__file__).parents[1]}\n")
+    pytester.makepyfile(**{f"test_{letter}": "def test_one(): pass\ndef test_two(): pass\n" for letter in "abcdef"})
+
+    def order(*options: str) -> list[str]:
+        outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--collect-only", "-q", *options)
+        return [line for line in outcome.outlines if "::" in line]
+
+    by_name = order()
+    assert by_name == sorted(by_name)
+    shuffled = order("--order-seed=7")
+    assert shuffled == order("--order-seed=7") != by_name and sorted(shuffled) == by_name
+    assert [line.endswith("one") for line in shuffled] == [True, False] * 6
