@@ -4,15 +4,18 @@
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
+# 0 runs the test files by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
+SEED ?= 0
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
 export PIP_NO_INPUT := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint types cover-core second bench mutants clients api clean
+.PHONY: help demo test orders lint types cover-core second bench mutants clients api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
 	@echo 'make test      everything that must hold: lint, layers, types, tests with coverage (a few minutes)'
+	@echo 'make orders    the tests in three random orders of their files'
 	@echo 'make lint      ruff and import-linter'
 	@echo 'make types     pyright and mypy, both strict'
 	@echo 'make bench     agentsdk beside a bare loop and its peers'
@@ -28,8 +31,11 @@ test: $(VENV)/.dev $(VENV)/.model
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
-	$(RUN) -m coverage run -m pytest
+	$(RUN) -m coverage run -m pytest --order-seed=$(SEED)
 	@$(RUN) -m coverage report --format=total | sed 's/.*/branch coverage & %/'
+
+orders: $(VENV)/.dev $(VENV)/.model
+	@for seed in $$(shuf -i 1-99999 -n 3); do $(RUN) -m pytest -q --order-seed=$$seed || exit 1; done
 
 lint: $(VENV)/.dev
 	@echo '== ruff'

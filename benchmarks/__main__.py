@@ -24,7 +24,7 @@ from benchmarks import report
 from benchmarks.envs import PEERS, Env, EnvError, ensure
 from benchmarks.processes import RESULTS, Server, Worker, WorkerError, log_of, measure_import
 from benchmarks.report import BARE, OURS, Results
-from benchmarks.scenarios import IN_PROCESS, OVER_HTTP, protocol_of
+from benchmarks.scenarios import IN_PROCESS, OVER_HTTP, STREAMS, STREAMS_PEERS, protocol_of
 
 SCENARIOS = ("S7", *(name for name in IN_PROCESS if name != "long"), *OVER_HTTP)
 SLOW_S = 5.0
@@ -73,7 +73,9 @@ def parse() -> Plan:
     parser.add_argument("--peers", default=",".join(PEERS), help=f"peers, comma separated: {', '.join(PEERS)}")
     parser.add_argument("--rounds", type=int, default=0, help="interleaved rounds, 5 unless told")
     parser.add_argument(
-        "--quick", action="store_true", help="one short round, a hundred runs in S5: to see that it works, not to judge"
+        "--quick",
+        action="store_true",
+        help="one short round, a hundred runs in S5 and STREAMS: to see that it works, not to judge",
     )
     flags = parser.parse_args()
     only, peers = split(flags.only), split(flags.peers)
@@ -128,7 +130,7 @@ async def measure(plan: Plan, environments: dict[str, Env], results: Results) ->
                 for name, env in environments.items():
                     if scenario in results.failed.get(name, {}) or (name, scenario) in slow:
                         continue
-                    if protocol_of(scenario) != "chat" and name not in (BARE, OURS):
+                    if name not in (BARE, OURS, *peers_of(scenario)):
                         continue
                     before = time.monotonic()
                     if scenario == "S7":
@@ -143,6 +145,13 @@ async def measure(plan: Plan, environments: dict[str, Env], results: Results) ->
             for process in (server, *workers.values()):
                 await process.stop()
         print(f", {time.monotonic() - started:.0f} s", flush=True)
+
+
+def peers_of(scenario: str) -> tuple[str, ...]:
+    """The peers that a scenario measures."""
+    if scenario == STREAMS:
+        return STREAMS_PEERS
+    return PEERS if protocol_of(scenario) == "chat" else ()
 
 
 async def ask(workers: dict[str, Worker], env: Env, scenario: str, url: str | None, plan: Plan) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 INSTRUCTIONS = "You are a careful accountant. Use the tools to add numbers."
 PROMPT = "Add up everything on the list, then tell me the sum."
@@ -44,6 +45,8 @@ class Script:
 
     name: str
     replies: tuple[Reply, ...]
+    delay_s: float = 0.0
+    """How long the fake server takes for each reply; infinity is for ever."""
 
     @property
     def text(self) -> str:
@@ -143,5 +146,7 @@ LONG = _script("two-hundred-turns", turns=200)
 VERY_LONG = _script("thousand-turns", turns=1000)
 DELTAS = _script("two-thousand-deltas", deltas=2000)
 PAUSE = _script("pause", turns=100, publishes=True)
+SLOW = replace(_script("half-a-second", deltas=20), delay_s=0.5)
+HELD = replace(_script("no-answer"), delay_s=inf)
 
-SCRIPTS = {script.name: script for script in (ONE_ANSWER, TEN_TURNS, PARALLEL, LONG, VERY_LONG, DELTAS, PAUSE)}
+SCRIPTS = {script.name: script for script in (ONE_ANSWER, TEN_TURNS, PARALLEL, LONG, VERY_LONG, DELTAS, PAUSE, SLOW, HELD)}

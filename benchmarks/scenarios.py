@@ -196,6 +196,57 @@ async def pause_and_resume(contestant: Contestant, setting: Setting) -> Figures:
     return {"kb": len(data) / 1000, **{name: statistics.median(values) for name, values in times.items()}}
 
 
+async def streams(contestant: Contestant, setting: Setting) -> Figures:
+    """STREAMS: a thousand streamed runs at once, where the server takes half a second for each; plain ones, half cancelled.
+
+    `bounded` is the wall time of the same runs over a tenth as many connections, times what those allow.
+    """
+    count = setting.at_once
+    agent = setting.agent(contestant, fake.SLOW)
+    await _stream_slowly(contestant, agent)
+    with quiet():
+        cpu, wall = await _all_slowly(contestant, agent, count)
+        figures = {"cpu_ms": cpu / count, "wall_s": wall, "cancel_ms": await _cancelled_ms(contestant, setting, count)}
+        if hasattr(contestant, "limit_connections"):
+            connections = max(count // 10, 1)
+            await contestant.limit_connections(connections)
+            _, wall = await _all_slowly(contestant, agent, count)
+            figures["bounded"] = wall / (fake.SLOW.delay_s * count / connections)
+            await contestant.limit_connections(max(count, 1))
+    return figures
+
+
+async def _stream_slowly(contestant: Contestant, agent: Any) -> None:
+    _same("STREAMS", (await contestant.stream(agent))[1], fake.SLOW.text)
+
+
+async def _all_slowly(contestant: Contestant, agent: Any, count: int) -> tuple[float, float]:
+    """So many runs at once: milliseconds of CPU and seconds of wall time for all."""
+    cpu, wall = cpu_ms(), time.monotonic()
+    await asyncio.gather(*(_stream_slowly(contestant, agent) for _ in range(count)))
+    return cpu_ms() - cpu, time.monotonic() - wall
+
+
+async def _cancelled_ms(contestant: Contestant, setting: Setting, count: int) -> float:
+    """Milliseconds of CPU to cancel a run, once all that can be sent is sent and nothing has been answered."""
+    agent = setting.agent(contestant, fake.HELD)
+    runs = [asyncio.create_task(contestant.run(agent)) for _ in range(count)]
+    before, sent = -1, _answered(setting)
+    while before < sent:
+        await asyncio.sleep(1)
+        before, sent = sent, _answered(setting)
+    chosen = runs[count // 2 :]
+    started = cpu_ms()
+    for run in chosen:
+        run.cancel()
+    await asyncio.wait(chosen)
+    spent = cpu_ms() - started
+    for run in runs:
+        run.cancel()
+    await asyncio.wait(runs)
+    return spent / len(chosen)
+
+
 async def very_long(contestant: Contestant, setting: Setting) -> Figures:
     """A thousand turns: time per turn and memory in use at several of them, the memory from a run of its own."""
     script = fake.VERY_LONG
@@ -243,9 +294,13 @@ _HTTP: dict[str, Scenario] = {"HTTP S2": ten_turns, "HTTP S4": growth, "HTTP S6"
 PROTOCOLS = ("responses", "anthropic", "google")
 """What our adapters speak beside chat completions: `HTTP S4 anthropic` and so on, measured for bare and agentsdk."""
 
-OVER_HTTP: dict[str, Scenario] = _HTTP | {
-    f"{name} {protocol}": scenario for protocol in PROTOCOLS for name, scenario in _HTTP.items()
-}
+STREAMS = "STREAMS"
+STREAMS_PEERS = ("openai-agents", "pydantic-ai")
+"""Whom STREAMS measures beside bare and agentsdk."""
+
+OVER_HTTP: dict[str, Scenario] = (
+    {STREAMS: streams} | _HTTP | {f"{name} {protocol}": scenario for protocol in PROTOCOLS for name, scenario in _HTTP.items()}
+)
 
 
 def protocol_of(scenario: str) -> str:

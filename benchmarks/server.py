@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import sys
+from math import inf
 from typing import Any
 
 from benchmarks import fake
@@ -61,10 +62,18 @@ class Connection(asyncio.Protocol):
             self.send_json(400, {"error": {"message": str(error), "type": "invalid_request_error"}})
             return
         Connection.answered += 1
-        if asked.stream:
-            self.send_events(dialect.events(asked.model, reply, request))
-        else:
-            self.send_json(200, dialect.whole(asked.model, reply))
+
+        def send() -> None:
+            if asked.stream:
+                self.send_events(dialect.events(asked.model, reply, request))
+            else:
+                self.send_json(200, dialect.whole(asked.model, reply))
+
+        delay = fake.SCRIPTS[asked.model].delay_s
+        if not delay:
+            send()
+        elif delay < inf:
+            asyncio.get_running_loop().call_later(delay, send)
 
     def send_json(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
@@ -80,7 +89,7 @@ class Connection(asyncio.Protocol):
         self.send(b"".join([*parts, b"0\r\n\r\n"]))
 
     def send(self, data: bytes) -> None:
-        if self.transport is not None:
+        if self.transport is not None and not self.transport.is_closing():
             self.transport.write(data)
 
 
@@ -107,7 +116,7 @@ def next_reply(asked: Asked) -> fake.Reply:
 async def main() -> None:
     """Serve on a free port of loopback until standard input ends."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Connection, "127.0.0.1", 0)
+    server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=4096)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 

@@ -54,8 +54,8 @@ MUTANTS = [
     Mutant(
         "an event dropped: not in the log",
         "agentsdk/core/state.py",
-        "log=state.log.extended((event,))",
-        "log=state.log if type(event) is ToolsIntended else state.log.extended((event,))",
+        "    log = state.log.extended((event,))\n",
+        "    log = state.log if type(event) is ToolsIntended else state.log.extended((event,))\n",
     ),
     Mutant(
         "turn count off by one: a reply not counted",
@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(
         "approval ignores its arguments: not checked",
         "agentsdk/engine/tool_calls.py",
-        "decided.tool != call.name or decided.digest != approval_digest(call.name, call.call_id, call.arguments)",
+        "decided.tool != call.name or decided.digest != run.approval_key(call)",
         "decided.tool != call.name",
     ),
     Mutant(
@@ -96,8 +96,8 @@ MUTANTS = [
     Mutant(
         "a begun call run again on resume",
         "agentsdk/engine/tool_calls.py",
-        'if spec.effect == "once":',
-        'if spec.effect == "none":',
+        'if spec.effect == "once" and call.call_id in turn.intended',
+        'if spec.effect == "none" and call.call_id in turn.intended',
     ),
     Mutant(
         "a pair lost: a call committed without its result",
@@ -105,7 +105,7 @@ MUTANTS = [
         "for item in output if type(item) is FunctionCall]",
         "for item in output if type(item) is FunctionCall and item.call_id in results]",
     ),
-    Mutant("a pair lost: a history not repaired", "agentsdk/core/pairing.py", "missing.append(item.call_id)", "pass"),
+    Mutant("a pair lost: a history not repaired", "agentsdk/core/pairing.py", "missing.append(call_id)", "pass"),
     Mutant(
         "a truncated reply accepted: cut at its length",
         "agentsdk/engine/model_call.py",
@@ -171,6 +171,24 @@ MUTANTS = [
         "agentsdk/engine/limits.py",
         "        if cap is None or cap == request.settings.max_tokens:",
         "        if True:",
+    ),
+    Mutant(
+        "a span hangs under an ended turn",
+        "agentsdk/engine/spans.py",
+        "            run.span = self._outer\n",
+        "",
+    ),
+    Mutant(
+        "a guardrail unasked: a verdict of another of its name counts",
+        "agentsdk/define/guardrail.py",
+        "        placed.append(((name, seen[name], occurrences[name]), guardrail))\n",
+        "        placed.append(((name, 0, 1), guardrail))\n",
+    ),
+    Mutant(
+        "a result shown before its guardrails have judged it",
+        "agentsdk/core/state.py",
+        "    if result.is_withheld:\n        return FunctionCallOutput(call.call_id, WITHHELD, True)\n",
+        "",
     ),
     Mutant(
         "a loop not noticed",

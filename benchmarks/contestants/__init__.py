@@ -35,6 +35,10 @@ class Contestant(Protocol):
         """Run to the end, streamed; the number of text deltas seen and the text they make."""
         ...
 
+    async def limit_connections(self, count: int) -> None:
+        """From now on, at most so many connections. Only agentsdk has it."""
+        ...
+
     async def pause(self, agent: Any) -> Any:
         """Run until the approval of `publish` is asked for; what there is to save."""
         ...

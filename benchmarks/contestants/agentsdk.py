@@ -21,7 +21,9 @@ from agentsdk import (
     Runner,
     RunResult,
     RunState,
+    aclose,
     function_tool,
+    set_max_connections,
 )
 from benchmarks import fake
 
@@ -67,6 +69,11 @@ async def stream(agent: Agent[Any, Any]) -> tuple[int, str]:
             pieces.append(event.data.delta)
     assert result.final_output == "".join(pieces)
     return len(pieces), result.final_output
+
+
+async def limit_connections(count: int) -> None:
+    await aclose()
+    set_max_connections(count)
 
 
 async def pause(agent: Agent[Any, Any]) -> RunResult[Any]:
