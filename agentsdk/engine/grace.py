@@ -13,7 +13,7 @@ STORE = 0.97
 given up: each leaves the next its part, so that one that hangs does not keep the store from learning that the run is free."""
 
 LAST_MOMENT = 0.05
-"""Seconds for what was given up to end, once it is cancelled too."""
+"""Seconds for what was given up to end, once it is cancelled too; and the least that anything has to end by itself."""
 
 
 class Grace:

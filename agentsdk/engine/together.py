@@ -17,10 +17,18 @@ logger = logging.getLogger("agentsdk")
 async def outlast(future: asyncio.Future[Any], grace: Grace, share: float) -> asyncio.CancelledError | None:
     """Wait until `future` is done, or that share of a cancelled run's grace is over; the caller's last cancellation, if any.
 
-    The first begins the grace, none reaches `future`.
+    The first begins the grace, none reaches `future`. It has a moment at the least, so that what is late itself does not make
+    a sound store or session fail.
     """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
     cancelled: asyncio.CancelledError | None = None
-    while not future.done() and (left := grace.left(share)) != 0.0:
+    while not future.done():
+        left = grace.left(share)
+        if left is not None:
+            left = max(left, LAST_MOMENT - (loop.time() - began))
+            if left <= 0:
+                break
         try:
             await asyncio.wait({future}, timeout=left)
         except asyncio.CancelledError as error:
