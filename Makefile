@@ -4,18 +4,22 @@
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
+PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile
 # 0 runs the test files by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
 SEED ?= 0
+# Processes that run the tests side by side, each with servers of its own.
+WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
 export PIP_NO_INPUT := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test orders lint types cover-core second bench mutants clients api clean
+.PHONY: help demo test orders coverage lint types cover-core second bench mutants clients api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
-	@echo 'make test      everything that must hold: lint, layers, types, tests with coverage (a few minutes)'
+	@echo 'make test      everything that must hold: lint, layers, types, tests (a few minutes)'
 	@echo 'make orders    the tests in three random orders of their files'
+	@echo 'make coverage  the tests once more, and the branches of the package that they run'
 	@echo 'make lint      ruff and import-linter'
 	@echo 'make types     pyright and mypy, both strict'
 	@echo 'make bench     agentsdk beside a bare loop and its peers'
@@ -31,11 +35,14 @@ test: $(VENV)/.dev $(VENV)/.model
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
-	$(RUN) -m coverage run -m pytest --order-seed=$(SEED)
-	@$(RUN) -m coverage report --format=total | sed 's/.*/branch coverage & %/'
+	$(PYTEST) --order-seed=$(SEED)
 
 orders: $(VENV)/.dev $(VENV)/.model
-	@for seed in $$(shuf -i 1-99999 -n 3); do $(RUN) -m pytest -q --order-seed=$$seed || exit 1; done
+	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
+
+coverage: $(VENV)/.dev $(VENV)/.model
+	$(RUN) -m coverage run -m pytest
+	$(RUN) -m coverage report
 
 lint: $(VENV)/.dev
 	@echo '== ruff'

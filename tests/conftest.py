@@ -8,11 +8,13 @@ import os
 import random
 import threading
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import offline, postgres_server, redis_server
+from tests.shown import SHOWN
 
 offline.install()
 
@@ -48,6 +50,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         files = sorted({item.path for item in items})
         random.Random(seed).shuffle(files)
         items.sort(key=lambda item: files.index(item.path))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What tests have shown in a process of pytest-xdist goes to the one that has the terminal."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["shown"] = session.config.stash.get(SHOWN, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash.setdefault(SHOWN, []).extend(getattr(node, "workeroutput", {}).get("shown", []))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if shown := config.stash.get(SHOWN, []):
+        terminalreporter.section("what tests counted")
+        for line in shown:
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture

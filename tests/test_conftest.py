@@ -112,3 +112,18 @@ def test_files_are_shuffled_by_the_seed_and_stay_whole(pytester: pytest.Pytester
     shuffled = order("--order-seed=7")
     assert shuffled == order("--order-seed=7") != by_name and sorted(shuffled) == by_name
     assert [line.endswith("one") for line in shuffled] == [True, False] * 6
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_what_a_passing_test_counted_is_printed(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
+    pytester.makeini(f"[pytest]\nmarkers = leaves_tasks\npythonpath = {Path(__file__).parents[1]}\n")
+    pytester.makepyfile("""
+        from tests.shown import show
+
+        def test_one(pytestconfig):
+            show(pytestconfig, ["twelve cases"])
+    """)
+    outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider", *workers)
+    outcome.assert_outcomes(passed=1)
+    assert outcome.outlines.count("twelve cases") == 1

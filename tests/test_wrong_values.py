@@ -9,7 +9,6 @@ import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import nullcontext
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -49,6 +48,7 @@ from agentsdk.core.state import fold
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
+from tests.shown import show
 
 pytestmark = [
     pytest.mark.anyio,
@@ -318,20 +318,16 @@ def told(request: pytest.FixtureRequest) -> Iterator[None]:
     """Says how many cases there were, also where output is captured."""
     counts.update(dict.fromkeys(counts, 0))
     yield
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:
-        return
-    capture = request.config.pluginmanager.get_plugin("capturemanager")
-    with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-        reporter.write_line(
-            f"\nwrong values: {counts['cases']} cases over {len(OBJECTS)} objects and {len(DECISIONS)} methods of a state, "
-            f"{counts['refused']} refused where they were given, {counts['in use']} typed errors in use, 0 untyped, 0 hung"
-        )
+    line = (
+        f"wrong values: {counts['cases']} cases over {len(OBJECTS)} objects and {len(DECISIONS)} methods of a state, "
+        f"{counts['refused']} refused where they were given, {counts['in use']} typed errors in use, 0 untyped, 0 hung"
+    )
+    show(request.config, [line])
 
 
 @pytest.mark.parametrize("name", OBJECTS)
 async def test_every_field_takes_a_wrong_value_or_says_what_it_expects(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AGENTSDK_MODEL", "groq:m")  # what no model means: one that has no key
@@ -344,7 +340,6 @@ async def test_every_field_takes_a_wrong_value_or_says_what_it_expects(
             outcome = await tried(make, valid, field, parameter, value, use)
             if outcome:
                 faults.append(f"{name}({field}={label}): {outcome}")
-    record_property("cases", cases)
     counts["cases"] += cases
     assert not faults, f"{len(faults)} of {cases}:\n" + "\n".join(faults)
 

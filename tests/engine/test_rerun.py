@@ -128,7 +128,7 @@ def saying(*replies: ScriptedReply) -> ScriptedModel:
         ({"tools": []}, "tools"),
         ({"tools": [], "instructions": "Be kind."}, "instructions, tools"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else ", ".join(value),
 )
 async def test_a_changed_declaration_is_asked_live_from_the_start(change: dict[str, Any], differs: str) -> None:
     till = Till(SHOP)

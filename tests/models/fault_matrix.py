@@ -12,7 +12,8 @@ from agentsdk.testing import FakeServer, call
 from agentsdk.types.items import Message
 from agentsdk.types.settings import ModelRetrySettings
 from tests.models.tally import Tally
-from tests.models.wire import FakeClock, ask, request, show
+from tests.models.wire import FakeClock, ask, request
+from tests.shown import show
 
 KEY = "sk-canary-0123456789"
 QUICK = ModelTimeouts(idle=0.3, read=10, total=10)

@@ -18,7 +18,7 @@ from tests.models.anthropic import test_recordings as anthropic
 from tests.models.google import test_recordings as google
 from tests.models.openai_chat import test_recordings as chat
 from tests.models.openai_responses import test_recordings as responses
-from tests.models.wire import show
+from tests.shown import show
 
 FOLDER = chat.FOLDER
 

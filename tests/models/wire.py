@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
-
-import pytest
 
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.ports.model import Model, ModelRequest
@@ -81,12 +78,3 @@ def shown_text(events: list[ModelStreamEvent]) -> str:
 
 def shown_reasoning(events: list[ModelStreamEvent]) -> str:
     return "".join(event.delta for event in events if isinstance(event, ReasoningTextDelta))
-
-
-def show(config: pytest.Config, lines: Iterable[str]) -> None:
-    """Print `lines` where they are seen although the test passes."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    capture = config.pluginmanager.get_plugin("capturemanager")
-    if reporter is not None and capture is not None:
-        with capture.global_and_fixture_disabled():
-            reporter.write("\n" + "".join(f"{line}\n" for line in lines))
