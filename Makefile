@@ -20,7 +20,7 @@ help:
 	@echo 'make test      everything that must hold: lint, layers, types, tests (a few minutes)'
 	@echo 'make orders    the tests in three random orders of their files'
 	@echo 'make coverage  the tests once more, and the branches of the package that they run'
-	@echo 'make lint      ruff and import-linter'
+	@echo 'make lint      ruff (rules and format) and import-linter'
 	@echo 'make types     pyright and mypy, both strict'
 	@echo 'make bench     agentsdk beside a bare loop and its peers'
 	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
@@ -47,6 +47,7 @@ coverage: $(VENV)/.dev $(VENV)/.model
 lint: $(VENV)/.dev
 	@echo '== ruff'
 	$(RUN) -m ruff check agentsdk tests examples scripts benchmarks
+	$(RUN) -m ruff format --check agentsdk tests examples scripts benchmarks
 	@echo '== layers'
 	$(VENV)/bin/lint-imports --no-logo --no-cache
 

@@ -67,9 +67,7 @@ def ensure(name: str) -> Env:
         print(f"  installing {name}: {' '.join(_ALL[name])} ...", end=" ", flush=True)
         try:
             _call(sys.executable, "-m", "venv", str(root))
-            _call(
-                str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *_ALL[name]
-            )
+            _call(str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *_ALL[name])
         except EnvError:
             print("failed")
             raise

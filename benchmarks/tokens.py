@@ -126,9 +126,7 @@ async def turns() -> bool:
     """Print what counting adds to a turn; whether that is no more than a tenth."""
     counted = RunConfig(window=ContextWindow(size=10**9), token_counter=TiktokenCounter("o200k_base"))
     pipe = asyncio.subprocess.PIPE
-    server = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "benchmarks.tokens", "--serve", stdin=pipe, stdout=pipe
-    )
+    server = await asyncio.create_subprocess_exec(sys.executable, "-m", "benchmarks.tokens", "--serve", stdin=pipe, stdout=pipe)
     assert server.stdin is not None and server.stdout is not None
     try:
         url = (await server.stdout.readline()).decode().strip()

@@ -1,7 +1,7 @@
 """Approval: a call waits for a person, the run is saved, and another process finishes it.
 
-    python examples/approval_resume.py              # runs until the call, saves, starts the second process
-    python examples/approval_resume.py run.json     # what that one does: load, decide, go on
+python examples/approval_resume.py              # runs until the call, saves, starts the second process
+python examples/approval_resume.py run.json     # what that one does: load, decide, go on
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """A run pauses at its cost limit; a person raises it, and another process goes on.
 
-    python examples/cost_limit.py              # runs until the limit, then starts the second process
-    python examples/cost_limit.py runs.db      # what that one does: raise the limit, go on
+python examples/cost_limit.py              # runs until the limit, then starts the second process
+python examples/cost_limit.py runs.db      # what that one does: raise the limit, go on
 """
 
 import asyncio

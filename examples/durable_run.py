@@ -1,7 +1,7 @@
 """A durable run: begun by one process that is killed, approved by a second, finished by a third; then forked and replayed.
 
-    python examples/durable_run.py                      # plays the three processes, one after the other
-    python examples/durable_run.py begin|approve|finish runs.db    # what each of them does
+python examples/durable_run.py                      # plays the three processes, one after the other
+python examples/durable_run.py begin|approve|finish runs.db    # what each of them does
 """
 
 import asyncio

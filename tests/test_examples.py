@@ -25,9 +25,7 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
     "hello.py": (["Paris."], "Paris.\n[1 turn, 15 tokens]\n"),
     "tools.py": (
         [call("get_weather", city="Rome"), "Sunny, 24 degrees."],
-        'called get_weather({"city":"Rome"})\n'
-        "    -> The weather in Rome is sunny, 24 degrees.\n"
-        "answer: Sunny, 24 degrees.\n",
+        'called get_weather({"city":"Rome"})\n    -> The weather in Rome is sunny, 24 degrees.\nanswer: Sunny, 24 degrees.\n',
     ),
     "streaming.py": (
         [call("next_train", to="Milan"), "At 9:15, platform 4."],
@@ -70,7 +68,7 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "replay:  run 'order-1815': 1 turns and 2 steps came out as recorded\n"
         "another model parts at revision 1, turn 1, agent 'Clerk': calls cancel_order({\"number\":1815}); "
         "now: another request: other model\n"
-        "         and waits for approval of {\"number\":1816}\n",
+        '         and waits for approval of {"number":1816}\n',
     ),
     "research_budget.py": (
         [*(call("search", city=city) for city in ("Rome", "Paris", "Oslo", "Bonn")), "Rome."],

@@ -202,9 +202,7 @@ _KEEP_BY_PRIORITY = Fields(
 _SUMMARISE = Fields(
     "Summarise",
     model=optional(
-        either(
-            a_name(""), having(("stream",), "", texts=("name",)), what="a model or the name of one; pass 'openai:NAME', say"
-        )
+        either(a_name(""), having(("stream",), "", texts=("name",)), what="a model or the name of one; pass 'openai:NAME', say")
     ),
     keep_turns=_count(0),
     max_tokens=_count(1),

@@ -218,9 +218,7 @@ class AgentTool(FunctionTool[TContext]):
         object.__setattr__(self, "agent", agent)
         object.__setattr__(self, "custom_output_extractor", custom_output_extractor)
         object.__setattr__(self, "max_turns", max_turns)
-        super().__init__(
-            name, description, _AGENT_INPUT, _no_body, True, is_enabled, needs_approval, effect="none", **options
-        )
+        super().__init__(name, description, _AGENT_INPUT, _no_body, True, is_enabled, needs_approval, effect="none", **options)
 
     def _set(self, **values: object) -> None:
         super()._set(**values)

@@ -12,9 +12,7 @@ from agentsdk.types.declared import SYNC, Fields, is_real, number, shown, whole
 from agentsdk.types.errors import CallbackError, UserError
 from agentsdk.types.items import InputItem, Message, items_from_input
 
-_FIELDS = Fields(
-    "Inbox", clock=SYNC, priority=whole("a whole number"), delay=number("finite seconds, 0 or more", least=0)
-)
+_FIELDS = Fields("Inbox", clock=SYNC, priority=whole("a whole number"), delay=number("finite seconds, 0 or more", least=0))
 
 
 class Inbox:

@@ -88,13 +88,7 @@ class HostedToolItem(RunItemBase, frozen=True):
 
 
 RunItem = (
-    MessageOutputItem
-    | ReasoningItem
-    | ToolCallItem
-    | ToolCallOutputItem
-    | HandoffCallItem
-    | HandoffOutputItem
-    | HostedToolItem
+    MessageOutputItem | ReasoningItem | ToolCallItem | ToolCallOutputItem | HandoffCallItem | HandoffOutputItem | HostedToolItem
 )
 
 

@@ -67,9 +67,5 @@ class LimitNearStreamEvent(Struct, frozen=True):
 
 
 StreamEvent = (
-    RawResponsesStreamEvent
-    | RunItemStreamEvent
-    | AgentUpdatedStreamEvent
-    | ContextCompactedStreamEvent
-    | LimitNearStreamEvent
+    RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent | ContextCompactedStreamEvent | LimitNearStreamEvent
 )

@@ -49,9 +49,7 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
     if chosen == "finalize":
         await _finalize(run, error)
         return False
-    raise UserError(
-        f"on_limit returned {given!r}, expected 'raise', 'finalize', 'pause' or RunLimits; return one"
-    ) from error
+    raise UserError(f"on_limit returned {given!r}, expected 'raise', 'finalize', 'pause' or RunLimits; return one") from error
 
 
 async def _finalize(run: Run, error: LimitReached) -> None:

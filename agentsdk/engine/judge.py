@@ -216,5 +216,3 @@ def _judged(place: GuardrailPlace, kind: GuardrailKind, output: GuardrailFunctio
     name, occurrence, occurrences = place
     info = as_json(output.output_info)
     return GuardrailJudged(name, kind, behavior, info, occurrence=occurrence, occurrences=occurrences)
-
-

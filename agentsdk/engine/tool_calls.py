@@ -105,7 +105,7 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     for call in processed.unknown:
         result = results.get(call.call_id)
         began = call.call_id in turn.intended or call.call_id in turn.asked
-        if (result.is_withheld if result is not None else began or _redefined(run)):
+        if result.is_withheld if result is not None else began or _redefined(run):
             raise StateMismatchError(
                 f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer "
                 "has, expected the tools the run was started with; give the agent that tool again"

@@ -20,9 +20,7 @@ def another_may_do(error: ModelError) -> bool:
     return isinstance(error, ProviderError | ModelBehaviorError)
 
 
-_FIELDS = Fields(
-    "FallbackModel", models=sequence_of(MODEL, "models"), on_error=SYNC, accept=optional(SYNC)
-)
+_FIELDS = Fields("FallbackModel", models=sequence_of(MODEL, "models"), on_error=SYNC, accept=optional(SYNC))
 
 
 class FallbackModel:

@@ -231,9 +231,7 @@ class HttpModel(ABC):
             more["idempotency-key"] = header_key(request.request_id)
         return RequestHeaders({**self._headers, **more, **_checked_headers(request.settings.extra_headers or {})})
 
-    def _attempt(
-        self, request: ModelRequest, headers: RequestHeaders, body: Body
-    ) -> AsyncGenerator[ModelStreamEvent, None]:
+    def _attempt(self, request: ModelRequest, headers: RequestHeaders, body: Body) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt."""
         return self._receive(request, self._assembler(request), self._url_for(request), headers, body)
 

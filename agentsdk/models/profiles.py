@@ -62,9 +62,7 @@ def profiled_model(profile: str, model: str) -> OpenAIChatCompletionsModel:
         )
     key = os.environ.get(chosen.key_variable, "") if chosen.key_variable else ""
     if chosen.key_variable and not key:
-        raise UserError(
-            f"model '{profile}:{model}' has no key, expected it in {chosen.key_variable}; set that variable"
-        )
+        raise UserError(f"model '{profile}:{model}' has no key, expected it in {chosen.key_variable}; set that variable")
     return OpenAIChatCompletionsModel(
         model,
         base_url=base_url,

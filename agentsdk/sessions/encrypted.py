@@ -17,7 +17,6 @@ _PROVIDER = "agentsdk.encrypted"
 _PLACE = "item"
 
 
-
 class _Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What a record holds: the item, its number in the session, and the tag of the one it was added behind.
 

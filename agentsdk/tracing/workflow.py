@@ -37,9 +37,7 @@ class trace:  # noqa: N801 - used like a function: `with trace("name"):`
         tracer: Tracer | None = None,
         disabled: bool = False,
     ) -> None:
-        _FIELDS.check_given(
-            workflow_name=workflow_name, group_id=group_id, metadata=metadata, tracer=tracer, disabled=disabled
-        )
+        _FIELDS.check_given(workflow_name=workflow_name, group_id=group_id, metadata=metadata, tracer=tracer, disabled=disabled)
         self._name = workflow_name
         self._attributes: SpanAttributes = {"conversation_id": group_id, "metadata": dict(metadata or {})}
         self._tracer = tracer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentsdk.core.keys import call_key, digest, header_key, request_id, request_prefix
 
-HOSTILE = st.text(st.sampled_from("/-0123456789:a.\"\\,[]\r\n\0é\ud83d\ude00😀"), max_size=6) | st.text(max_size=4)
+HOSTILE = st.text(st.sampled_from('/-0123456789:a."\\,[]\r\n\0é\ud83d\ude00😀'), max_size=6) | st.text(max_size=4)
 PATHS = st.lists(HOSTILE, max_size=3).map(tuple)
 CALLS = st.tuples(HOSTILE, PATHS, HOSTILE)
 REQUESTS = st.tuples(HOSTILE, PATHS, st.integers(1, 99), st.integers(0, 12), st.integers(0, 12))

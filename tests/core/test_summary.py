@@ -76,7 +76,7 @@ def test_the_summary_counts_what_the_run_has_spent() -> None:
         forked_from="run-0",
         owner="me",
         held_until=39.0,
-            first_agent="clerk",
+        first_agent="clerk",
     )
 
 

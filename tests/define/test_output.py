@@ -105,9 +105,7 @@ def test_the_message_is_for_the_model_and_shows_no_value() -> None:
     with pytest.raises(ValueError) as caught:
         AgentOutputSchema(City).validate('{"name":5,"people":"sk-secret"}')
     assert str(caught.value) == (
-        "the JSON does not fit its schema:\n"
-        "- name: Input should be a valid string\n"
-        "- people: Input should be a valid integer"
+        "the JSON does not fit its schema:\n- name: Input should be a valid string\n- people: Input should be a valid integer"
     )
     with pytest.raises(InvalidOutput, match=r"- response\[1\]: "):
         AgentOutputSchema(list[int]).validate('{"response":[1,"x"]}')

@@ -95,9 +95,7 @@ async def test_nested_runs_and_replies_of_no_use_are_paid_for() -> None:
 
 @pytest.mark.parametrize("unknown", ["price", "usage"])
 @pytest.mark.parametrize("nested", [False, True])
-async def test_what_is_not_known_is_none_and_never_a_guess(
-    unknown: str, nested: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_not_known_is_none_and_never_a_guess(unknown: str, nested: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     monkeypatch.setattr("agentsdk.models.prices.find_spec", lambda name: None)
     odd = model("odd", "c", name="odd") if unknown == "price" else model("mine", "c", usage=Usage(1, 5, 5, known=False))

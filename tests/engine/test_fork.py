@@ -53,6 +53,7 @@ async def test_a_fork_can_read_what_was_cut_in_its_origin() -> None:
     again = await Runner.resume(Agent("main", model=ScriptedModel([read, "read"]), tools=[look]), fork, run_config=config)
     assert "the end of it" in str([item for item in again.to_input_list() if item.get("type") == "function_call_output"][-1])
 
+
 FORKED = [scenario for scenario in SCENARIOS if scenario.recover is None and not isinstance(scenario.ends, type)]
 
 

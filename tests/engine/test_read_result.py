@@ -92,9 +92,7 @@ async def test_what_the_window_cut_is_read_as_its_marker_says() -> None:
 
 
 async def test_the_pieces_are_not_cut_again_when_they_are_old() -> None:
-    agent, result = await ran(
-        call("look"), call("wait"), read_on, call("wait"), call("look"), call("wait"), "done", config=CUT
-    )
+    agent, result = await ran(call("look"), call("wait"), read_on, call("wait"), call("look"), call("wait"), "done", config=CUT)
     assert [event.reason for event in of_kind(result.to_state(), ViewReplaced)] == ["CutResults"] * 2
     seen = outputs(model_of(agent).requests[-1].items)
     assert seen[2].endswith(LONG[150:1150])

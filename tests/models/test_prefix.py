@@ -50,9 +50,7 @@ LARGE_MESSAGES = st.lists(st.builds(Message, st.sampled_from(["user", "assistant
 
 @given(st.lists(st.tuples(LARGE_MESSAGES, LARGE_MESSAGES, st.booleans()), max_size=5), st.sampled_from([b"", b"]}"]))
 @settings(max_examples=30)
-def test_large_values_go_in_pieces_that_say_the_same(
-    turns: list[tuple[list[Item], list[Item], bool]], after: bytes
-) -> None:
+def test_large_values_go_in_pieces_that_say_the_same(turns: list[tuple[list[Item], list[Item], bool]], after: bytes) -> None:
     tape = Tape[Item]()
     tapes = [tape]
     for items, tail, fork in turns:

@@ -287,9 +287,7 @@ class Provider(otel.TracerProvider):
 
 
 @pytest.mark.parametrize("made", [RaisingTracer, RaisingSpans])
-def test_a_broken_tracer_is_logged_once_and_never_raises(
-    made: type[RaisingTracer], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_broken_tracer_is_logged_once_and_never_raises(made: type[RaisingTracer], caplog: pytest.LogCaptureFixture) -> None:
     tracer = OpenTelemetryTracer(Provider(made()), capture_content=True)
     for _ in range(3):
         record_everything(tracer)
@@ -438,9 +436,7 @@ print("done")
     assert (outcome.returncode, outcome.stdout) == (0, "done\n"), outcome.stderr
 
 
-def test_a_run_that_is_not_sampled_encodes_no_content(
-    exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_not_sampled_encodes_no_content(exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agentsdk.tracing.otel.messages_json", lambda *_: pytest.fail("encoded for nobody"))
     record_everything(OpenTelemetryTracer(provider_of(exporter, ALWAYS_OFF), capture_content=True))
     assert exporter.get_finished_spans() == ()

@@ -43,9 +43,7 @@ _COUNTED = frozenset(
 )
 
 
-_FIELDS = Fields(
-    "OpenAIResponsesModel", store=FLAG, server_history=FLAG, background=FLAG, encrypted_reasoning=optional(FLAG)
-)
+_FIELDS = Fields("OpenAIResponsesModel", store=FLAG, server_history=FLAG, background=FLAG, encrypted_reasoning=optional(FLAG))
 
 
 class OpenAIResponsesModel(HttpModel):
@@ -157,9 +155,7 @@ class OpenAIResponsesModel(HttpModel):
             request = structs.replace(request, request_id=request.request_id and f"{request.request_id}-whole")
             events = self._events(request)
 
-    def _attempt(
-        self, request: ModelRequest, headers: RequestHeaders, body: Body
-    ) -> AsyncGenerator[ModelStreamEvent, None]:
+    def _attempt(self, request: ModelRequest, headers: RequestHeaders, body: Body) -> AsyncGenerator[ModelStreamEvent, None]:
         if self._background:
             return self._in_background(request, headers, body)
         return super()._attempt(request, headers, body)
