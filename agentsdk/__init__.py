@@ -193,6 +193,8 @@ if TYPE_CHECKING:
     from agentsdk.tracing.otel import OpenTelemetryTracer
     from agentsdk.tracing.workflow import trace
 
+__version__ = "0.2.0"
+
 _LAZY = {
     "AnthropicModel": "agentsdk.models.anthropic",
     "FallbackModel": "agentsdk.models.fallback",

@@ -1,0 +1,28 @@
+"""What `pyproject.toml` says of the project agrees with what is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import agentsdk
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_version_is_written_once() -> None:
+    """The build reads the constant; the newest entry of the changelog is of that version."""
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "agentsdk/__init__.py"
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] == agentsdk.__version__
+
+
+def test_the_version_costs_no_import() -> None:
+    script = "import sys, agentsdk; agentsdk.__version__; print('importlib.metadata' in sys.modules)"
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert outcome.stdout == "False\n"
