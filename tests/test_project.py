@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import agentsdk
@@ -26,3 +27,15 @@ def test_the_version_costs_no_import() -> None:
     script = "import sys, agentsdk; agentsdk.__version__; print('importlib.metadata' in sys.modules)"
     outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert outcome.stdout == "False\n"
+
+
+def test_the_tools_that_judge_the_code_are_the_pinned_ones() -> None:
+    pins = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?==([\w.]+)$", "\n".join(PROJECT["dependency-groups"]["dev"]), re.MULTILINE))
+    assert set(pins) == {"ruff", "mypy", "pyright", "import-linter"}
+    assert {name: version(name) for name in pins} == pins, "install them: .venv/bin/pip install --group dev"
+
+
+def test_everything_that_make_needs_is_in_the_source_distribution() -> None:
+    shipped = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {"Makefile", ".pre-commit-config.yaml", "agentsdk", "tests", "scripts"} <= set(shipped)
+    assert [name for name in shipped if not (ROOT / name).exists()] == []
