@@ -173,13 +173,14 @@ if TYPE_CHECKING:
     from agentsdk.models.anthropic import AnthropicModel
     from agentsdk.models.fallback import FallbackModel
     from agentsdk.models.google import GoogleModel
-    from agentsdk.models.http import ModelTimeouts, aclose, set_max_connections
     from agentsdk.models.limited import ConcurrencyLimitedModel
     from agentsdk.models.local import LocalModel
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
     from agentsdk.models.openai_responses import OpenAIResponsesModel
     from agentsdk.models.rate_limited import RateLimitedModel
+    from agentsdk.models.shared_client import aclose, set_max_connections
     from agentsdk.models.token_counter import EstimatingCounter, TiktokenCounter
+    from agentsdk.models.transport import ModelTimeouts
     from agentsdk.sessions.encrypted import EncryptedSession
     from agentsdk.sessions.memory import MemorySession
     from agentsdk.sessions.postgres import PostgresSession
@@ -199,9 +200,9 @@ _LAZY = {
     "AnthropicModel": "agentsdk.models.anthropic",
     "FallbackModel": "agentsdk.models.fallback",
     "GoogleModel": "agentsdk.models.google",
-    "ModelTimeouts": "agentsdk.models.http",
-    "aclose": "agentsdk.models.http",
-    "set_max_connections": "agentsdk.models.http",
+    "ModelTimeouts": "agentsdk.models.transport",
+    "aclose": "agentsdk.models.shared_client",
+    "set_max_connections": "agentsdk.models.shared_client",
     "ConcurrencyLimitedModel": "agentsdk.models.limited",
     "LocalModel": "agentsdk.models.local",
     "OpenAIChatCompletionsModel": "agentsdk.models.openai_chat",

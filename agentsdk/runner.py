@@ -232,7 +232,7 @@ class Runner:
             )
 
         async def main() -> RunResult[TOutput]:
-            from agentsdk.models.http import aclose
+            from agentsdk.models.shared_client import aclose
 
             try:
                 return await Runner.run(

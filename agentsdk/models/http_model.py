@@ -20,13 +20,15 @@ from msgspec import Raw, structs
 
 from agentsdk.core.keys import header_key
 from agentsdk.models.errors import ErrorInReply, error_from_object, error_from_response
-from agentsdk.models.http import EventStream, Exchange, ModelTimeouts, Transport, as_transport
+from agentsdk.models.exchange import EventStream, Exchange
+from agentsdk.models.httpx_transport import as_transport
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders, check_header, check_url
 from agentsdk.models.prefix import Body, to_json
 from agentsdk.models.rate_headers import nothing_left_for
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
+from agentsdk.models.transport import ModelTimeouts, Transport
 from agentsdk.ports.clock import CLOCK, Clock, wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.declared import SYNC, Fields, a, a_name, any_text, either, having, mapping_of, optional, secret

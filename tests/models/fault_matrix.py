@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agentsdk.models.http import ModelTimeouts
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.testing import FakeServer, call
 from agentsdk.types.items import Message
 from agentsdk.types.settings import ModelRetrySettings

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from agentsdk.models.http import ModelTimeouts, aclose
+from agentsdk.models.shared_client import aclose
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.testing import ServerReply
 from agentsdk.types.deltas import OutputTextDelta
@@ -248,7 +249,8 @@ class WireFaults(BrokenReplies):
             assert (await self.tally.ask(model, request(stream=True))).text == "two"
 
     async def test_a_connection_is_used_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("agentsdk.models.http._END_GRACE", 5.0)
+        for module in ("exchange", "httpx_transport"):
+            monkeypatch.setattr(f"agentsdk.models.{module}.END_GRACE", 5.0)
         async with self.server(["a", "b", ServerReply(status=400, body=b"x"), "c"]) as server:
             model = self.model_at(server)
             for streamed in (True, False):
@@ -259,7 +261,7 @@ class WireFaults(BrokenReplies):
 
     @pytest.mark.parametrize("connections", [1, 5, 20])
     async def test_many_at_once_share_a_bounded_client(self, monkeypatch: pytest.MonkeyPatch, connections: int) -> None:
-        monkeypatch.setattr("agentsdk.models.http._max_connections", [connections])
+        monkeypatch.setattr("agentsdk.models.shared_client._max_connections", [connections])
         await aclose()
         async with self.server(["ok"] * 30) as server:
             models = [self.model_at(server) for _ in range(3)]

@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from agentsdk import Agent, OpenAIChatCompletionsModel, Runner
-from agentsdk.models import http
+from agentsdk.models import shared_client as shared_clients
 from agentsdk.models.connections import KEEP_ALIVE, ConnectionPool, admission_to, proxy_for
-from agentsdk.models.http import ModelTimeouts, aclose, set_max_connections, shared_client
+from agentsdk.models.shared_client import aclose, set_max_connections, shared_client
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.types.errors import AgentsException, ModelTimeoutError, UserError
 from agentsdk.types.settings import ModelRetrySettings
@@ -27,7 +28,7 @@ PATIENCE = 60  # what hangs would hang for ever
 async def connections(monkeypatch: pytest.MonkeyPatch, count: int) -> AsyncGenerator[None]:
     """At most `count` connections in the shared client."""
     await aclose()
-    monkeypatch.setattr(http, "_max_connections", [])
+    monkeypatch.setattr(shared_clients, "_max_connections", [])
     set_max_connections(count)
     yield
     await aclose()
@@ -37,7 +38,7 @@ async def at_rest(client: httpx.AsyncClient | None, server: FakeOpenAIServer) ->
     """Nothing is sent, nobody waits, and every connection can be used again."""
     pool: Any
     if client is None:
-        shared = await http._shared()
+        shared = await shared_clients.shared_connections()
         pool, admission = shared.client._transport, shared.admission
         assert not pool._busy
         assert server.connections >= pool.open
@@ -172,7 +173,7 @@ async def test_a_place_is_kept_until_the_reply_was_read_or_closed(monkeypatch: p
         await first.__anext__()
         second = asyncio.create_task(ask(model_at(server), request()))
         await asyncio.sleep(0)
-        assert (await http._shared()).admission.waiting == 1
+        assert (await shared_clients.shared_connections()).admission.waiting == 1
         await first.aclose()
         assert (await second).text == "next"
 

@@ -12,11 +12,16 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsdk.models import http
-from agentsdk.models.http import EventStream, Exchange, HttpxTransport, ModelTimeouts, aclose, shared_client
+from agentsdk.models import exchange as exchanges
+from agentsdk.models import httpx_transport
+from agentsdk.models import shared_client as shared_clients
+from agentsdk.models.exchange import EventStream, Exchange
+from agentsdk.models.httpx_transport import HttpxTransport
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+from agentsdk.models.shared_client import aclose, shared_client
 from agentsdk.models.sse import ServerSentEvent
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.types.errors import (
     MalformedResponseError,
@@ -84,13 +89,13 @@ def test_asyncio_run_closes_the_shared_client_by_itself() -> None:
 def test_the_entry_of_a_loop_closed_by_hand_is_dropped() -> None:
     loop = asyncio.new_event_loop()
     loop.run_until_complete(shared_client())
-    assert loop in http._shared_by_loop
+    assert loop in shared_clients._shared_by_loop
     loop.run_until_complete(aclose())
-    assert loop not in http._shared_by_loop
+    assert loop not in shared_clients._shared_by_loop
     loop.run_until_complete(shared_client())
     loop.close()
     asyncio.run(_touch())
-    assert loop not in http._shared_by_loop
+    assert loop not in shared_clients._shared_by_loop
 
 
 async def _touch() -> None:
@@ -130,7 +135,7 @@ def test_failures(error: Exception, kind: type[ModelError], retryable: bool) -> 
 
 @pytest.mark.anyio
 async def test_an_endless_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MAX_BODY_BYTES", 10_000)
+    monkeypatch.setattr(exchanges, "MAX_BODY_BYTES", 10_000)
     async with FakeOpenAIServer([ServerReply(body=b"x" * 1_000_000)]) as server:
         with pytest.raises(MalformedResponseError, match="10000 bytes"):
             await ask(model_at(server), request())
@@ -248,7 +253,7 @@ async def test_pings_are_no_progress(ping: bytes) -> None:
 
 def test_a_word_called_ping_is_progress() -> None:
     for data in ('{"type": "text", "text": "ping"}', "ping", '{"type": ', '{"choices": [{"delta": {"content": "ping"}}]}'):
-        assert not http._is_ping(ServerSentEvent(data))
+        assert not exchanges._is_ping(ServerSentEvent(data))
 
 
 class RawServer:
@@ -316,7 +321,7 @@ async def test_a_zipped_body_ends_where_its_data_does(said: list[bytes], more: b
 
 @pytest.mark.anyio
 async def test_zipped_data_that_inflates_to_nothing_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MAX_BODY_BYTES", 100_000)
+    monkeypatch.setattr(httpx_transport, "MAX_BODY_BYTES", 100_000)
     packer = zlib.compressobj(wbits=31)
     start_of_data = packer.compress(b"") + packer.flush(zlib.Z_SYNC_FLUSH)
     nothing = b"".join(packer.flush(zlib.Z_FULL_FLUSH) for _ in range(10)) or b"\x00\x00\x00\xff\xff"
@@ -347,7 +352,7 @@ def test_the_default_number_of_connections_leaves_files_for_others(monkeypatch: 
 
     for files, expected in ((20_000, 1000), (1024, 512), (256, 128), (1, 1), (-1, 1000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
-        assert http._default_connections() == expected
+        assert shared_clients._default_connections() == expected
 
 
 def test_importing_the_adapter_does_not_import_httpx() -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from agentsdk.models.anthropic import AnthropicModel
 from agentsdk.models.google import GoogleModel
-from agentsdk.models.http import aclose
 from agentsdk.models.http_model import HttpModel
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
+from agentsdk.models.shared_client import aclose
 from agentsdk.types.errors import ModelError
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputImage, InputText, Item, Message
 from agentsdk.types.settings import ModelRetrySettings

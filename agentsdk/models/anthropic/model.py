@@ -11,10 +11,10 @@ from msgspec import Raw, structs
 
 from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
-from agentsdk.models.http import ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.prefix import Body, framed, to_json
+from agentsdk.models.transport import ModelTimeouts, Transport
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject

@@ -11,10 +11,10 @@ from urllib.parse import quote
 from agentsdk.models.google.encode import ContentEncoder, encode_tools
 from agentsdk.models.google.reply import ReplyAssembler
 from agentsdk.models.google.schema import to_google
-from agentsdk.models.http import ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.prefix import Body, framed, to_json
+from agentsdk.models.transport import ModelTimeouts, Transport
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Raw
 
-from agentsdk.models.http import ModelTimeouts, Transport
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
 from agentsdk.models.openai_chat.reply import ReplyAssembler
 from agentsdk.models.prefix import Body, framed, to_json
+from agentsdk.models.transport import ModelTimeouts, Transport
 from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Raw, structs
 
-from agentsdk.models.http import Exchange, ModelTimeouts, Transport
+from agentsdk.models.exchange import Exchange
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.openai_responses.background import BackgroundAssembler, address
@@ -18,6 +18,7 @@ from agentsdk.models.openai_responses.held import HeldReplies, is_lost
 from agentsdk.models.openai_responses.reply import ResponseAssembler
 from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.models.retry import wait_before_retry
+from agentsdk.models.transport import ModelTimeouts, Transport
 from agentsdk.models.undisturbed import undisturbed
 from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.ports.model import ModelRequest

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentsdk.models.http import ModelTimeouts
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.testing import FakeOpenAIServer, ServerReply, call
 from agentsdk.types.deltas import AttemptDiscarded, ResponseCompleted, ResponseCreated
 from agentsdk.types.errors import (

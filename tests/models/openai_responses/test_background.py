@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from agentsdk import Agent, Runner
-from agentsdk.models.http import ModelTimeouts
 from agentsdk.models.openai_responses import OpenAIResponsesModel
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.testing import CapturedRequest, FakeServer, ServerReply
 from agentsdk.testing.responses_dialect import FakeResponsesServer, ResponsesDialect
 from agentsdk.types.base import JsonObject
