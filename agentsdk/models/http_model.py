@@ -8,11 +8,12 @@ An adapter is a subclass that writes the request's body, and an `Assembler` that
 
 from __future__ import annotations
 
+import inspect
 import os
 import random as _random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol, Unpack
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,14 +25,14 @@ from agentsdk.models.exchange import EventStream, Exchange
 from agentsdk.models.httpx_transport import as_transport
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders, check_header, check_url
+from agentsdk.models.options import HttpModelOptions, check_options, full_signature
 from agentsdk.models.prefix import Body, to_json
 from agentsdk.models.rate_headers import nothing_left_for
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
-from agentsdk.models.transport import ModelTimeouts, Transport
-from agentsdk.ports.clock import CLOCK, Clock, wait_idle
+from agentsdk.models.transport import ModelTimeouts
+from agentsdk.ports.clock import wait_idle
 from agentsdk.ports.model import ModelRequest
-from agentsdk.types.declared import SYNC, Fields, a, a_name, any_text, either, having, mapping_of, optional, secret
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
     IncompleteResponseError,
@@ -47,7 +48,7 @@ from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
 
 if TYPE_CHECKING:
-    import httpx
+    pass
 
 _CACHED_TOOLS = 64
 
@@ -97,28 +98,8 @@ class Assembler(Protocol):
         ...
 
 
-_FIELDS = Fields(
-    "HttpModel",
-    model=a_name("the name of a model; pass it first"),
-    base_url=optional(any_text("a URL; write 'https://host/v1'")),
-    api_key=optional(secret(any_text("a str; leave it out to take it from the environment"))),
-    http_client=optional(
-        either(having(("build_request", "send"), ""), having(("post",), ""), what="an httpx.AsyncClient or a Transport")
-    ),
-    timeouts=optional(a(ModelTimeouts, "ModelTimeouts; pass ModelTimeouts(total=60), say")),
-    retry=optional(a(ModelRetrySettings, "ModelRetrySettings; pass ModelRetrySettings(max_retries=4), say")),
-    headers=optional(secret(mapping_of(any_text(""), "a dict of header names and values, both texts"))),
-    provider=optional(any_text("a str; it names where reasoning may be sent back to")),
-    clock=optional(CLOCK),
-    random=SYNC,
-)
-
-
 class HttpModel(ABC):
-    """A model behind an HTTP API. What the arguments mean stands at each adapter.
-
-    The key of the environment goes only to the `base_url` of the environment, or the provider's own.
-    """
+    """A model behind an HTTP API. `HttpModelOptions` says what the options mean."""
 
     _default_base_url: ClassVar[str]
     _base_url_variable: ClassVar[str]
@@ -128,58 +109,44 @@ class HttpModel(ABC):
     _end_grace: ClassVar[float] = 1.0
     """Seconds that the last of a finished reply (its usage) may lag, when the server neither sends it nor ends the stream."""
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        http_client: httpx.AsyncClient | Transport | None = None,
-        timeouts: ModelTimeouts | None = None,
-        retry: ModelRetrySettings | None = None,
-        headers: Mapping[str, str] | None = None,
-        provider: str | None = None,
-        clock: Clock | None = None,
-        random: Callable[[], float] = _random.random,
-    ) -> None:
-        _FIELDS.check_given(
-            type(self).__name__,
-            model=model,
-            base_url=base_url,
-            api_key=api_key,
-            http_client=http_client,
-            timeouts=timeouts,
-            retry=retry,
-            headers=headers,
-            provider=provider,
-            clock=clock,
-            random=random,
-        )
-        home = check_url(os.environ.get(self._base_url_variable) or self._default_base_url)
+    __signature__: ClassVar[inspect.Signature]
+    """What `help` and `inspect` show: every option by its name."""
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            cls.__signature__ = full_signature(vars(cls)["__init__"])
+
+    def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
+        check_options(type(self).__name__, model, options)
         self.name = model
-        self.base_url = home if base_url is None else check_url(base_url)
-        if api_key is None and _origin(self.base_url) == _origin(home):
-            api_key = next(filter(None, map(os.environ.get, self._key_variables)), None)
-        host = urlsplit(self.base_url).netloc
-        self.provider = provider or host
-        self._key = api_key or ""
-        self._at_home = _origin(self.base_url) == _origin(self._default_base_url)
-        self._who = f"model {model!r} at {host!r}"
-        if self._key:
-            check_header("api_key", self._key)
+        self._set_address(options.get("base_url"), options.get("api_key"))
+        self.provider = options.get("provider") or urlsplit(self.base_url).netloc
         self._headers = {
             "content-type": "application/json",
             "user-agent": "agentsdk",
             **self._auth_headers(self._key),
-            **_checked_headers(headers or {}),
+            **_checked_headers(options.get("headers") or {}),
         }
-        self._transport = as_transport(http_client)
-        self._timeouts = timeouts or ModelTimeouts()
-        self._retry = retry or ModelRetrySettings()
+        self._transport = as_transport(options.get("http_client"))
+        self._timeouts = options.get("timeouts") or ModelTimeouts()
+        self._retry = options.get("retry") or ModelRetrySettings()
+        clock, random = options.get("clock"), options.get("random")
         self._clock = SystemClock() if clock is None else clock
-        self._random = random
+        self._random = _random.random if random is None else random
         self._closed_until = 0.0  # Unix time until which nothing remains of a rate limit
         self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
+
+    def _set_address(self, base_url: str | None, api_key: str | None) -> None:
+        """Where requests go, and the key for it. A key of the environment goes nowhere else than it was meant for."""
+        home = check_url(os.environ.get(self._base_url_variable) or self._default_base_url)
+        self.base_url = home if base_url is None else check_url(base_url)
+        if api_key is None and _origin(self.base_url) == _origin(home):
+            api_key = next(filter(None, map(os.environ.get, self._key_variables)), None)
+        self._key = api_key or ""
+        if self._key:
+            check_header("api_key", self._key)
+        self._at_home = _origin(self.base_url) == _origin(self._default_base_url)
+        self._who = f"model {self.name!r} at {urlsplit(self.base_url).netloc!r}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, base_url={self.base_url!r})"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 
 import pytest
 
+from agentsdk import AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
+from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.ports.model import ModelRequest
 from agentsdk.testing import FakeOpenAIServer, FakeServer, ServerReply
@@ -141,3 +144,12 @@ def test_settings_given_and_refused() -> None:
     assert fields == {"x": 1, "y": {"z": 2}}
     with pytest.raises(UserError, match="'x'"):
         merge_extra_body(fields, settings, "x")
+
+
+@pytest.mark.parametrize("adapter", [AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel])
+def test_every_adapter_takes_the_common_options_by_name(adapter: type[HttpModel]) -> None:
+    shown = inspect.signature(adapter).parameters
+    assert set(HttpModelOptions.__annotations__) < set(shown)
+    assert not any(parameter.kind is parameter.VAR_KEYWORD for parameter in shown.values())
+    with pytest.raises(TypeError, match=rf"{adapter.__name__}.__init__\(\) got an unexpected keyword argument 'api_kee'"):
+        adapter("m", api_kee="k")  # type: ignore[call-arg]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random as _random
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Unpack
 
 from msgspec import Raw, structs
 
@@ -13,21 +12,17 @@ from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
+from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
-from agentsdk.models.transport import ModelTimeouts, Transport
-from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, one_of, optional, whole
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted, ResponseCreated
 from agentsdk.types.errors import ModelError, UserError
 from agentsdk.types.response import OutputItem
-from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
-
-if TYPE_CHECKING:
-    import httpx
 
 DEFAULT_MAX_TOKENS = 8192
 """The cap on output tokens, which the API demands, where the settings name none."""
@@ -54,14 +49,12 @@ _FIELDS = Fields(
 class AnthropicModel(HttpModel):
     """A model behind `POST {base_url}/v1/messages`, at Anthropic or any server that speaks the same.
 
-    `base_url` and `api_key` default to ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY; the key of the environment goes only to the
-    `base_url` of the environment (or Anthropic's), so another `base_url` needs its own `api_key`, or none. `provider` names
-    where reasoning and provider items come from and may be sent back to; by default the host. `max_tokens` is sent where the
-    settings name none. `cache` has the provider cache each request's prefix for that long. `native_output=False` puts the
-    output's schema into the instructions, for models that take none. `strict_tools` has the provider enforce the schemas of
-    strict tools, which it allows for 20 tools at most and not for every model. `http_client` is an `httpx.AsyncClient` or a
-    `Transport` and is never closed here; without one, all models of an event loop share a client. `clock` and `random` are for
-    tests.
+    `max_tokens` is sent where the settings name none. `cache` has the provider cache each request's prefix for that long.
+    `native_output=False` puts the output's schema into the instructions, for models that take none. `strict_tools` has the
+    provider enforce the schemas of strict tools, which it allows for 20 tools at most and not for every model.
+
+    `options` are those of every adapter: see `HttpModelOptions`. `base_url` and `api_key` default to ANTHROPIC_BASE_URL and
+    ANTHROPIC_API_KEY.
 
     Raises `UserError` for a `base_url`, key or header that cannot be used.
     """
@@ -74,33 +67,14 @@ class AnthropicModel(HttpModel):
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        http_client: httpx.AsyncClient | Transport | None = None,
-        timeouts: ModelTimeouts | None = None,
-        retry: ModelRetrySettings | None = None,
-        headers: Mapping[str, str] | None = None,
-        provider: str | None = None,
         max_tokens: int = DEFAULT_MAX_TOKENS,
         cache: Literal["5m", "1h"] | None = None,
         native_output: bool = True,
         strict_tools: bool = False,
-        clock: Clock | None = None,
-        random: Callable[[], float] = _random.random,
+        **options: Unpack[HttpModelOptions],
     ) -> None:
         _FIELDS.check_given(max_tokens=max_tokens, cache=cache, native_output=native_output, strict_tools=strict_tools)
-        super().__init__(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            http_client=http_client,
-            timeouts=timeouts,
-            retry=retry,
-            headers=headers,
-            provider=provider,
-            clock=clock,
-            random=random,
-        )
+        super().__init__(model, **options)
         self._url = f"{self.base_url.removesuffix('/v1')}/v1/messages"
         self._max_tokens = max_tokens
         self._cache = cache

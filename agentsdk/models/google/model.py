@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random as _random
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Unpack
 from urllib.parse import quote
 
 from agentsdk.models.google.encode import ContentEncoder, encode_tools
@@ -13,18 +12,14 @@ from agentsdk.models.google.reply import ReplyAssembler
 from agentsdk.models.google.schema import to_google
 from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_settings
 from agentsdk.models.loose import as_list, as_object
+from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
-from agentsdk.models.transport import ModelTimeouts, Transport
-from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields
 from agentsdk.types.errors import UserError
-from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
-
-if TYPE_CHECKING:
-    import httpx
 
 DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
 _BEFORE_3 = re.compile(r"(models/)?gemini-[12]\b")
@@ -37,11 +32,10 @@ _FIELDS = Fields("GoogleModel", include_thoughts=FLAG)
 class GoogleModel(HttpModel):
     """A Gemini model behind `POST {base_url}/v1beta/models/{model}:generateContent`.
 
-    `base_url` defaults to GOOGLE_BASE_URL or Google's own, `api_key` to GEMINI_API_KEY or GOOGLE_API_KEY; the key of the
-    environment goes only to the `base_url` of the environment (or Google's), so another `base_url` needs its own `api_key`.
-    `include_thoughts` asks for summaries of the model's thoughts. `provider` names where reasoning comes from and may be sent
-    back to. `http_client` is an `httpx.AsyncClient` or a `Transport` and is never closed here; without one, all models of an
-    event loop share a client. `clock` and `random` are for tests.
+    `include_thoughts` asks for summaries of the model's thoughts.
+
+    `options` are those of every adapter: see `HttpModelOptions`. `base_url` defaults to GOOGLE_BASE_URL, `api_key` to
+    GEMINI_API_KEY or GOOGLE_API_KEY, and `provider` to `"google"`.
 
     Raises `UserError` for a `base_url`, key or header that cannot be used.
     """
@@ -55,30 +49,12 @@ class GoogleModel(HttpModel):
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        http_client: httpx.AsyncClient | Transport | None = None,
-        timeouts: ModelTimeouts | None = None,
-        retry: ModelRetrySettings | None = None,
-        headers: Mapping[str, str] | None = None,
-        provider: str = "google",
         include_thoughts: bool = False,
-        clock: Clock | None = None,
-        random: Callable[[], float] = _random.random,
+        **options: Unpack[HttpModelOptions],
     ) -> None:
         _FIELDS.check_given(include_thoughts=include_thoughts)
-        super().__init__(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            http_client=http_client,
-            timeouts=timeouts,
-            retry=retry,
-            headers=headers,
-            provider=provider,
-            clock=clock,
-            random=random,
-        )
+        options.setdefault("provider", "google")
+        super().__init__(model, **options)
         self._path = model if "/" in model else f"models/{model}"
         self._include_thoughts = include_thoughts
         # Gemini 1 and 2 check no signatures, count thinking in tokens, and take no output schema beside tools.

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import random as _random
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Sequence
+from typing import Literal, Unpack, get_args
 
 from msgspec import Raw
 
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
 from agentsdk.models.openai_chat.reply import ReplyAssembler
+from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
-from agentsdk.models.transport import ModelTimeouts, Transport
-from agentsdk.ports.clock import Clock
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, one_of, optional
-from agentsdk.types.settings import ModelRetrySettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
-
-if TYPE_CHECKING:
-    import httpx
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
@@ -40,15 +34,14 @@ _FIELDS = Fields(
 class OpenAIChatCompletionsModel(HttpModel):
     """A model behind `POST {base_url}/chat/completions`, at OpenAI or any compatible server.
 
-    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; the key of the environment goes only to the
-    `base_url` of the environment (or OpenAI's), so another `base_url` needs its own `api_key`, or none. `provider` names where
-    reasoning comes from and may be sent back to; by default the host. `max_tokens_field` is how the cap on output tokens is
-    sent: by default `max_completion_tokens` to OpenAI, whose reasoning models take nothing else, and `max_tokens` elsewhere.
-    `incomplete_text_ok` is for servers that never send a finish reason: their text is accepted, their calls never, unless
-    `whole_body_ok` says that a reply which was not streamed, and came as one whole JSON body, is a finished one.
-    `include_usage=False` is for servers that refuse `stream_options`, `native_output=False` for those that take no JSON schema:
-    it is then put into the instructions. `http_client` is an `httpx.AsyncClient` or a `Transport`
-    and is never closed here; without one, all models of an event loop share a client. `clock` and `random` are for tests.
+    `max_tokens_field` is how the cap on output tokens is sent: by default `max_completion_tokens` to OpenAI, whose reasoning
+    models take nothing else, and `max_tokens` elsewhere. `incomplete_text_ok` is for servers that never send a finish reason:
+    their text is accepted, their calls never, unless `whole_body_ok` says that a reply which was not streamed, and came as one
+    whole JSON body, is a finished one. `include_usage=False` is for servers that refuse `stream_options`, `native_output=False`
+    for those that take no JSON schema: it is then put into the instructions.
+
+    `options` are those of every adapter: see `HttpModelOptions`. `base_url` and `api_key` default to OPENAI_BASE_URL and
+    OPENAI_API_KEY.
 
     Raises `UserError` for a `base_url`, key or header that cannot be used.
     """
@@ -61,20 +54,12 @@ class OpenAIChatCompletionsModel(HttpModel):
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        http_client: httpx.AsyncClient | Transport | None = None,
-        timeouts: ModelTimeouts | None = None,
-        retry: ModelRetrySettings | None = None,
-        headers: Mapping[str, str] | None = None,
-        provider: str | None = None,
         max_tokens_field: MaxTokensField | None = None,
         incomplete_text_ok: bool = False,
         whole_body_ok: bool = False,
         include_usage: bool = True,
         native_output: bool = True,
-        clock: Clock | None = None,
-        random: Callable[[], float] = _random.random,
+        **options: Unpack[HttpModelOptions],
     ) -> None:
         _FIELDS.check_given(
             max_tokens_field=max_tokens_field,
@@ -82,18 +67,7 @@ class OpenAIChatCompletionsModel(HttpModel):
             include_usage=include_usage,
             native_output=native_output,
         )
-        super().__init__(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            http_client=http_client,
-            timeouts=timeouts,
-            retry=retry,
-            headers=headers,
-            provider=provider,
-            clock=clock,
-            random=random,
-        )
+        super().__init__(model, **options)
         self._cap = max_tokens_field or ("max_completion_tokens" if self._at_home else "max_tokens")
         self._incomplete_text_ok = incomplete_text_ok
         self._whole_body_ok = whole_body_ok

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random as _random
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, cast
+from typing import Unpack, cast
 
 from msgspec import Raw, structs
 
@@ -16,22 +15,20 @@ from agentsdk.models.openai_responses.background import BackgroundAssembler, add
 from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools, output_format
 from agentsdk.models.openai_responses.held import HeldReplies, is_lost
 from agentsdk.models.openai_responses.reply import ResponseAssembler
+from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.models.retry import wait_before_retry
-from agentsdk.models.transport import ModelTimeouts, Transport
+from agentsdk.models.transport import ModelTimeouts
 from agentsdk.models.undisturbed import undisturbed
-from agentsdk.ports.clock import Clock, wait_idle
+from agentsdk.ports.clock import wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, optional
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import ModelError, ProviderError, UserError
-from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
-
-if TYPE_CHECKING:
-    import httpx
 
 _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat")
 _UNSUPPORTED = ("stop", "seed", "frequency_penalty", "presence_penalty")
@@ -50,20 +47,16 @@ _FIELDS = Fields("OpenAIResponsesModel", store=FLAG, server_history=FLAG, backgr
 class OpenAIResponsesModel(HttpModel):
     """A model behind `POST {base_url}/responses`, at OpenAI or any compatible server.
 
-    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; the key of the environment goes only to the
-    `base_url` of the environment (or OpenAI's), so another `base_url` needs its own `api_key`, or none.
-
     Requests are stateless: each carries the whole history, and the server is told not to keep the reply. `store=True` lets it,
     and with `server_history=True` too a request sends only what follows the last reply that this model gave in the same run.
     `background=True`, which needs `store=True` too, has the server make the reply whether or not the connection holds: a stream
     that breaks is taken up where it broke, and a run that is cancelled cancels it.
     `encrypted_reasoning` asks for reasoning in the sealed form that can be sent back although nothing is stored; by default
-    where OpenAI's model reasons (its other models refuse to be asked), and elsewhere not. `provider` names where reasoning and
-    the provider's own items come from and may be sent back to; by default the host, with `/responses`. The provider's own tools
-    (web search and others) are asked for in `ModelSettings(extra_body={"tools": [...]})`, which adds to the agent's tools.
+    where OpenAI's model reasons (its other models refuse to be asked), and elsewhere not. The provider's own tools (web search
+    and others) are asked for in `ModelSettings(extra_body={"tools": [...]})`, which adds to the agent's tools.
 
-    `http_client` is an `httpx.AsyncClient` or a `Transport` and is never closed here; without one, all models of an event loop
-    share a client. `clock` and `random` are for tests.
+    `options` are those of every adapter: see `HttpModelOptions`. `base_url` and `api_key` default to OPENAI_BASE_URL and
+    OPENAI_API_KEY, and `provider` to the host with `/responses`.
 
     Raises `UserError` for a `base_url`, key or header that cannot be used.
     """
@@ -76,36 +69,17 @@ class OpenAIResponsesModel(HttpModel):
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        http_client: httpx.AsyncClient | Transport | None = None,
-        timeouts: ModelTimeouts | None = None,
-        retry: ModelRetrySettings | None = None,
-        headers: Mapping[str, str] | None = None,
-        provider: str | None = None,
         store: bool = False,
         server_history: bool = False,
         background: bool = False,
         encrypted_reasoning: bool | None = None,
-        clock: Clock | None = None,
-        random: Callable[[], float] = _random.random,
+        **options: Unpack[HttpModelOptions],
     ) -> None:
         _FIELDS.check_given(
             store=store, server_history=server_history, background=background, encrypted_reasoning=encrypted_reasoning
         )
-        super().__init__(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            http_client=http_client,
-            timeouts=timeouts,
-            retry=retry,
-            headers=headers,
-            provider=provider,
-            clock=clock,
-            random=random,
-        )
-        if provider is None:  # reasoning of the same host's chat completions has another form
+        super().__init__(model, **options)
+        if options.get("provider") is None:  # reasoning of the same host's chat completions has another form
             self.provider = f"{self.provider}/responses"
         for name, given in (("server_history", server_history), ("background", background)):
             if given and not store:
