@@ -13,7 +13,7 @@ import os
 import random as _random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol, Unpack
+from typing import ClassVar, Protocol, Unpack
 from urllib.parse import urlsplit
 
 import msgspec
@@ -46,9 +46,6 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
-
-if TYPE_CHECKING:
-    pass
 
 _CACHED_TOOLS = 64
 
@@ -219,12 +216,7 @@ class HttpModel(ABC):
                     while not assembler.complete and (events := await stream.read()):
                         goes_on = False
                         for event in events:
-                            try:
-                                deltas = assembler.add_event(event)
-                            except MalformedResponseError:
-                                if not stream.done:
-                                    raise
-                                deltas = None  # the end of the body cut this event
+                            deltas = _deltas(assembler, event, at_end=stream.done)
                             if deltas is None:
                                 stream.done = True
                                 break
@@ -243,10 +235,7 @@ class HttpModel(ABC):
                 if not assembler.begun:
                     self._charge(error, assembler, streamed=streamed)
                     raise
-                message = f"the connection to {self._who} broke in mid-reply"
-                broken = IncompleteResponseError(message, partial=assembler.text)
-                self._charge(broken, assembler, streamed=streamed)
-                raise broken from error
+                raise self._broken_off(assembler, streamed=streamed) from error
             except ModelError as error:
                 self._charge(error, assembler, streamed=streamed)
                 error.__context__ = None  # it and the decoder's frames hold the reply as it came
@@ -260,6 +249,12 @@ class HttpModel(ABC):
             for delta in assembler.done_events(response):
                 yield delta
         yield ResponseCompleted(response)
+
+    def _broken_off(self, assembler: Assembler, *, streamed: bool) -> IncompleteResponseError:
+        """The error for a connection that broke after a part of the reply had come."""
+        error = IncompleteResponseError(f"the connection to {self._who} broke in mid-reply", partial=assembler.text)
+        self._charge(error, assembler, streamed=streamed)
+        return error
 
     def _charge(self, error: ModelError, assembler: Assembler, *, streamed: bool) -> None:
         """Have the error carry what the reply that it ends has cost: it is paid for all the same."""
@@ -317,6 +312,16 @@ class HttpModel(ABC):
     def _secrets(self, headers: RequestHeaders) -> list[str]:
         """What a provider may not make an error repeat."""
         return [*headers.secrets(), self._key] if self._key else headers.secrets()
+
+
+def _deltas(assembler: Assembler, event: ServerSentEvent, *, at_end: bool) -> Sequence[ModelStreamEvent] | None:
+    """What `event` adds to the reply; None at the protocol's own end mark, or if the end of the body has cut the event."""
+    try:
+        return assembler.add_event(event)
+    except MalformedResponseError:
+        if at_end:
+            return None
+        raise
 
 
 def given_settings(settings: ModelSettings, *names: str) -> dict[str, object]:
