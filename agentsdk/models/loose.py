@@ -35,6 +35,13 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def as_count(value: object) -> int | None:
+    """`value` as a whole number if it can be a count of tokens, else None."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53:
+        return int(value)
+    return None
+
+
 def kept(value: T) -> T:
     """What a reply holds for good, JSON-like: `value` with its lone surrogates replaced.
 

@@ -8,17 +8,15 @@ message_start (content_block_start content_block_delta* content_block_stop)* mes
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
-import msgspec
-from msgspec import Raw, Struct
-
+from agentsdk.models.anthropic.block import Block
 from agentsdk.models.anthropic.encode import CALL_DETAILS
 from agentsdk.models.anthropic.usage import read_usage
+from agentsdk.models.anthropic.wire import WireEvent, input_of, parse_event, parse_object, parse_reply
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, kept
+from agentsdk.models.loose import as_object, as_text, kept
 from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
@@ -35,64 +33,8 @@ from agentsdk.types.deltas import (
 from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError
 from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
-from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
-
-T = TypeVar("T")
-
-
-class WireDelta(Struct):
-    """What a `content_block_delta` or a `message_delta` adds."""
-
-    type: str | None = None
-    text: str | None = None
-    thinking: str | None = None
-    signature: str | None = None
-    partial_json: str | None = None
-    citation: object = None
-    stop_reason: str | None = None
-    stop_details: object = None
-    stop_sequence: object = None
-    container: object = None
-
-
-class WireEvent(Struct):
-    """An event of the stream."""
-
-    type: str | None = None
-    index: int | None = None
-    message: object = None
-    content_block: object = None
-    delta: WireDelta | None = None
-    usage: object = None
-    context_management: object = None
-
-
-class WireReply(Struct):
-    """A whole reply. Blocks stay as they came: the arguments of a call are the model's own text."""
-
-    type: str | None = None
-    id: str | None = None
-    model: str | None = None
-    content: list[Raw] | None = None
-    stop_reason: str | None = None
-    stop_details: object = None
-    stop_sequence: object = None
-    container: object = None
-    context_management: object = None
-    usage: object = None
-
-
-class WireInput(Struct):
-    """The input of a block."""
-
-    input: Raw = Raw(b"{}")
-
-
-_EVENT = msgspec.json.Decoder(WireEvent)
-_REPLY = msgspec.json.Decoder(WireReply)
-_INPUT = msgspec.json.Decoder(WireInput)
-_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",
@@ -132,57 +74,6 @@ class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happene
         self.width = width
 
 
-class _Block:
-    """A content block that is being put together."""
-
-    __slots__ = (
-        "_growing",
-        "citations",
-        "fields",
-        "index",
-        "kind",
-        "number",
-        "output_index",
-        "pieces",
-        "signatures",
-        "stopped",
-    )
-
-    def __init__(self, index: int, fields: JsonObject, number: int) -> None:
-        self.index = index
-        self.number = number  # of calls before it
-        self.kind = as_text(fields.get("type"))
-        self.fields = fields
-        self.output_index = 0
-        self.pieces: list[str] = []
-        self.signatures = [as_text(fields.get("signature"))]
-        self._growing: dict[str, list[str]] = {}
-        self.citations = [note for note in map(as_object, as_list(fields.get("citations"))) if note]
-        self.stopped = False
-
-    @property
-    def text(self) -> str:
-        """The text, thinking or JSON so far."""
-        return "".join(self.pieces)
-
-    def merge(self, delta: JsonObject) -> None:
-        """Add a delta of a kind that is not known: texts grow, everything else is replaced."""
-        for name, value in delta.items():
-            known = self.fields.get(name)
-            if name == "type":
-                continue
-            if isinstance(known, str) and isinstance(value, str):
-                self._growing.setdefault(name, [known]).append(value)
-            else:
-                self.fields[name] = value
-                self._growing.pop(name, None)
-
-    def settle(self) -> None:
-        """Nothing more comes: `fields` are whole now."""
-        self.fields.update({name: "".join(pieces) for name, pieces in self._growing.items()})
-        self._growing.clear()
-
-
 class ReplyAssembler:
     """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
 
@@ -196,8 +87,8 @@ class ReplyAssembler:
         self._stop_details: JsonObject = {}
         self._usage: JsonObject = {}
         self._told: JsonObject = {}
-        self._blocks: list[_Block] = []
-        self._by_index: dict[int, _Block] = {}  # the newest of each
+        self._blocks: list[Block] = []
+        self._by_index: dict[int, Block] = {}  # the newest of each
         self._calls = 0
         self._outputs = 0
         self._items: list[tuple[OutputItem, int]] = []
@@ -228,7 +119,7 @@ class ReplyAssembler:
         """Take an event; the deltas it makes, or None when it is `message_stop`."""
         if event.event == "error":
             raise ErrorInReply(event.data)
-        wire = _parse_event(event.data)
+        wire = parse_event(event.data)
         events: list[ModelStreamEvent] = []
         match wire.type:
             case "content_block_delta":
@@ -255,7 +146,7 @@ class ReplyAssembler:
                 return None
             case "error":
                 raise ErrorInReply(event.data)
-            case None if _object(event.data).get("error"):
+            case None if parse_object(event.data).get("error"):
                 raise ErrorInReply(event.data)
             case _:  # pings, and whatever is added to the protocol
                 pass
@@ -263,9 +154,9 @@ class ReplyAssembler:
 
     def add_whole(self, body: bytes) -> None:
         """Take a reply that came in one piece."""
-        wire = _parse_reply(body)
+        wire = parse_reply(body)
         if wire.content is None:
-            if wire.type == "error" or _object(body).get("error"):
+            if wire.type == "error" or parse_object(body).get("error"):
                 raise ErrorInReply(body.decode())
             raise MalformedResponseError("the reply has no content; expected an Anthropic message")
         unseen: list[ModelStreamEvent] = []
@@ -278,13 +169,13 @@ class ReplyAssembler:
             context_management=wire.context_management,
         )
         for index, raw in enumerate(wire.content):
-            fields = _object(raw)
+            fields = parse_object(raw)
             if not fields:
                 raise MalformedResponseError("the reply is not an Anthropic message: a content block is not an object")
             block = self._start(index, fields, unseen)
             block.stopped = True
             if block.kind == "tool_use":
-                block.pieces = [bytes(_INPUT.decode(raw).input).decode()]
+                block.pieces = [input_of(raw)]
         if wire.stop_reason:
             self._finish(wire.stop_reason, wire.stop_details, unseen)
         self.complete = True
@@ -308,9 +199,9 @@ class ReplyAssembler:
         if reason == "refusal":
             events.append(RefusalDelta(self._refusal(), max(0, self._outputs - 1)))
 
-    def _start(self, index: int | None, fields: JsonObject, events: list[ModelStreamEvent]) -> _Block:
+    def _start(self, index: int | None, fields: JsonObject, events: list[ModelStreamEvent]) -> Block:
         last = self._blocks[-1] if self._blocks else None
-        block = _Block(index if index is not None else len(self._blocks), fields, self._calls)
+        block = Block(index if index is not None else len(self._blocks), fields, self._calls)
         self._blocks.append(block)
         self._by_index[block.index] = block
         self._calls += block.kind == "tool_use"
@@ -328,7 +219,7 @@ class ReplyAssembler:
             self._add_piece(block, as_text(fields.get("thinking")), events)
         return block
 
-    def _opening(self, block: _Block) -> OutputItem:
+    def _opening(self, block: Block) -> OutputItem:
         match block.kind:
             case "text":
                 return Message("assistant", "")
@@ -339,7 +230,7 @@ class ReplyAssembler:
             case _:
                 return ProviderItem(self._provider, kept(block.fields))
 
-    def _find(self, index: int | None) -> _Block | None:
+    def _find(self, index: int | None) -> Block | None:
         if index is None:
             return self._blocks[-1] if self._blocks else None
         return self._by_index.get(index)
@@ -365,9 +256,9 @@ class ReplyAssembler:
         elif kind == "citations_delta":
             block.citations.append(as_object(delta.citation))
         else:
-            block.merge(as_object(_object(data).get("delta")))
+            block.merge(as_object(parse_object(data).get("delta")))
 
-    def _add_piece(self, block: _Block, piece: str, events: list[ModelStreamEvent]) -> None:
+    def _add_piece(self, block: Block, piece: str, events: list[ModelStreamEvent]) -> None:
         if not piece:
             return
         block.pieces.append(piece)
@@ -460,12 +351,12 @@ class ReplyAssembler:
             _speak(found, Refusal(self._refusal()), max(0, self._outputs - 1))
         return [(_message(item) if isinstance(item, list) else item, position) for item, position in found]
 
-    def _call(self, block: _Block, arguments: str) -> FunctionCall:
+    def _call(self, block: Block, arguments: str) -> FunctionCall:
         fields = block.fields
         call_id = clean_text(as_text(fields.get("id"))) or f"call_{self._id or self._fallback_id}_{block.number}"
         return FunctionCall(call_id, clean_text(as_text(fields.get("name"))), arguments)
 
-    def _provider_item(self, block: _Block) -> ProviderItem | None:
+    def _provider_item(self, block: Block) -> ProviderItem | None:
         """A block of the provider's own; None where the end of the reply cut its input."""
         fields = block.fields
         if block.pieces:
@@ -502,31 +393,3 @@ def _details(fields: JsonObject) -> JsonObject:
 
 def _encoded_input(fields: JsonObject) -> str:
     return json.dumps(kept(as_object(fields.get("input"))), ensure_ascii=False)
-
-
-def _parse(data: str | bytes | Raw, decoder: msgspec.json.Decoder[T], again: Callable[[object], T]) -> T:
-    """`data` decoded; `again` converts what only the standard library reads. Raises `MalformedResponseError`, without data."""
-    try:
-        return decoder.decode(data)
-    except msgspec.ValidationError as error:
-        raise MalformedResponseError(f"the reply is not an Anthropic message: {error}") from None
-    except UnicodeDecodeError as error:
-        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-    try:  # a lone surrogate is valid JSON to the standard library only
-        return again(json.loads(bytes(data) if isinstance(data, Raw) else data))
-    except (ValueError, msgspec.MsgspecError, RecursionError):
-        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
-
-
-def _parse_event(data: str) -> WireEvent:
-    return _parse(data, _EVENT, lambda value: msgspec.convert(value, WireEvent))
-
-
-def _parse_reply(body: bytes) -> WireReply:
-    return _parse(body, _REPLY, lambda value: _REPLY.decode(msgspec.json.encode(clean_value(value))))
-
-
-def _object(data: str | bytes | Raw) -> JsonObject:
-    return as_object(_parse(data, _ANY, lambda value: value))

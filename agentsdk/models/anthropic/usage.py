@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsdk.models.loose import as_object
+from agentsdk.models.loose import as_count, as_object
 from agentsdk.types.base import JsonObject
 from agentsdk.types.usage import Usage
 
@@ -12,9 +12,9 @@ def read_usage(usage: JsonObject) -> Usage:
 
     Anthropic counts cached tokens beside `input_tokens`, `Usage` within them.
     """
-    read, written = _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens"))
-    fresh, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
-    thinking = _count(as_object(usage.get("output_tokens_details")).get("thinking_tokens"))
+    read, written = as_count(usage.get("cache_read_input_tokens")), as_count(usage.get("cache_creation_input_tokens"))
+    fresh, output = as_count(usage.get("input_tokens")), as_count(usage.get("output_tokens"))
+    thinking = as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens"))
     return Usage(
         requests=1,
         input_tokens=(fresh or 0) + (read or 0) + (written or 0),
@@ -24,9 +24,3 @@ def read_usage(usage: JsonObject) -> Usage:
         reasoning_tokens=thinking or 0,
         known=fresh is not None and output is not None,
     )
-
-
-def _count(value: object) -> int | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53:
-        return int(value)
-    return None

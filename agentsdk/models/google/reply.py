@@ -10,15 +10,26 @@ Message  Reasoning(id="part:N", signature)          part N of the message before
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import cast
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from agentsdk.models.errors import ErrorInReply
+from agentsdk.models.google.message import OpenMessage
 from agentsdk.models.google.usage import read_usage
+from agentsdk.models.google.wire import (
+    NULL,
+    Chunk,
+    WireBlob,
+    WireCall,
+    WireCandidate,
+    parse_any,
+    parse_chunk,
+    parse_object,
+    parse_part,
+)
 from agentsdk.models.loose import as_list, as_object, as_text, kept
 from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
@@ -45,77 +56,8 @@ from agentsdk.types.items import (
     Reasoning,
 )
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
-from agentsdk.types.text import clean_text, clean_value, escaped
+from agentsdk.types.text import clean_text, escaped
 from agentsdk.types.usage import Usage
-
-T = TypeVar("T")
-_NULL = Raw(b"null")
-
-
-class WireCall(Struct, rename="camel"):
-    """A function call; the last two fields tell of one that is sent in pieces."""
-
-    id: str | None = None
-    name: str | None = None
-    args: Raw = Raw(b"{}")
-    partial_args: object = None
-    will_continue: bool | None = None
-
-
-class WireBlob(Struct, rename="camel"):
-    """Media the model made."""
-
-    mime_type: str = ""
-    data: str = ""
-
-
-class WirePart(Struct, rename="camel"):
-    """A part of the reply. One that has none of these fields is the provider's own."""
-
-    text: str | None = None
-    thought: bool | None = None
-    thought_signature: str | None = None
-    function_call: WireCall | None = None
-    inline_data: WireBlob | None = None
-
-
-class WireContent(Struct):
-    """The parts."""
-
-    parts: list[Raw] | None = None
-
-
-class WireCandidate(Struct, rename="camel"):
-    """One answer; only the first of several is read."""
-
-    index: int | None = None
-    content: WireContent | None = None
-    finish_reason: str | None = None
-    citation_metadata: object = None
-    grounding_metadata: object = None
-    url_context_metadata: object = None
-    safety_ratings: object = None
-    avg_logprobs: object = None
-    logprobs_result: object = None
-    finish_message: object = None
-
-
-class Chunk(Struct, rename="camel"):
-    """A stream chunk, or a whole reply."""
-
-    candidates: list[WireCandidate] | None = None
-    prompt_feedback: object = None
-    usage_metadata: Raw = _NULL
-    model_version: object = None
-    response_id: object = None
-    model_status: object = None
-    error: object = None
-
-
-_CHUNK = msgspec.json.Decoder(Chunk)
-_PART = msgspec.json.Decoder(WirePart)
-_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
-_OBJECT: msgspec.json.Decoder[JsonObject] = msgspec.json.Decoder(JsonObject)
 
 _FILTERED = (
     "SAFETY",
@@ -165,66 +107,6 @@ _NOTES = {
 }
 
 
-def parse_chunk(data: str) -> Chunk:
-    """The chunk in `data`. Raises `MalformedResponseError`, without the data, and `ErrorInReply` if it tells an error."""
-    chunk = _decode(_CHUNK, data)
-    if chunk.error:
-        raise ErrorInReply(chunk.error)
-    return chunk
-
-
-def _decode(decoder: msgspec.json.Decoder[T], data: str | Raw) -> T:
-    try:
-        return decoder.decode(data)
-    except msgspec.ValidationError as error:
-        raise MalformedResponseError(f"the reply is not generateContent's: {error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-    try:  # a lone surrogate is valid JSON to the standard library only
-        loaded: object = json.loads(data if isinstance(data, str) else bytes(data))
-        return decoder.decode(msgspec.json.encode(clean_value(loaded)))
-    except (ValueError, RecursionError):
-        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
-
-
-class _OpenMessage:
-    """A message that is being put together. `signed` are the signatures of its parts, each with its output_index."""
-
-    __slots__ = ("index", "parts", "signed")
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.parts: list[list[str] | Part] = []
-        self.signed: dict[int, tuple[str, int]] = {}
-
-    def add(self, text: str, *, apart: bool = False) -> None:
-        """More text: in a part of its own if `apart`, or if the last one is signed or no text."""
-        last = self.parts[-1] if self.parts and not apart else None
-        if not isinstance(last, list) or len(self.parts) - 1 in self.signed:
-            fresh: list[str] = []
-            self.parts.append(fresh)
-            last = fresh
-        if text:
-            last.append(text)
-
-    def sign(self, signature: str, index: int) -> None:
-        """Sign the last part."""
-        self.signed[len(self.parts) - 1] = (signature, index)
-
-    def items(self, provider: str) -> list[tuple[int, OutputItem]]:
-        """The message, and what signs its parts. An empty part at its end is left out: its signature's number tells of it."""
-        parts = [OutputText(clean_text("".join(part))) if isinstance(part, list) else part for part in self.parts]
-        while isinstance(last := parts[-1], OutputText) and not last.text:
-            parts.pop()
-        only = parts[0]
-        content = only.text if len(parts) == 1 and isinstance(only, OutputText) else tuple(parts)
-        signed = [
-            (index, Reasoning(id=f"part:{number}", signature=signature, provider=provider))
-            for number, (signature, index) in self.signed.items()
-        ]
-        return [(self.index, Message("assistant", content)), *signed]
-
-
 class ReplyAssembler:
     """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
 
@@ -239,11 +121,11 @@ class ReplyAssembler:
         self._blocked = ""
         self._told: JsonObject = {}
         self._logprobs: dict[str, list[object]] = {}
-        self._usage = _NULL  # every chunk brings one, and only the last is read
+        self._usage = NULL  # every chunk brings one, and only the last is read
         self._said: list[str] = []
         self._notes: dict[bytes, JsonObject] = {}  # by their JSON, as a stream repeats them
         self._items: list[tuple[int, OutputItem]] = []  # those that are whole, each with its output_index
-        self._message: _OpenMessage | None = None  # the one that is being written
+        self._message: OpenMessage | None = None  # the one that is being written
         self._thought: list[str] | None = None
         self._thought_at = 0
         self._calls = 0
@@ -266,7 +148,7 @@ class ReplyAssembler:
     @property
     def usage(self) -> Usage | None:
         """What the reply has cost, as far as the provider has told."""
-        return None if self._usage == _NULL else read_usage(_decode(_ANY, self._usage))
+        return None if self._usage == NULL else read_usage(parse_any(self._usage))
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes. Raises `ErrorInReply`."""
@@ -291,7 +173,7 @@ class ReplyAssembler:
             events.append(ResponseCreated(self._id))
         if not self._model and isinstance(chunk.model_version, str):
             self._model = clean_text(chunk.model_version)
-        if chunk.usage_metadata != _NULL:
+        if chunk.usage_metadata != NULL:
             self._usage = chunk.usage_metadata
         if chunk.model_status is not None:
             self._told["modelStatus"] = chunk.model_status
@@ -323,7 +205,7 @@ class ReplyAssembler:
                 self._notes.setdefault(msgspec.json.encode(noted), noted)
 
     def _add_part(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
-        part = _decode(_PART, raw)
+        part = parse_part(raw)
         signature = clean_text(part.thought_signature or "")
         if part.function_call is not None:
             self._add_call(part.function_call, signature, events)
@@ -353,14 +235,14 @@ class ReplyAssembler:
         if signature:
             self._sign(message, signature, events)
 
-    def _sign(self, message: _OpenMessage, signature: str, events: list[ModelStreamEvent]) -> None:
+    def _sign(self, message: OpenMessage, signature: str, events: list[ModelStreamEvent]) -> None:
         index = self._begin()
         message.sign(signature, index)
         events.append(OutputItemAdded(Reasoning(provider=self._provider), index))
 
     def _add_own(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
         """Keep a part of Google's own tools, or of a kind not known here, as it is; one that holds nothing is left out."""
-        data = _decode(_OBJECT, raw)
+        data = parse_object(raw)
         if any(value is not None and name != "thought" for name, value in data.items()):
             self._close()
             self._add_item(ProviderItem(self._provider, kept(data)), events)
@@ -405,10 +287,10 @@ class ReplyAssembler:
         self._begun_items += 1
         return self._begun_items - 1
 
-    def _in_message(self, events: list[ModelStreamEvent]) -> _OpenMessage:
+    def _in_message(self, events: list[ModelStreamEvent]) -> OpenMessage:
         if self._message is None:
             self._close()
-            self._message = _OpenMessage(self._begin())
+            self._message = OpenMessage(self._begin())
             events.append(OutputItemAdded(Message("assistant", ""), self._message.index))
         return self._message
 
@@ -449,7 +331,7 @@ class ReplyAssembler:
         self._close()
         self._annotate()
         output = tuple(item for _, item in self._items)
-        usage = _decode(_ANY, self._usage)
+        usage = parse_any(self._usage)
         told = provider_data({**self._told, "logprobsResult": self._logprobs, "usageMetadata": beside(usage, _COUNTED)})
         finish = "tool_calls" if self._calls else finish
         return ModelResponse(output, read_usage(usage), finish, self._id, self._model, told)

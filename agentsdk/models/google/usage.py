@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentsdk.models.loose import as_object
+from agentsdk.models.loose import as_count, as_object
 from agentsdk.types.usage import Usage
 
 
@@ -12,20 +12,12 @@ def read_usage(data: object) -> Usage:
     What Google's own tools read counts as input, the thoughts as output.
     """
     usage = as_object(data)
-    thoughts = _count(usage.get("thoughtsTokenCount"))
+    prompt, thoughts = as_count(usage.get("promptTokenCount")), as_count(usage.get("thoughtsTokenCount")) or 0
     return Usage(
         requests=1,
-        input_tokens=_count(usage.get("promptTokenCount")) + _count(usage.get("toolUsePromptTokenCount")),
-        output_tokens=_count(usage.get("candidatesTokenCount")) + thoughts,
-        cached_tokens=_count(usage.get("cachedContentTokenCount")),
+        input_tokens=(prompt or 0) + (as_count(usage.get("toolUsePromptTokenCount")) or 0),
+        output_tokens=(as_count(usage.get("candidatesTokenCount")) or 0) + thoughts,
+        cached_tokens=as_count(usage.get("cachedContentTokenCount")) or 0,
         reasoning_tokens=thoughts,
-        known=_is_count(usage.get("promptTokenCount")),
+        known=prompt is not None,
     )
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and _is_count(value) else 0

@@ -10,32 +10,14 @@ import json
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from agentsdk.models.loose import as_object, is_object, kept
+from agentsdk.models.openai_chat.wire import WireCall
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.text import clean_text
 
 _MAX_NAME = 1_000
 _MARKS = re.compile(r'["\\{}\[\]]')
-
-
-class WireFunction(Struct):
-    """The function of a call, or a piece of it. Some servers send `arguments` as an object."""
-
-    name: str | None = None
-    arguments: object = None
-
-
-class WireCall(Struct):
-    """A tool call, or a piece of one."""
-
-    index: int | None = None
-    id: str | None = None
-    type: str | None = None
-    function: WireFunction | None = None
-    extra_content: object = None
 
 
 class OpenCall:

@@ -1,7 +1,4 @@
-"""From the wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole.
-
-Vendors differ more than their documents say, so what is not needed is not looked at, and what may be missing is optional.
-"""
+"""From the wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole. See `wire`."""
 
 from __future__ import annotations
 
@@ -9,14 +6,15 @@ import json
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
 from agentsdk.models.loose import as_list, as_object, as_text, kept
-from agentsdk.models.openai_chat.calls import CallAssembler, WireCall, WireFunction
+from agentsdk.models.openai_chat.calls import CallAssembler
 from agentsdk.models.openai_chat.encode import EXTRA
 from agentsdk.models.openai_chat.usage import COUNTED, read_usage
+from agentsdk.models.openai_chat.wire import TOLD, Chunk, ToldByChoice, WireCall, WireMessage, parse_chunk
 from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
@@ -35,82 +33,6 @@ from agentsdk.types.items import FunctionCall, Message, OutputText, Part, Provid
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
 from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
-
-
-class WireMessage(Struct):
-    """A whole message, or what a chunk adds to it."""
-
-    content: str | list[object] | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: object = None
-    reasoning_details: object = None
-    tool_calls: list[WireCall] | None = None
-    function_call: WireFunction | None = None
-    annotations: object = None
-    extra_content: object = None
-
-
-class WireChoice(Struct):
-    """One answer; only the first of several is read."""
-
-    index: int | None = None
-    delta: WireMessage | None = None
-    message: WireMessage | None = None
-    finish_reason: str | None = None
-    logprobs: object = None
-
-
-class Chunk(Struct):
-    """A stream chunk, or a whole reply."""
-
-    id: object = None
-    model: object = None
-    kind: object = field(default=None, name="object")
-    choices: list[WireChoice] | None = None
-    usage: object = None
-    error: object = None
-
-
-class ToldByChoice(Struct):
-    """What a choice tells beside its message."""
-
-    stop_reason: object = None
-    native_finish_reason: object = None
-    content_filter_results: object = None
-
-
-class Told(Struct):
-    """What a chunk tells beside its choices. Read apart, where it is looked for: most chunks of a stream only repeat it."""
-
-    choices: list[ToldByChoice] | None = None
-    service_tier: object = None
-    system_fingerprint: object = None
-    provider: object = None
-    prompt_filter_results: object = None
-    citations: object = None
-    search_results: object = None
-
-
-_TOLD = msgspec.json.Decoder(Told)
-_DECODER = msgspec.json.Decoder(Chunk)
-
-
-def parse_chunk(data: str | bytes) -> Chunk:
-    """The chunk in `data`. Raises `MalformedResponseError`, without the data."""
-    try:
-        return _DECODER.decode(data)
-    except msgspec.ValidationError as error:
-        raise MalformedResponseError(f"the reply is not a chat completion: {error}") from None
-    except UnicodeDecodeError as error:
-        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-    try:  # a lone surrogate is valid JSON to the standard library only
-        return msgspec.convert(json.loads(data), Chunk)
-    except (ValueError, RecursionError):
-        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
-
 
 _FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -266,7 +188,7 @@ class ReplyAssembler:
 
     def _tell(self, data: str | bytes) -> None:
         try:
-            told = _TOLD.decode(data)
+            told = TOLD.decode(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it does tell is not worth an error
             return
         choice = (told.choices or [ToldByChoice()])[0]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
-from agentsdk.models.loose import as_object
+from agentsdk.models.loose import as_count, as_object
 from agentsdk.types.usage import Usage
 
 COUNTED = frozenset(
@@ -18,7 +16,7 @@ def read_usage(data: object) -> Usage:
     """The usage of one reply; not `known` unless both input and output tokens are told."""
     usage = as_object(data)
     prompt, completion = as_object(usage.get("prompt_tokens_details")), as_object(usage.get("completion_tokens_details"))
-    known = all(_is_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    known = all(as_count(usage.get(name)) is not None for name in ("prompt_tokens", "completion_tokens"))
     return Usage(
         requests=1,
         input_tokens=_first(usage.get("prompt_tokens")),
@@ -35,12 +33,6 @@ def read_usage(data: object) -> Usage:
     )
 
 
-def _is_count(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
 def _first(*values: object) -> int:
-    for value in values:
-        if _is_count(value):
-            return int(value)
-    return 0
+    """The first that is a count, 0 where none is."""
+    return next((count for count in map(as_count, values) if count is not None), 0)

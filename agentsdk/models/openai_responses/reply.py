@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypeGuard, TypeVar
-
-import msgspec
-from msgspec import Raw, Struct, field
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
 from agentsdk.models.loose import as_list, as_object, as_text, kept
 from agentsdk.models.openai_responses.encode import joined_summary
+from agentsdk.models.openai_responses.usage import COUNTED, read_usage
+from agentsdk.models.openai_responses.wire import WireEvent, WireResponse, parse_event, parse_response
 from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
@@ -33,44 +31,8 @@ from agentsdk.types.deltas import (
 from agentsdk.types.errors import ContentFilterError, IncompleteResponseError, MalformedResponseError
 from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
-from agentsdk.types.text import clean_value
 from agentsdk.types.usage import Usage
 
-T = TypeVar("T")
-
-
-class WireEvent(Struct):
-    """An event of a stream. What is large is parsed only where it counts."""
-
-    type: str = ""
-    delta: object = None
-    output_index: int | None = None
-    summary_index: int | None = None
-    item: JsonObject | None = None
-    response: Raw = Raw(b"null")
-    error: object = None
-
-
-class WireResponse(Struct):
-    """A whole reply, finished or not."""
-
-    id: object = None
-    kind: object = field(default=None, name="object")
-    model: object = None
-    status: object = None
-    error: object = None
-    incomplete_details: object = None
-    output: list[JsonObject] | None = None
-    usage: object = None
-    service_tier: object = None
-    conversation: object = None
-    system_fingerprint: object = None
-    cost: object = None
-
-
-_COUNTED = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
-_EVENT = msgspec.json.Decoder(WireEvent)
-_RESPONSE = msgspec.json.Decoder(WireResponse)
 _Delta = type[OutputTextDelta | RefusalDelta | ReasoningTextDelta | FunctionCallArgumentsDelta]
 _DELTAS: dict[str, _Delta] = {
     "response.output_text.delta": OutputTextDelta,
@@ -80,26 +42,6 @@ _DELTAS: dict[str, _Delta] = {
     "response.function_call_arguments.delta": FunctionCallArgumentsDelta,
 }
 _LAST = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
-
-
-def parse(data: str | bytes | Raw, decoder: msgspec.json.Decoder[T]) -> T:
-    """What `decoder` reads in `data`. Raises `MalformedResponseError`, without the data."""
-    try:
-        return decoder.decode(data)
-    except msgspec.ValidationError as error:
-        raise MalformedResponseError(f"the reply is not of the Responses API: {error}") from None
-    except UnicodeDecodeError as error:
-        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-    try:  # a lone surrogate is valid JSON to the standard library only
-        cleaned = msgspec.json.encode(clean_value(json.loads(bytes(data) if isinstance(data, Raw) else data)))
-    except (ValueError, RecursionError):
-        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
-    try:
-        return decoder.decode(cleaned)
-    except msgspec.DecodeError as error:
-        raise MalformedResponseError(f"the reply is not of the Responses API: {error}") from None
 
 
 class ResponseAssembler:
@@ -145,7 +87,7 @@ class ResponseAssembler:
             return None
         if event.event == "error":
             raise ErrorInReply(data)
-        wire = parse(data, _EVENT)
+        wire = parse_event(data)
         kind = wire.type or event.event
         delta = _DELTAS.get(kind)
         if delta is not None:
@@ -157,7 +99,7 @@ class ResponseAssembler:
                 self._text.append(text)
             return (delta(text, wire.output_index or 0),)
         if kind in _LAST:
-            self._end(parse(wire.response, _RESPONSE), _LAST[kind])
+            self._end(parse_response(wire.response), _LAST[kind])
             return ()
         if wire.error or kind == "error":
             raise ErrorInReply(wire.error or data)
@@ -168,7 +110,7 @@ class ResponseAssembler:
         match kind:
             case "response.created" if not self._created:
                 self._created = True
-                return (ResponseCreated(as_text(parse(wire.response, _RESPONSE).id)),)
+                return (ResponseCreated(as_text(parse_response(wire.response).id)),)
             case "response.output_item.added" if (item := self._item(wire.item, position, begun_only=True)) is not None:
                 self.begun = True
                 self._open.add(position)
@@ -187,7 +129,7 @@ class ResponseAssembler:
 
     def add_whole(self, body: bytes) -> None:
         """Take a reply that came in one piece. Raises `ErrorInReply`."""
-        whole = parse(body, _RESPONSE)
+        whole = parse_response(body)
         if whole.output is None and (whole.error or whole.kind == "error"):
             self._told = whole.usage
             raise ErrorInReply(whole.error or body)
@@ -234,7 +176,7 @@ class ResponseAssembler:
             "conversation": last.conversation,
             "system_fingerprint": last.system_fingerprint,
             "cost": last.cost,
-            "usage": beside(last.usage, _COUNTED),
+            "usage": beside(last.usage, COUNTED),
             "logprobs": self._logprobs,
         }
         usage = read_usage(last.usage)
@@ -331,26 +273,3 @@ def _arguments(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments or "{}"
     return "{}" if arguments is None else json.dumps(kept(arguments), ensure_ascii=False)
-
-
-def read_usage(data: object) -> Usage:
-    """The usage of one reply; not `known` unless both input and output tokens are told."""
-    usage = as_object(data)
-    given, made = as_object(usage.get("input_tokens_details")), as_object(usage.get("output_tokens_details"))
-    return Usage(
-        requests=1,
-        input_tokens=_count(usage.get("input_tokens")),
-        output_tokens=_count(usage.get("output_tokens")),
-        cached_tokens=_count(given.get("cached_tokens")),
-        cache_write_tokens=_count(given.get("cache_write_tokens")),
-        reasoning_tokens=_count(made.get("reasoning_tokens")),
-        known=_is_count(usage.get("input_tokens")) and _is_count(usage.get("output_tokens")),
-    )
-
-
-def _is_count(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
-def _count(value: object) -> int:
-    return int(value) if _is_count(value) else 0

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsdk.models.loose import is_object
-from agentsdk.models.openai_chat.calls import CallAssembler, WireCall, WireFunction
+from agentsdk.models.openai_chat.calls import CallAssembler
+from agentsdk.models.openai_chat.wire import WireCall, WireFunction
 
 
 def assembled(*pieces: dict[str, Any], whole: bool = False) -> list[tuple[str, str, str]]:

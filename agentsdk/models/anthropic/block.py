@@ -1,0 +1,57 @@
+"""A content block of a reply, put together from its deltas."""
+
+from __future__ import annotations
+
+from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.types.base import JsonObject
+
+
+class Block:
+    """A content block that is being put together."""
+
+    __slots__ = (
+        "_growing",
+        "citations",
+        "fields",
+        "index",
+        "kind",
+        "number",
+        "output_index",
+        "pieces",
+        "signatures",
+        "stopped",
+    )
+
+    def __init__(self, index: int, fields: JsonObject, number: int) -> None:
+        self.index = index
+        self.number = number  # of calls before it
+        self.kind = as_text(fields.get("type"))
+        self.fields = fields
+        self.output_index = 0
+        self.pieces: list[str] = []
+        self.signatures = [as_text(fields.get("signature"))]
+        self._growing: dict[str, list[str]] = {}
+        self.citations = [note for note in map(as_object, as_list(fields.get("citations"))) if note]
+        self.stopped = False
+
+    @property
+    def text(self) -> str:
+        """The text, thinking or JSON so far."""
+        return "".join(self.pieces)
+
+    def merge(self, delta: JsonObject) -> None:
+        """Add a delta of a kind that is not known: texts grow, everything else is replaced."""
+        for name, value in delta.items():
+            known = self.fields.get(name)
+            if name == "type":
+                continue
+            if isinstance(known, str) and isinstance(value, str):
+                self._growing.setdefault(name, [known]).append(value)
+            else:
+                self.fields[name] = value
+                self._growing.pop(name, None)
+
+    def settle(self) -> None:
+        """Nothing more comes: `fields` are whole now."""
+        self.fields.update({name: "".join(pieces) for name, pieces in self._growing.items()})
+        self._growing.clear()

@@ -1,0 +1,92 @@
+"""The chunks and replies of chat completions as they come.
+
+Vendors differ more than their documents say, so what is not needed is not looked at, and what may be missing is optional.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct, field
+
+from agentsdk.models.decode import decode_json
+
+
+class WireFunction(Struct):
+    """The function of a call, or a piece of it. Some servers send `arguments` as an object."""
+
+    name: str | None = None
+    arguments: object = None
+
+
+class WireCall(Struct):
+    """A tool call, or a piece of one."""
+
+    index: int | None = None
+    id: str | None = None
+    type: str | None = None
+    function: WireFunction | None = None
+    extra_content: object = None
+
+
+class WireMessage(Struct):
+    """A whole message, or what a chunk adds to it."""
+
+    content: str | list[object] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: object = None
+    reasoning_details: object = None
+    tool_calls: list[WireCall] | None = None
+    function_call: WireFunction | None = None
+    annotations: object = None
+    extra_content: object = None
+
+
+class WireChoice(Struct):
+    """One answer; only the first of several is read."""
+
+    index: int | None = None
+    delta: WireMessage | None = None
+    message: WireMessage | None = None
+    finish_reason: str | None = None
+    logprobs: object = None
+
+
+class Chunk(Struct):
+    """A stream chunk, or a whole reply."""
+
+    id: object = None
+    model: object = None
+    kind: object = field(default=None, name="object")
+    choices: list[WireChoice] | None = None
+    usage: object = None
+    error: object = None
+
+
+class ToldByChoice(Struct):
+    """What a choice tells beside its message."""
+
+    stop_reason: object = None
+    native_finish_reason: object = None
+    content_filter_results: object = None
+
+
+class Told(Struct):
+    """What a chunk tells beside its choices. Read apart, where it is looked for: most chunks of a stream only repeat it."""
+
+    choices: list[ToldByChoice] | None = None
+    service_tier: object = None
+    system_fingerprint: object = None
+    provider: object = None
+    prompt_filter_results: object = None
+    citations: object = None
+    search_results: object = None
+
+
+TOLD = msgspec.json.Decoder(Told)
+_DECODER = msgspec.json.Decoder(Chunk)
+
+
+def parse_chunk(data: str | bytes) -> Chunk:
+    """The chunk in `data`. Raises `MalformedResponseError`, without the data."""
+    return decode_json(_DECODER, data, "a chat completion", halves=True)
