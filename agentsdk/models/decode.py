@@ -7,6 +7,7 @@ servers send them, so what msgspec refuses is read once more by the standard lib
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -16,27 +17,37 @@ from agentsdk.types.errors import MalformedResponseError
 from agentsdk.types.text import clean_value
 
 T = TypeVar("T")
+Data = str | bytes | Raw
 
 
-def decode_json(decoder: msgspec.json.Decoder[T], data: str | bytes | Raw, expected: str, *, halves: bool = False) -> T:
-    """What `decoder` reads in `data`. Lone surrogates are replaced; `halves` keeps them, for text whose other half may follow.
+def decoder_of(kind: type[T], expected: str, *, halves: bool = False) -> Callable[[Data], T]:
+    """What reads JSON as a `kind`. Lone surrogates are replaced; `halves` keeps them, for text whose other half may follow.
 
-    Raises `MalformedResponseError`: the reply is not JSON, or not what was `expected`.
+    It raises `MalformedResponseError` for what is not JSON, or not what was `expected`.
     """
-    try:
-        return decoder.decode(data)
-    except msgspec.ValidationError as error:
-        raise MalformedResponseError(f"the reply is not {expected}: {error}") from None
-    except UnicodeDecodeError as error:
-        raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error)
-    try:
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(data: Data) -> T:
+        try:
+            return decode(data)
+        except msgspec.ValidationError as error:
+            raise unexpected(error) from None
+        except UnicodeDecodeError as error:
+            raise MalformedResponseError(f"the reply is not UTF-8: {error.reason} at byte {error.start}") from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            reason = str(error)
+        try:
+            return read_again(data)
+        except msgspec.ValidationError as error:
+            raise unexpected(error) from None
+        except (ValueError, RecursionError):
+            raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
+
+    def read_again(data: Data) -> T:
         loaded: object = json.loads(bytes(data) if isinstance(data, Raw) else data)
-        if halves:
-            return msgspec.convert(loaded, decoder.type)
-        return decoder.decode(msgspec.json.encode(clean_value(loaded)))
-    except msgspec.ValidationError as error:
-        raise MalformedResponseError(f"the reply is not {expected}: {error}") from None
-    except (ValueError, RecursionError):
-        raise MalformedResponseError(f"the reply is not JSON: {reason}") from None
+        return msgspec.convert(loaded, kind) if halves else decode(msgspec.json.encode(clean_value(loaded)))
+
+    def unexpected(error: msgspec.ValidationError) -> MalformedResponseError:
+        return MalformedResponseError(f"the reply is not {expected}: {error}")
+
+    return read

@@ -215,14 +215,17 @@ class HttpModel(ABC):
                     stream = EventStream(exchange)
                     while not assembler.complete and (events := await stream.read()):
                         goes_on = False
-                        for event in events:
-                            deltas = _deltas(assembler, event, at_end=stream.done)
-                            if deltas is None:
-                                stream.done = True
-                                break
-                            goes_on = goes_on or bool(deltas)
-                            for delta in deltas:
-                                yield delta
+                        try:
+                            for event in events:
+                                if (deltas := assembler.add_event(event)) is None:
+                                    stream.done = True
+                                    break
+                                goes_on = goes_on or bool(deltas)
+                                for delta in deltas:
+                                    yield delta
+                        except MalformedResponseError:
+                            if not stream.done:  # else the end of the body has cut the event
+                                raise
                         if assembler.finished:
                             exchange.end_within(self._end_grace, anew=goes_on)
                 else:
@@ -312,16 +315,6 @@ class HttpModel(ABC):
     def _secrets(self, headers: RequestHeaders) -> list[str]:
         """What a provider may not make an error repeat."""
         return [*headers.secrets(), self._key] if self._key else headers.secrets()
-
-
-def _deltas(assembler: Assembler, event: ServerSentEvent, *, at_end: bool) -> Sequence[ModelStreamEvent] | None:
-    """What `event` adds to the reply; None at the protocol's own end mark, or if the end of the body has cut the event."""
-    try:
-        return assembler.add_event(event)
-    except MalformedResponseError:
-        if at_end:
-            return None
-        raise
 
 
 def given_settings(settings: ModelSettings, *names: str) -> dict[str, object]:

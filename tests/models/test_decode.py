@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from agentsdk.models.decode import decode_json
+from agentsdk.models.decode import decoder_of
 from agentsdk.types.errors import MalformedResponseError
 
 
@@ -15,19 +14,20 @@ class Wire(Struct):
     number: int = 0
 
 
-DECODER = msgspec.json.Decoder(Wire)
+read = decoder_of(Wire, "a wire")
+read_halves = decoder_of(Wire, "a wire", halves=True)
 HALF = '{"text": "a\\ud83d", "number": 1}'
 
 
 @pytest.mark.parametrize("data", ['{"text": "a"}', b'{"text": "a"}', Raw(b'{"text": "a"}')])
 def test_json_of_the_expected_shape(data: str | bytes | Raw) -> None:
-    assert decode_json(DECODER, data, "a wire") == Wire("a")
+    assert read(data) == Wire("a")
 
 
 @pytest.mark.parametrize("data", [HALF, HALF.encode(), Raw(HALF.encode())])
 def test_a_lone_surrogate_is_replaced_or_kept(data: str | bytes | Raw) -> None:
-    assert decode_json(DECODER, data, "a wire") == Wire("a\ufffd", 1)
-    assert decode_json(DECODER, data, "a wire", halves=True) == Wire("a\ud83d", 1)
+    assert read(data) == Wire("a\ufffd", 1)
+    assert read_halves(data) == Wire("a\ud83d", 1)
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_a_lone_surrogate_is_replaced_or_kept(data: str | bytes | Raw) -> None:
 @pytest.mark.parametrize("halves", [False, True])
 def test_anything_else_is_an_error_without_the_data(data: str | bytes, message: str, halves: bool) -> None:
     with pytest.raises(MalformedResponseError, match=message) as caught:
-        decode_json(DECODER, data, "a wire", halves=halves)
+        (read_halves if halves else read)(data)
     assert "secret" not in str(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw, Struct
 
-from agentsdk.models.decode import decode_json
+from agentsdk.models.decode import Data, decoder_of
 from agentsdk.models.loose import as_object
 from agentsdk.types.base import JsonObject
 
@@ -60,27 +60,19 @@ class WireInput(Struct):
     input: Raw = Raw(b"{}")
 
 
-_EVENT = msgspec.json.Decoder(WireEvent)
-_REPLY = msgspec.json.Decoder(WireReply)
-_INPUT = msgspec.json.Decoder(WireInput)
-_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+parse_event = decoder_of(WireEvent, _EXPECTED, halves=True)
+"""An event of a stream. Raises `MalformedResponseError`, as all of these do."""
+parse_reply = decoder_of(WireReply, _EXPECTED)
+"""A reply that came whole."""
+_any = decoder_of(object, _EXPECTED, halves=True)
+_input = msgspec.json.Decoder(WireInput).decode
 
 
-def parse_event(data: str) -> WireEvent:
-    """An event of a stream. Raises `MalformedResponseError`."""
-    return decode_json(_EVENT, data, _EXPECTED, halves=True)
-
-
-def parse_reply(body: bytes) -> WireReply:
-    """A reply that came whole. Raises `MalformedResponseError`."""
-    return decode_json(_REPLY, body, _EXPECTED)
-
-
-def parse_object(data: str | bytes | Raw) -> JsonObject:
-    """`data` if it is an object, else an empty one. Raises `MalformedResponseError`."""
-    return as_object(decode_json(_ANY, data, _EXPECTED, halves=True))
+def parse_object(data: Data) -> JsonObject:
+    """`data` if it is an object, else an empty one."""
+    return as_object(_any(data))
 
 
 def input_of(block: Raw) -> str:
     """The arguments of a call, as the model wrote them."""
-    return bytes(_INPUT.decode(block).input).decode()
+    return bytes(_input(block).input).decode()

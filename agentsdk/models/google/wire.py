@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Raw, Struct
 
-from agentsdk.models.decode import decode_json
+from agentsdk.models.decode import decoder_of
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.types.base import JsonObject
 
@@ -73,30 +72,18 @@ class Chunk(Struct, rename="camel"):
     error: object = None
 
 
-_CHUNK = msgspec.json.Decoder(Chunk)
-_PART = msgspec.json.Decoder(WirePart)
-_ANY: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
-_OBJECT: msgspec.json.Decoder[JsonObject] = msgspec.json.Decoder(JsonObject)
+parse_part = decoder_of(WirePart, _EXPECTED)
+"""A part. Raises `MalformedResponseError`, as all of these do."""
+parse_object = decoder_of(JsonObject, _EXPECTED)
+"""An object of any fields."""
+parse_any = decoder_of(object, _EXPECTED)
+"""Any value."""
+_chunk = decoder_of(Chunk, _EXPECTED)
 
 
 def parse_chunk(data: str) -> Chunk:
-    """The chunk in `data`. Raises `MalformedResponseError`, without the data, and `ErrorInReply` if it tells an error."""
-    chunk = decode_json(_CHUNK, data, _EXPECTED)
+    """A chunk, or a whole reply. Raises `ErrorInReply` if it tells an error."""
+    chunk = _chunk(data)
     if chunk.error:
         raise ErrorInReply(chunk.error)
     return chunk
-
-
-def parse_part(raw: Raw) -> WirePart:
-    """A part. Raises `MalformedResponseError`."""
-    return decode_json(_PART, raw, _EXPECTED)
-
-
-def parse_object(raw: Raw) -> JsonObject:
-    """An object of any fields. Raises `MalformedResponseError`."""
-    return decode_json(_OBJECT, raw, _EXPECTED)
-
-
-def parse_any(raw: Raw) -> object:
-    """Any value. Raises `MalformedResponseError`."""
-    return decode_json(_ANY, raw, _EXPECTED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct, field
 
-from agentsdk.models.decode import decode_json
+from agentsdk.models.decode import decoder_of
 
 
 class WireFunction(Struct):
@@ -84,9 +84,5 @@ class Told(Struct):
 
 
 TOLD = msgspec.json.Decoder(Told)
-_DECODER = msgspec.json.Decoder(Chunk)
-
-
-def parse_chunk(data: str | bytes) -> Chunk:
-    """The chunk in `data`. Raises `MalformedResponseError`, without the data."""
-    return decode_json(_DECODER, data, "a chat completion", halves=True)
+parse_chunk = decoder_of(Chunk, "a chat completion", halves=True)
+"""A chunk, or a whole reply. Raises `MalformedResponseError`, without the data."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Raw, Struct, field
 
-from agentsdk.models.decode import decode_json
+from agentsdk.models.decode import decoder_of
 from agentsdk.types.base import JsonObject
 
 _EXPECTED = "of the Responses API"
@@ -40,15 +39,7 @@ class WireResponse(Struct):
     cost: object = None
 
 
-_EVENT = msgspec.json.Decoder(WireEvent)
-_RESPONSE = msgspec.json.Decoder(WireResponse)
-
-
-def parse_event(data: str) -> WireEvent:
-    """An event of a stream. Raises `MalformedResponseError`."""
-    return decode_json(_EVENT, data, _EXPECTED)
-
-
-def parse_response(data: bytes | Raw) -> WireResponse:
-    """A whole reply. Raises `MalformedResponseError`."""
-    return decode_json(_RESPONSE, data, _EXPECTED)
+parse_event = decoder_of(WireEvent, _EXPECTED)
+"""An event of a stream. Raises `MalformedResponseError`."""
+parse_response = decoder_of(WireResponse, _EXPECTED)
+"""A whole reply. Raises `MalformedResponseError`."""
