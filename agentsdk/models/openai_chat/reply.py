@@ -120,26 +120,9 @@ class ReplyAssembler:
         chunk = parse_chunk(data)
         if chunk.error or chunk.kind == "error":
             raise self._told_error(chunk, data)
-        choices = chunk.choices
-        if choices and self._message_at >= 0 and chunk.usage is None:  # the way nearly every chunk of a text goes
-            choice = choices[0]
-            delta = choice.delta
-            if delta is not None and not (choice.finish_reason or choice.logprobs or choice.index) and len(choices) == 1:
-                text = delta.content
-                if (
-                    isinstance(text, str)
-                    and text
-                    and not (
-                        delta.tool_calls
-                        or delta.refusal
-                        or delta.reasoning_content
-                        or delta.reasoning
-                        or delta.reasoning_details
-                        or delta.extra_content
-                    )
-                ):
-                    self._text.append(text)
-                    return (OutputTextDelta(text if text.isascii() else clean_text(text), self._message_at),)
+        if self._message_at >= 0 and (text := chunk.plain_text()):
+            self._text.append(text)
+            return (OutputTextDelta(clean_text(text), self._message_at),)
         return self._add(chunk, data, whole=False)
 
     def add_whole(self, body: bytes) -> None:

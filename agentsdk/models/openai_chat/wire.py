@@ -62,6 +62,22 @@ class Chunk(Struct):
     usage: object = None
     error: object = None
 
+    def plain_text(self) -> str | None:
+        """The text of a chunk that brings nothing else, as nearly all of a text's do; None of any other chunk."""
+        choices = self.choices
+        if not choices or len(choices) > 1 or self.usage is not None:
+            return None
+        choice = choices[0]
+        message = choice.delta
+        if message is None or choice.finish_reason or choice.logprobs or choice.index:
+            return None
+        if message.tool_calls or message.function_call or message.refusal or message.annotations or message.extra_content:
+            return None
+        if message.reasoning_content or message.reasoning or message.reasoning_details:
+            return None
+        text = message.content
+        return text if isinstance(text, str) else None
+
 
 class ToldByChoice(Struct):
     """What a choice tells beside its message."""
