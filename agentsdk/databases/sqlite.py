@@ -1,7 +1,6 @@
 """A SQLite file, for the adapters that keep something in one.
 
-Those of one kind in a process share a connection to their file and the one thread that uses it. That thread is their queue: its
-writers never wait for each other's locks, and what was asked for first is done first.
+Those of one kind in a process share a connection to their file and the one thread that uses it: see `sqlite_thread`.
 """
 
 from __future__ import annotations
@@ -9,42 +8,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import queue
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from agentsdk.databases.sqlite_thread import SQLiteFile, SQLiteThread, Synchronous, Tables, create_private
 from agentsdk.types.declared import is_real, shown
-from agentsdk.types.errors import StoreError, UserError
+from agentsdk.types.errors import UserError
 
 if TYPE_CHECKING:
     import sqlite3
 
 T = TypeVar("T")
-Synchronous = Literal["FULL", "NORMAL"]
-"""When a commit is on the disk itself. `FULL`: before it returns. `NORMAL`: later; a power loss may take the latest back."""
 
+__all__ = ["SQLiteDatabase", "Synchronous", "Tables"]
 _MAX_BUSY_TIMEOUT = 1_000_000.0
-_VERSIONS = "CREATE TABLE IF NOT EXISTS agentsdk_schema (kind TEXT PRIMARY KEY, version INTEGER NOT NULL)"
-
-
-class Tables(NamedTuple):
-    """What one kind of adapter keeps in a file, and the errors it raises.
-
-    `kind` is its noun in messages ("run", "session"). `create` makes what is missing of the tables, all named `agentsdk_*`;
-    a file whose tables are of a newer `version` is refused. `busy` is for a lock that did not come free, `error` for the rest.
-    `columns` (table, name, declaration) came later: with a default, so that programs that do not know them can still write.
-    """
-
-    kind: str
-    version: int
-    create: tuple[str, ...]
-    error: type[StoreError]
-    busy: type[StoreError]
-    columns: tuple[tuple[str, str, str], ...] = ()
 
 
 class SQLiteDatabase:
@@ -68,18 +47,18 @@ class SQLiteDatabase:
         if not isinstance(cast(object, synchronous), str) or synchronous not in ("FULL", "NORMAL"):
             raise UserError(f"synchronous is {shown(synchronous)}, expected 'FULL' or 'NORMAL'")
         path = os.fsdecode(encoded)
-        self._hold(_File(path if path == ":memory:" else os.path.realpath(path), tables, busy_timeout, synchronous))
+        self._hold(SQLiteFile(path if path == ":memory:" else os.path.realpath(path), tables, busy_timeout, synchronous))
 
     @classmethod
-    def _of(cls, file: _File) -> SQLiteDatabase:
+    def _of(cls, file: SQLiteFile) -> SQLiteDatabase:
         database = cls.__new__(cls)
         database._hold(file)
         return database
 
-    def _hold(self, file: _File) -> None:
+    def _hold(self, file: SQLiteFile) -> None:
         self.path = file.path
         self._file = file
-        self._worker: _Worker | None = None
+        self._worker: SQLiteThread | None = None
         self._release: Callable[[], threading.Event | None] = lambda: None
         self._closed = False
 
@@ -123,7 +102,7 @@ class SQLiteDatabase:
 
         await self.run(lambda connection: None)  # the file is in its place
         try:
-            _create_private(target)
+            create_private(target)
         except OSError as error:
             raise UserError(
                 f"a backup to {target!r} cannot be made ({type(error).__name__}), expected no file there, in a folder that "
@@ -143,7 +122,7 @@ class SQLiteDatabase:
 
     def close(self) -> None:
         """Finish what was asked for and let go of the file; a second call does nothing. May block: see `aclose`."""
-        with _Worker.lock:
+        with SQLiteThread.lock:
             self._closed = True
             released = self._release()
         if released is not None and self._worker is not None and self._worker.pid == os.getpid():
@@ -153,262 +132,12 @@ class SQLiteDatabase:
         """`close`, without blocking the event loop."""
         await asyncio.to_thread(self.close)
 
-    def _held(self) -> _Worker:
-        with _Worker.lock:
+    def _held(self) -> SQLiteThread:
+        with SQLiteThread.lock:
             if self._closed:
                 raise self._file.tables.error(f"{self._file} is closed; make a new one")
             # The thread does not cross a fork: a child gets its own.
             if self._worker is None or self._worker.pid != os.getpid():
-                self._worker = _Worker.of(self._file)
+                self._worker = SQLiteThread.of(self._file)
                 self._release = weakref.finalize(self, self._worker.release)
             return self._worker
-
-
-class _File(NamedTuple):
-    """A file as it is opened. Those that are equal share a thread; `use` tells one apart that is to have its own."""
-
-    path: str
-    tables: Tables
-    busy_timeout: float
-    synchronous: Synchronous
-    use: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.tables.kind} database {self.path!r}"
-
-
-class _Worker:
-    """A connection to a file, the thread of this process that alone uses it, and how many adapters hold it.
-
-    Letting go is a message to the thread like any job, so a finalizer, which may run in the middle of anything, takes no lock.
-
-    No connection to a file is open while the process forks: the child's SQLite would take the parent's locks for its own, open
-    the file without one, and lose what it commits. The parent's next job connects anew.
-    """
-
-    _shared: ClassVar[dict[_File, _Worker]] = {}
-    _living: ClassVar[set[_Worker]] = set()
-    lock: ClassVar = threading.Lock()
-
-    @classmethod
-    def of(cls, file: _File) -> _Worker:
-        """The worker of `file`, held once more; release it once. For a caller who has the lock."""
-        worker = cls._shared.get(file)
-        if worker is None:
-            worker = cls(file)
-            cls._living.add(worker)
-            if file.path != ":memory:":
-                cls._shared[file] = worker
-        else:
-            worker._holders += 1
-        return worker
-
-    @classmethod
-    def before_fork(cls) -> None:
-        """Let every job that runs end, and no other begin."""
-        cls.lock.acquire()
-        for worker in cls._living:
-            worker._working.acquire()
-            if worker._file.path != ":memory:":
-                worker._disconnect()
-
-    @classmethod
-    def after_fork_in_parent(cls) -> None:
-        """Go on."""
-        for worker in cls._living:
-            worker._working.release()
-        cls.lock.release()
-
-    @classmethod
-    def after_fork_in_child(cls) -> None:
-        """Forget the parent's workers: their threads do not exist here."""
-        cls._shared.clear()
-        cls._living.clear()
-        cls.lock.release()
-
-    def __init__(self, file: _File) -> None:
-        self.pid = os.getpid()
-        self._file = file
-        self._holders = 1
-        self._connection: sqlite3.Connection | None = None
-        self._opened: dict[str, tuple[int, int]] = {}
-        self._working = threading.Lock()
-        self._jobs: queue.SimpleQueue[Callable[[], None] | threading.Event] = queue.SimpleQueue()
-        threading.Thread(target=self._serve, name=f"agentsdk {os.path.basename(file.path)}", daemon=True).start()
-
-    def submit(self, job: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have `job` run on the thread, after all that was submitted before."""
-        future: Future[T] = Future()
-
-        def work() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(self._run(job))
-            except BaseException as error:
-                future.set_exception(error)
-
-        self._jobs.put(work)
-        return future
-
-    def release(self) -> threading.Event:
-        """Let go once. The event is set when that is done, and the file closed if nobody else holds it."""
-        released = threading.Event()
-        self._jobs.put(released)
-        return released
-
-    def _serve(self) -> None:
-        while True:
-            job = self._jobs.get()
-            if not isinstance(job, threading.Event):
-                job()
-            elif self._let_go():
-                with self._working:
-                    self._disconnect()
-                with self.lock:
-                    self._living.discard(self)
-                job.set()
-                return
-            else:
-                job.set()
-            del job  # it holds an adapter, which must not wait for the next job to be collected
-
-    def _let_go(self) -> bool:
-        with self.lock:
-            self._holders -= 1
-            if self._holders == 0:
-                self._shared.pop(self._file, None)
-            return self._holders == 0
-
-    def _run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        import sqlite3
-
-        try:
-            with self._working:
-                if self._connection is not None:
-                    self._require_in_place()
-                return job(self._connection or self._connect())
-        except sqlite3.Error as error:
-            # What has no code is of Python's own, which quotes the stored text it could not decode.
-            raise self._explained(error) from (error if hasattr(error, "sqlite_errorcode") else None)
-        except (OverflowError, UnicodeEncodeError):
-            raise self._file.tables.error(
-                f"{self._file} cannot keep this, expected whole numbers of at most 64 bits and text without lone surrogates"
-            ) from None
-
-    def _connect(self) -> sqlite3.Connection:
-        import sqlite3
-
-        if self._file.path != ":memory:":
-            with contextlib.suppress(OSError):  # it is there, or SQLite names what is in the way
-                _create_private(self._file.path)
-        connection = sqlite3.connect(
-            self._file.path, timeout=self._file.busy_timeout, isolation_level=None, check_same_thread=False
-        )
-        try:
-            self._use_wal(connection)
-            connection.execute(f"PRAGMA synchronous = {self._file.synchronous}")
-            self._create_tables(connection)
-        except BaseException:
-            connection.close()
-            raise
-        self._connection = connection
-        self._opened = self._identities()
-        return connection
-
-    def _identities(self) -> dict[str, tuple[int, int]]:
-        """Which files stand now where the database's are."""
-        path = self._file.path
-        found: dict[str, tuple[int, int]] = {}
-        for name in () if path == ":memory:" else (path, f"{path}-wal"):
-            with contextlib.suppress(OSError):
-                stat = os.stat(name)
-                found[name] = (stat.st_dev, stat.st_ino)
-        return found
-
-    def _require_in_place(self) -> None:
-        """A file that was deleted or moved can be written on, and nobody finds what is in it."""
-        if self._opened and self._identities() != self._opened:
-            raise self._file.tables.error(
-                f"{self._file} was deleted, moved or replaced while it was open, expected it and its -wal to stay where they "
-                "are: nothing more is written; put them back, or close all that uses them and make it anew"
-            )
-
-    def _use_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch the file to WAL. SQLite does not wait for a lock here as it does elsewhere."""
-        import sqlite3
-
-        deadline = time.monotonic() + self._file.busy_timeout
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.01)
-
-    def _create_tables(self, connection: sqlite3.Connection) -> None:
-        kind, version, create, error, _, columns = self._file.tables
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(_VERSIONS)
-            newer = "SELECT 1 FROM agentsdk_schema WHERE kind = ? AND version > ?"
-            if connection.execute(newer, (kind, version)).fetchone() is not None:
-                raise error(
-                    f"{self._file} was written by a newer version of agentsdk, expected tables of version {version} at most; "
-                    "upgrade agentsdk, or give another db_path"
-                )
-            for statement in create:
-                connection.execute(statement)
-            for table, column, declaration in columns:
-                if column not in (row[1] for row in connection.execute(f"PRAGMA table_info({table})")):
-                    connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {declaration}")
-            connection.execute("INSERT OR IGNORE INTO agentsdk_schema (kind, version) VALUES (?, ?)", (kind, version))
-
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _explained(self, error: sqlite3.Error) -> StoreError:
-        import sqlite3
-
-        file, tables = self._file, self._file.tables
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return tables.busy(
-                f"{file} stayed locked for {file.busy_timeout:g} s; end the other writer, raise busy_timeout, or try again"
-            )
-        remedy = {
-            sqlite3.SQLITE_NOTADB: "is not a SQLite database; give another db_path",
-            sqlite3.SQLITE_CORRUPT: "is damaged; restore it from a backup, or give another db_path",
-            sqlite3.SQLITE_FULL: "cannot grow: the disk is full; make room and try again",
-            sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk and its free space",
-            sqlite3.SQLITE_CANTOPEN: "cannot be opened; expected a file in an existing folder that this user may write",
-            sqlite3.SQLITE_READONLY: "may not be written by this user; permit it, -wal and -shm too, or give another db_path",
-            sqlite3.SQLITE_PERM: "may not be opened by this user; permit it, -wal and -shm too, or give another db_path",
-            sqlite3.SQLITE_TOOBIG: "cannot take a value of this size; keep large contents elsewhere and refer to them",
-        }.get(code, "failed; expected its tables agentsdk_* to be as this version made them")
-        return tables.error(f"{file} {remedy} ({getattr(error, 'sqlite_errorname', type(error).__name__)})")
-
-
-_creating = threading.Lock()
-
-
-def _create_private(path: str) -> None:
-    """Make a new file that only its owner may read or write; SQLite gives the files beside it the same mode.
-
-    Raises `OSError`, also where there is one.
-    """
-    # Closing any descriptor of a file drops the process's locks on it: nobody may open it here until that is done.
-    with _creating:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_Worker.before_fork,
-        after_in_parent=_Worker.after_fork_in_parent,
-        after_in_child=_Worker.after_fork_in_child,
-    )
