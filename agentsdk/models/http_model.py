@@ -157,16 +157,16 @@ class HttpModel(ABC):
         """Where the request goes."""
 
     @abstractmethod
-    def _auth_headers(self, key: str) -> dict[str, str]:
-        """The headers that carry `key` (`""`: there is none), and what else every request of this API needs."""
-
-    @abstractmethod
     def _assembler(self, request: ModelRequest) -> Assembler:
         """What reads the reply."""
 
     @abstractmethod
     def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
         """The tools as JSON."""
+
+    def _auth_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry `key` (`""`: there is none), and what else every request of this API needs."""
+        return {"authorization": f"Bearer {key}"} if key else {}
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply: any deltas, then one `ResponseCompleted`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
@@ -53,6 +54,11 @@ def kept(value: T) -> T:
         if not level:
             return clean_value(value)
     raise MalformedResponseError(f"the reply nests deeper than {MAX_DEPTH} levels, expected no more; ask again")
+
+
+def kept_json(value: object) -> str:
+    """`value`, JSON-like, as text that is kept for good. Raises like `kept`."""
+    return json.dumps(kept(value), ensure_ascii=False)
 
 
 def _inside(value: object) -> Iterable[object]:

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from agentsdk.testing.scripted import words
-from agentsdk.testing.server import FakeServer, ServerScript
+from agentsdk.testing.server import FakeServer, ServerScript, is_or_is_below
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
@@ -20,10 +20,6 @@ class AnthropicDialect:
     """`POST /v1/messages`."""
 
     path = "/v1/messages"
-
-    def wants_stream(self, request: JsonObject) -> bool:
-        """Whether the request asks for an event stream."""
-        return bool(request.get("stream"))
 
     def whole(self, response: ModelResponse, request: JsonObject) -> JsonObject:
         """A message."""
@@ -74,7 +70,7 @@ class FakeAnthropicServer(FakeServer):
         super().__init__(script, AnthropicDialect())
 
     def _serves(self, path: str) -> bool:
-        return path == self._dialect.path or path.startswith(f"{self._dialect.path}/")
+        return is_or_is_below(path, self._dialect.path)
 
     @property
     def base_url(self) -> str:

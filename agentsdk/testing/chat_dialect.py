@@ -39,10 +39,6 @@ class ChatDialect:
 
     path = "/v1/chat/completions"
 
-    def wants_stream(self, request: JsonObject) -> bool:
-        """Whether the request asks for an event stream."""
-        return bool(request.get("stream"))
-
     def whole(self, response: ModelResponse, request: JsonObject) -> JsonObject:
         """A chat completion."""
         message: JsonObject = {"role": "assistant", "content": response.text or None}

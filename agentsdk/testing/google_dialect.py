@@ -28,10 +28,6 @@ class GoogleDialect:
 
     path = "/v1beta/models"
 
-    def wants_stream(self, request: JsonObject) -> bool:
-        """Whether the request asks for an event stream."""
-        return bool(request.get("stream"))
-
     def whole(self, response: ModelResponse, request: JsonObject) -> JsonObject:
         """The body of `generateContent`."""
         return _chunk(response, request, _parts(response.output, stream=False), last=True)

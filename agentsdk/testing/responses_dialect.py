@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from agentsdk.testing.scripted import words
-from agentsdk.testing.server import FakeServer, ServerScript
+from agentsdk.testing.server import FakeServer, ServerScript, is_or_is_below
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import ModelResponse, OutputItem
@@ -25,17 +25,13 @@ class FakeResponsesServer(FakeServer):
         super().__init__(script, ResponsesDialect())
 
     def _serves(self, path: str) -> bool:
-        return path == self._dialect.path or path.startswith(f"{self._dialect.path}/")
+        return is_or_is_below(path, self._dialect.path)
 
 
 class ResponsesDialect:
     """`POST /v1/responses`."""
 
     path = "/v1/responses"
-
-    def wants_stream(self, request: JsonObject) -> bool:
-        """Whether the request asks for an event stream."""
-        return bool(request.get("stream"))
 
     def whole(self, response: ModelResponse, request: JsonObject) -> JsonObject:
         """A response object."""

@@ -80,10 +80,6 @@ class Dialect(Protocol):
         """Where requests go."""
         ...
 
-    def wants_stream(self, request: JsonObject) -> bool:
-        """Whether the request asks for an event stream."""
-        ...
-
     def whole(self, response: ModelResponse, request: JsonObject) -> JsonObject:
         """The body of a reply that is not streamed."""
         ...
@@ -98,6 +94,11 @@ class Dialect(Protocol):
 
 
 ServerScript = Iterable["Say | ServerReply | Callable[[CapturedRequest], Say | ServerReply]"]
+
+
+def is_or_is_below(path: str, root: str) -> bool:
+    """Whether `path` is `root` or goes on from it."""
+    return path == root or path.startswith(f"{root}/")
 
 
 class FakeServer:
@@ -292,7 +293,7 @@ def _render(reply: ServerReply, dialect: Dialect, number: int, asked: JsonObject
         body = reply.body if isinstance(reply.body, bytes | str) else msgspec.json.encode(reply.body)
         kind = "text/html" if isinstance(reply.body, str) else "application/json"
         return [body.encode() if isinstance(body, str) else body], kind
-    if reply.events is None and not dialect.wants_stream(asked):
+    if reply.events is None and not asked.get("stream"):
         whole = dialect.whole(to_response(reply.says, number), asked)
         return [msgspec.json.encode(dialect.adjust(whole, reply.finish, reply.usage))], "application/json"
     events = reply.events

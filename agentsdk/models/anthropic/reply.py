@@ -16,7 +16,7 @@ from agentsdk.models.anthropic.usage import read_usage
 from agentsdk.models.anthropic.wire import WireEvent, input_of, parse_event, parse_object, parse_reply
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_object, as_text, kept
+from agentsdk.models.loose import as_object, as_text, kept, kept_json
 from agentsdk.models.provider_data import beside, provider_data
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
@@ -392,4 +392,4 @@ def _details(fields: JsonObject) -> JsonObject:
 
 
 def _encoded_input(fields: JsonObject) -> str:
-    return json.dumps(kept(as_object(fields.get("input"))), ensure_ascii=False)
+    return kept_json(as_object(fields.get("input")))

@@ -6,11 +6,10 @@ open. Calls end up ordered by index, those without one as they came. The work is
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
-from agentsdk.models.loose import as_object, is_object, kept
+from agentsdk.models.loose import as_object, is_object, kept_json
 from agentsdk.models.openai_chat.wire import WireCall
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall
@@ -196,4 +195,4 @@ class _ObjectScan:
 def _json_text(arguments: object) -> str:
     if arguments is None:
         return ""
-    return arguments if isinstance(arguments, str) else json.dumps(kept(arguments), ensure_ascii=False)
+    return arguments if isinstance(arguments, str) else kept_json(arguments)

@@ -105,9 +105,6 @@ class OpenAIChatCompletionsModel(HttpModel):
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/chat/completions"
 
-    def _auth_headers(self, key: str) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
         return encode_tools(tools)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import msgspec
@@ -10,7 +9,7 @@ from msgspec import structs
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, kept
+from agentsdk.models.loose import as_list, as_object, as_text, kept, kept_json
 from agentsdk.models.openai_chat.calls import CallAssembler
 from agentsdk.models.openai_chat.encode import EXTRA
 from agentsdk.models.openai_chat.usage import COUNTED, read_usage
@@ -330,7 +329,7 @@ class ReplyAssembler:
         reasoning = clean_text("".join(self._reasoning))
         if reasoning or self._details:
             self._settle_details()
-            details = json.dumps(kept(self._details), ensure_ascii=False) if self._details else ""
+            details = kept_json(self._details) if self._details else ""
             output.append(
                 Reasoning(
                     reasoning, id=self._reasoning_field or "reasoning_details", encrypted=details, provider=self._provider

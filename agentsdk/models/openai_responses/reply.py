@@ -6,12 +6,11 @@ it, those count that were told to be done.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, kept
+from agentsdk.models.loose import as_list, as_object, as_text, kept, kept_json
 from agentsdk.models.openai_responses.encode import joined_summary
 from agentsdk.models.openai_responses.usage import COUNTED, read_usage
 from agentsdk.models.openai_responses.wire import WireEvent, WireResponse, parse_event, parse_response
@@ -272,4 +271,4 @@ def _texts(parts: object) -> list[str]:
 def _arguments(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments or "{}"
-    return "{}" if arguments is None else json.dumps(kept(arguments), ensure_ascii=False)
+    return "{}" if arguments is None else kept_json(arguments)
