@@ -9,7 +9,8 @@ import msgspec
 
 from agentsdk.databases.postgres import Connection, Pool, PostgresDatabase, Row, Tables
 from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
-from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError
+from agentsdk.sessions.stored_items import decode_item, encode_items, session_error
+from agentsdk.types.errors import SessionError, StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 T = TypeVar("T")
@@ -92,7 +93,7 @@ class PostgresSession(ReplacingSession):
 
     async def add_items(self, items: Sequence[InputItem]) -> None:
         """Append `items` in one statement. Raises `UserError` for an entry that is not an item."""
-        texts = _encode(items)
+        texts = _texts(items)
         if texts:
             await self._do(lambda connection: connection.fetch(_ADD, self._key, texts))
 
@@ -116,7 +117,7 @@ class PostgresSession(ReplacingSession):
         True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
         """
         wanted = list(items_from_input(expected))
-        texts = _encode(items)
+        texts = _texts(items)
 
         async def replace(connection: Connection) -> bool:
             async with connection.transaction():
@@ -142,11 +143,10 @@ class PostgresSession(ReplacingSession):
     async def _do(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         try:
             return await self._database.run(job)
-        except SessionError:
+        except SessionError:  # of an item, raised by the job
             raise
         except StoreError as error:
-            kind = SessionBusyError if isinstance(error, StoreBusyError) else SessionError
-            raise kind(str(error)) from error.__cause__
+            raise session_error(error) from error.__cause__
 
     async def _locked(self, connection: Connection, limit: int) -> Sequence[Row]:
         """The latest rows. Until the transaction ends nobody else adds or removes one; of a session that is not there, none."""
@@ -155,14 +155,8 @@ class PostgresSession(ReplacingSession):
         return await connection.fetch(_LATEST, self._key, limit)
 
     def _decode(self, row: Row) -> Item:
-        try:
-            item: Item = msgspec.json.decode(row[1], type=Item)
-        except msgspec.DecodeError:
-            raise SessionError(
-                f"row {row[0]} of {self!r} is not an item: damaged, or of a newer version; remove the row or the session"
-            ) from None
-        return item
+        return decode_item(row[1], f"row {row[0]} of {self!r}")
 
 
-def _encode(items: Sequence[InputItem]) -> list[str]:
-    return [msgspec.json.encode(item).decode() for item in items_from_input(items)]
+def _texts(items: Sequence[InputItem]) -> list[str]:
+    return [item.decode() for item in encode_items(items)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-import msgspec
-
 from agentsdk.databases.redis import RedisDatabase, Script, Word, check_prefix
 from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
-from agentsdk.types.errors import SessionBusyError, SessionError, StoreBusyError, StoreError
+from agentsdk.sessions.stored_items import decode_item, encode_items, session_error
+from agentsdk.types.errors import StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class RedisSession(ReplacingSession):
 
     async def add_items(self, items: Sequence[InputItem]) -> None:
         """Append `items`, all or none. Raises `UserError` for an entry that is not an item."""
-        await self._replace([], _encoded(items))
+        await self._replace([], encode_items(items))
 
     async def pop_item(self) -> Item | None:
         """Remove the latest item and return it; `None` when there is none."""
@@ -80,7 +79,7 @@ class RedisSession(ReplacingSession):
         True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
         """
         wanted = list(items_from_input(expected))
-        texts = _encoded(items)
+        texts = encode_items(items)
         while True:  # equal items may be written differently, so they are compared here, and the server compares what was read
             latest = await self._latest(len(wanted))
             if [self._decoded(text) for text in latest] != wanted:
@@ -107,20 +106,8 @@ class RedisSession(ReplacingSession):
     async def _call(self, script: Script, *args: Word) -> object:
         try:
             return await self._database.call(script, [self._key], *args)
-        except StoreBusyError as error:
-            raise SessionBusyError(str(error)) from error.__cause__
         except StoreError as error:
-            raise SessionError(str(error)) from error.__cause__
+            raise session_error(error) from error.__cause__
 
     def _decoded(self, text: bytes) -> Item:
-        try:
-            item: Item = msgspec.json.decode(text, type=Item)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise SessionError(
-                f"{self!r} has an item that is none: damaged, or of a newer version; remove it or the session"
-            ) from None
-        return item
-
-
-def _encoded(items: Sequence[InputItem]) -> list[bytes]:
-    return [msgspec.json.encode(item) for item in items_from_input(items)]
+        return decode_item(text, f"an entry of {self!r}")

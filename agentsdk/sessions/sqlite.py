@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
 from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
+from agentsdk.sessions.stored_items import decode_item, encode_items
 from agentsdk.types.errors import SessionBusyError, SessionError
 from agentsdk.types.items import InputItem, Item, items_from_input
 
@@ -119,13 +118,7 @@ class SQLiteSession(ReplacingSession):
         await self._database.aclose()
 
     def _rows(self, items: Sequence[InputItem]) -> list[tuple[str, str]]:
-        return [(self.session_id, msgspec.json.encode(item).decode()) for item in items_from_input(items)]
+        return [(self.session_id, item.decode()) for item in encode_items(items)]
 
     def _decode(self, row: tuple[int, bytes]) -> Item:
-        try:
-            item: Item = msgspec.json.decode(row[1], type=Item)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise SessionError(
-                f"row {row[0]} of {self!r} is not an item: damaged, or of a newer version; remove the row or the session"
-            ) from None
-        return item
+        return decode_item(row[1], f"row {row[0]} of {self!r}")
