@@ -9,9 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.diff import Divergence, RunDiff
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.next_step import (
     FinalOutput,
     Handoff,
@@ -23,7 +22,8 @@ from agentsdk.core.next_step import (
     ToolInDoubtItem,
 )
 from agentsdk.core.run_state import RunState
-from agentsdk.core.strategies import CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
+from agentsdk.core.window.context_window import ContextWindow
+from agentsdk.core.window.strategies import CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
 from agentsdk.define.agent import Agent, AgentTool, StopAtTools, ToolResult, ToolsToFinalOutputResult
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.guardrail import (
@@ -69,7 +69,7 @@ from agentsdk.define.stream_events import (
 )
 from agentsdk.define.tool import FunctionTool, default_tool_error_function, function_tool, tool
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText
-from agentsdk.engine.limiter import limited
+from agentsdk.engine.limits.limiter import limited
 from agentsdk.engine.replay import Replay
 from agentsdk.engine.rerun import Rerun
 from agentsdk.ports.clock import Clock

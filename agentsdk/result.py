@@ -18,8 +18,8 @@ from agentsdk.define.guardrail import GuardrailResult
 from agentsdk.define.run_items import RunItem
 from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
+from agentsdk.engine.guardrails import result as guardrail_result
 from agentsdk.engine.items import ItemWalk
-from agentsdk.engine.judge import result as guardrail_result
 from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted

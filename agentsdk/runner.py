@@ -13,7 +13,7 @@ from msgspec import structs
 
 from agentsdk.core.diff import RunDiff, diff
 from agentsdk.core.keys import SCHEME
-from agentsdk.core.limits import with_raised
+from agentsdk.core.limits.run_limits import with_raised
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain
 from agentsdk.core.pairing import joined
 from agentsdk.core.run_state import Kept, RunState
@@ -24,14 +24,14 @@ from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
-from agentsdk.engine.execute import execute
+from agentsdk.engine.guardrails import final_value
 from agentsdk.engine.guards import guards_of, require_guards, was_given_context
-from agentsdk.engine.held import held_back
 from agentsdk.engine.items import ItemWalk
-from agentsdk.engine.judge import final_value
-from agentsdk.engine.limiter import SCOPE
-from agentsdk.engine.limits import has_budget
-from agentsdk.engine.moments import check_agent
+from agentsdk.engine.lifecycle import execute
+from agentsdk.engine.limits.limiter import SCOPE
+from agentsdk.engine.limits.reservation import has_budget
+from agentsdk.engine.log_positions import check_agent
+from agentsdk.engine.output_buffer import held_back
 from agentsdk.engine.prepare import check_agent_names, find_agent
 from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, Rerun, rerun

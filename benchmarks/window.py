@@ -39,7 +39,7 @@ from agentsdk import (
     function_tool,
     read_result,
 )
-from agentsdk.core.window import Fits, Impossible, SummaryRequest, fit
+from agentsdk.core.window.fit import Fits, Impossible, SummaryRequest, fit
 from agentsdk.models.facts import counter_of
 from agentsdk.models.openai_chat.encode import encode_tools
 from agentsdk.testing import CapturedRequest, FakeOpenAIServer, call

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from agentsdk import ContextWindow, CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
-from agentsdk.core.window import Fits, Impossible, SummaryRequest, fit
+from agentsdk.core.window.fit import Fits, Impossible, SummaryRequest, fit
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
 

@@ -65,13 +65,13 @@ MUTANTS = [
     ),
     Mutant(
         "turn count off by one: a turn too many",
-        "agentsdk/core/limits.py",
+        "agentsdk/core/limits/run_limits.py",
         "all_turns + reserved >= limits.turns",
         "all_turns > limits.turns",
     ),
     Mutant(
         "turn count off by one: a turn too few",
-        "agentsdk/core/limits.py",
+        "agentsdk/core/limits/run_limits.py",
         "all_turns + reserved >= limits.turns",
         "all_turns + 1 >= limits.turns",
     ),
@@ -162,13 +162,13 @@ MUTANTS = [
     ),
     Mutant(
         "overshoot: others' reservations not counted",
-        "agentsdk/core/budget.py",
+        "agentsdk/core/limits/budget.py",
         "if used + asked + getattr(self.reserved, kind) > limit:",
         "if False:",
     ),
     Mutant(
         "overshoot: the cap not sent",
-        "agentsdk/engine/limits.py",
+        "agentsdk/engine/limits/reservation.py",
         "        if cap is None or cap == request.settings.max_tokens:",
         "        if True:",
     ),
@@ -192,7 +192,7 @@ MUTANTS = [
     ),
     Mutant(
         "a loop not noticed",
-        "agentsdk/core/loops.py",
+        "agentsdk/core/limits/loops.py",
         "if matches >= period * (rounds - 1):",
         "if matches >= period * (rounds + 1):",
     ),

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments
+from agentsdk.core.limits.totals import Price, RunTotals, total
 from agentsdk.core.next_step import output_text
 from agentsdk.core.state import State
-from agentsdk.core.totals import Price, RunTotals, total
 from agentsdk.types.events import (
     GuardrailJudged,
     HandedOff,

@@ -12,7 +12,7 @@ import msgspec
 from agentsdk.core import codec
 from agentsdk.core.codec import StateKey
 from agentsdk.core.keys import approval_key
-from agentsdk.core.limits import allowed_number
+from agentsdk.core.limits.run_limits import allowed_number
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem, interruptions
 from agentsdk.core.pairing import joined
 from agentsdk.core.state import OpenTurn, State, apply, fold, transcript

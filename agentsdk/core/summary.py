@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from agentsdk.core.limits.totals import followed
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.state import State
-from agentsdk.core.totals import followed
 from agentsdk.types.events import RunStarted
 from agentsdk.types.summary import RunStatus, RunSummary
 

@@ -8,8 +8,8 @@ from typing import Any, Generic, Literal, get_args
 from msgspec import Struct, structs
 
 from agentsdk.core.codec import StateKey, checked_keys
-from agentsdk.core.context_window import ContextWindow
-from agentsdk.core.limits import DEFAULT_LIMITS, RunLimits
+from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
+from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.define.agent import MODEL, SETTINGS
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.guardrail import INPUT_GUARDRAILS, OUTPUT_GUARDRAILS, InputGuardrail, OutputGuardrail

@@ -10,17 +10,18 @@ from typing import Any, cast
 
 from msgspec import structs
 
-from agentsdk.core.limits import turns_reached
+from agentsdk.core.limits.run_limits import turns_reached
 from agentsdk.core.pairing import paired
 from agentsdk.core.process import cleaned, is_empty, with_unique_calls
 from agentsdk.define.run_config import CallModelInputFilter
 from agentsdk.define.stream_events import RawResponsesStreamEvent
-from agentsdk.engine import hooks, limits
+from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer
-from agentsdk.engine.limits import Leave
+from agentsdk.engine.limits import reservation
+from agentsdk.engine.limits.reservation import Leave
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
-from agentsdk.engine.window import fit_window, shorten
+from agentsdk.engine.window.fit import fit_window, shorten
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import SpanAttributes
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
@@ -51,9 +52,9 @@ async def ask(run: Run, prepared: Prepared) -> None:
     limit reached, `ModelError`s, and `EmptyResponseError`.
     """
     if run.state.turns:  # before, it cannot be stuck
-        loop = limits.stuck(run, prepared)
+        loop = reservation.stuck(run, prepared)
         if loop is not None:
-            await limits.stop(run, loop)
+            await reservation.stop(run, loop)
     root = run if run.parent is None else run.root
     if root.has_budget:  # each request asks for leave itself
         await _ask(run, prepared)
@@ -62,9 +63,9 @@ async def ask(run: Run, prepared: Prepared) -> None:
     if limit is None and run is not root:
         limit = turns_reached(run.limits, run.state)
     if limit is not None:
-        await limits.stop(run, limit)
+        await reservation.stop(run, limit)
     if root.limits.turns is not None and root.state.all_turns >= root.limits.turns * root.limits.warn_at:
-        await limits.warn_of_turns(root)
+        await reservation.warn_of_turns(root)
     root.asking += 1
     replies = run.state.turns
     try:
@@ -160,7 +161,7 @@ async def _guarded(
     """One reply, its request reserved and capped where limits say so."""
     if not run.root.has_budget:
         return await send(run, model, request), None
-    leave = await limits.reserve(run, prepared, request, is_last=is_last)
+    leave = await reservation.reserve(run, prepared, request, is_last=is_last)
     try:
         response = await send(run, model, leave.capped(request))
     except BaseException:
@@ -309,7 +310,7 @@ async def _spent_in_vain(run: Run, model: Model, attempts: Sequence[SpentAttempt
         ]
     )
     if run.root.has_budget:
-        await limits.charge(run, named)
+        await reservation.charge(run, named)
 
 
 async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:

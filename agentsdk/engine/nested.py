@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.next_step import FinalOutput, NextStep
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from agentsdk.core.state import State
-from agentsdk.core.strategies import CutResults
+from agentsdk.core.window.strategies import CutResults
 from agentsdk.define.agent import Agent, AgentTool, Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import RunConfig

@@ -19,8 +19,8 @@ from agentsdk.core.summary import summarise
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import AWAY, Backoff, insisted
 from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.concurrency import outlast
 from agentsdk.engine.grace import LAST_MOMENT, RECORD, STORE, Grace
-from agentsdk.engine.together import outlast
 from agentsdk.types.errors import (
     AgentsException,
     RunConflict,

@@ -23,7 +23,7 @@ from agentsdk.define.handoff import HandoffDeclaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.copies import copied
-from agentsdk.engine.moments import Moment, moments, nested_agent
+from agentsdk.engine.log_positions import Moment, moments, nested_agent
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import ModelFacts, Ports, Run
 from agentsdk.engine.turn import run_single_turn

@@ -15,14 +15,14 @@ from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments, parse_arguments
 from agentsdk.core.codec import decode_value
-from agentsdk.core.context_window import ContextWindow
 from agentsdk.core.diff import Divergence, RunDiff, diff, told_reply
 from agentsdk.core.keys import request_id, request_prefix
+from agentsdk.core.limits.totals import Price
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
-from agentsdk.core.strategies import Summarise
-from agentsdk.core.totals import Price
+from agentsdk.core.window.context_window import ContextWindow
+from agentsdk.core.window.strategies import Summarise
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData, places
@@ -32,8 +32,8 @@ from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.callbacks import answer
 from agentsdk.engine.copies import copied
+from agentsdk.engine.log_positions import Moment, moments
 from agentsdk.engine.model_call import filtered
-from agentsdk.engine.moments import Moment, moments
 from agentsdk.engine.prepare import with_read_result
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted

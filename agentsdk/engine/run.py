@@ -10,17 +10,17 @@ from typing import Any, cast
 
 from msgspec import Struct, structs
 
-from agentsdk.core.budget import Budget
-from agentsdk.core.calibration import Calibration
-from agentsdk.core.compaction_price import TokenPrices
 from agentsdk.core.keys import approval_key, call_key, request_id, request_prefix
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits.budget import Budget
+from agentsdk.core.limits.run_limits import RunLimits
+from agentsdk.core.limits.totals import Price, follow
 from agentsdk.core.next_step import NextStep
 from agentsdk.core.overflow import Overflow, output_text
 from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, new_state, transcript
-from agentsdk.core.totals import Price, follow
+from agentsdk.core.window.calibration import Calibration
+from agentsdk.core.window.compaction_price import TokenPrices
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
@@ -30,7 +30,7 @@ from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.grace import THREADS, Grace
-from agentsdk.engine.limiter import Limiter
+from agentsdk.engine.limits.limiter import Limiter
 from agentsdk.engine.recorder import Recorder
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model, ModelProvider

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import State, fold, transcript
-from agentsdk.engine.held import has_output_guardrails
-from agentsdk.engine.judge import waiting_input_guardrails
+from agentsdk.engine.concurrency import shielded
+from agentsdk.engine.guardrails import waiting_input_guardrails
+from agentsdk.engine.output_buffer import has_output_guardrails
 from agentsdk.engine.run import Run
-from agentsdk.engine.together import shielded
 from agentsdk.ports.session import ReplacingSession, Session
 from agentsdk.types.errors import AgentsException, SessionError
 from agentsdk.types.events import InputReplaced, SessionSaved

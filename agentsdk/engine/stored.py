@@ -11,12 +11,12 @@ from msgspec import structs
 
 from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.keys import SCHEME, approval_key
+from agentsdk.core.limits.totals import Price, follow
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.revisions import step_start
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, fold
 from agentsdk.core.summary import summarise
-from agentsdk.core.totals import Price, follow
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import insisted

@@ -32,13 +32,13 @@ from agentsdk.define.tool import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import answer, yes_or_no
+from agentsdk.engine.concurrency import together
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
-from agentsdk.engine.limits import reserve_calls
+from agentsdk.engine.limits.reservation import reserve_calls
 from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
-from agentsdk.engine.together import together
 from agentsdk.engine.tool_guardrails import (
     judge_tool_input,
     judge_tool_output,

@@ -19,10 +19,10 @@ from agentsdk.define.guardrail import (
 )
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.callbacks import answer
+from agentsdk.engine.concurrency import together
+from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.job import Job
-from agentsdk.engine.judge import as_json
 from agentsdk.engine.run import Run
-from agentsdk.engine.together import together
 from agentsdk.types.errors import (
     CallbackError,
     GuardrailError,

@@ -11,9 +11,8 @@ from typing import assert_never
 from agentsdk.core.next_step import RUN_AGAIN, FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
-from agentsdk.engine.handoffs import hand_over
-from agentsdk.engine.held import has_output_guardrails, let_go
-from agentsdk.engine.judge import (
+from agentsdk.engine.concurrency import both
+from agentsdk.engine.guardrails import (
     InputGuardrails,
     check_output,
     final_value,
@@ -23,11 +22,12 @@ from agentsdk.engine.judge import (
     raise_if_input_tripped,
     waiting_input_guardrails,
 )
-from agentsdk.engine.let_in import let_in
+from agentsdk.engine.handoffs import hand_over
+from agentsdk.engine.inbox import let_in
 from agentsdk.engine.model_call import ask
+from agentsdk.engine.output_buffer import has_output_guardrails, let_go
 from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
-from agentsdk.engine.together import both
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
 from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from agentsdk.core.totals import Price
+from agentsdk.core.limits.totals import Price
 from agentsdk.define.prices import Prices
 from agentsdk.types.errors import UserError
 from agentsdk.types.response import ModelResponse

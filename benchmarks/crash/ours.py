@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any, cast
 
 from agentsdk.core.codec import decode_events
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import ToolContext
 from agentsdk.define.run_config import Durability, RunConfig

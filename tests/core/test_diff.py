@@ -10,8 +10,8 @@ from hypothesis import given
 from msgspec import structs
 
 from agentsdk.core.diff import MAX_SHOWN_CHARS, NOTHING, Divergence, RunDiff, diff
+from agentsdk.core.limits.totals import RunTotals
 from agentsdk.core.state import fold
-from agentsdk.core.totals import RunTotals
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,

@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 from msgspec import structs
 
+from agentsdk.core.limits.totals import follow
 from agentsdk.core.state import apply, fold
 from agentsdk.core.summary import summarise
-from agentsdk.core.totals import follow
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agentsdk.core.overflow import output_text
-from agentsdk.core.window import Fits, Impossible, Replace, SummaryRequest, WindowView, fit
+from agentsdk.core.window.fit import Fits, Impossible, Replace, SummaryRequest, WindowView, fit
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from agentsdk import MemoryRunStore, RunConfig
 from agentsdk.core.codec import encode_event
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.state import fold
 from agentsdk.core.summary import summarise
 from agentsdk.ports.run_store import RunStore

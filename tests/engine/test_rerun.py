@@ -43,7 +43,7 @@ from agentsdk import (
     tool_output_guardrail,
 )
 from agentsdk.core.diff import NOTHING, Divergence
-from agentsdk.core.limits import RunLimits
+from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.scripted import ScriptedReply
 from agentsdk.types.errors import InputGuardrailTripwireTriggered, MaxTurnsExceeded, ModelError

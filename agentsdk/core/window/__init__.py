@@ -1,0 +1,1 @@
+"""The context window: what of a long history a request carries."""

@@ -1,0 +1,34 @@
+"""`let_in`: what has arrived in the inbox enters the run, once the input guardrails have let it pass."""
+
+from __future__ import annotations
+
+from agentsdk.define.inbox import Inbox
+from agentsdk.engine.guardrails import judge_added_input, result
+from agentsdk.engine.run import Run
+from agentsdk.types.errors import InputGuardrailTripwireTriggered
+from agentsdk.types.events import InputAdded, RunEvent
+
+
+async def let_in(run: Run, inbox: Inbox, *before: RunEvent) -> bool:
+    """Record what is due as the run's input, behind the events `before`, in one append; whether there was any.
+
+    A message leaves the inbox once it is recorded, or refused. Raises `InputGuardrailTripwireTriggered` for one that was
+    refused: it does not enter, the others stay in the inbox, and the run goes on from the error's state without it.
+    """
+    arrived = inbox.due()
+    if not arrived:
+        return False
+    judged = await judge_added_input(run, arrived)
+    for message, verdicts in zip(arrived, judged, strict=True):
+        refused = next((verdict for verdict in verdicts if verdict.behavior != "allow"), None)
+        if refused is not None:
+            await run.record(*verdicts)
+            inbox.taken((message,))
+            raise InputGuardrailTripwireTriggered(
+                f"input guardrail {refused.guardrail!r} refused a message that arrived during the run of agent "
+                f"{run.agent.name!r}; it did not enter: resume error.state to go on without it",
+                result(refused),
+            )
+    await run.record(*before, *[verdict for verdicts in judged for verdict in verdicts], InputAdded(arrived))
+    inbox.taken(arrived)
+    return True

@@ -1,0 +1,210 @@
+"""A run from its beginning to rest: its errors typed and carrying its state, its session and store up to date either way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, cast
+
+from agentsdk.core.next_step import NextStep
+from agentsdk.define.agent import Agent
+from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlerResult, RunErrorHandlers
+from agentsdk.engine import hooks
+from agentsdk.engine.callbacks import answer
+from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.guardrails import as_json
+from agentsdk.engine.limits.deadline import within_time
+from agentsdk.engine.limits.on_limit import at_limit
+from agentsdk.engine.run import Run
+from agentsdk.engine.saved_context import changed_context
+from agentsdk.engine.session import save_session, what_stands
+from agentsdk.engine.stored import begin_stored
+from agentsdk.ports.session import Session
+from agentsdk.ports.tracer import Settling, Span, SpanAttributes, Tracer
+from agentsdk.types.errors import (
+    AgentsException,
+    ConsecutiveErrorsReached,
+    CostLimitReached,
+    DeadlineReached,
+    InvalidOutputError,
+    LimitReached,
+    MaxTurnsExceeded,
+    ModelRefusalError,
+    NoProgress,
+    RepeatedCalls,
+    RequestLimitReached,
+    SessionError,
+    TokenLimitReached,
+    ToolCallLimitReached,
+    UserError,
+)
+from agentsdk.types.events import RunEnded, RunEvent, Stopped
+
+_HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
+    (MaxTurnsExceeded, "max_turns"),
+    (RequestLimitReached, "max_requests"),
+    (TokenLimitReached, "max_tokens"),
+    (CostLimitReached, "max_cost"),
+    (DeadlineReached, "deadline"),
+    (ToolCallLimitReached, "max_tool_calls"),
+    (ConsecutiveErrorsReached, "consecutive_errors"),
+    (RepeatedCalls, "repeated_calls"),
+    (NoProgress, "no_progress"),
+    (ModelRefusalError, "model_refusal"),
+    (InvalidOutputError, "invalid_final_output"),
+)
+
+
+async def execute(
+    run: Run,
+    begin: tuple[RunEvent, ...],
+    session: Session | None,
+    handlers: RunErrorHandlers | None,
+    first: Agent[Any, Any],
+) -> None:
+    """Drive a run to rest. It begins with `begin`; `first` is the agent that it was begun with."""
+    run.span = span = None if run.ports.tracer is None else _run_span(run, run.ports.tracer, session)
+    before = run.state
+    failure: BaseException | None = None
+    try:
+        await _to_rest(run, begin, session, handlers, first)
+    except BaseException as error:
+        failure = error
+        if not isinstance(error, AgentsException) and isinstance(error, Exception):
+            failure = AgentsException(
+                f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
+                "see the chained exception, and please report it"
+            )
+            failure.__cause__ = error
+        cancelled = await _stopped(run, failure, session)
+        if isinstance(failure, AgentsException):
+            unrecorded = begin if before.log and len(run.state.log) == len(before.log) else ()
+            failure.state = run.at_rest(unrecorded) if run.state.log else None
+        if cancelled is not None and isinstance(failure, Exception):
+            failure = cancelled
+        if failure is error:
+            raise
+        raise failure  # noqa: B904 - its cause is set
+    finally:
+        run.is_over = True
+        if run.recorder is not None:
+            run.recorder.close()
+        if span is not None:
+            span.end(failure)
+            if isinstance(run.ports.tracer, Settling) and (failure is None or isinstance(failure, Exception)):
+                await run.ports.tracer.settle()
+
+
+async def _to_rest(
+    run: Run,
+    begin: tuple[RunEvent, ...],
+    session: Session | None,
+    handlers: RunErrorHandlers | None,
+    first: Agent[Any, Any],
+) -> None:
+    fresh = not run.state.log
+    store = run.ports.config.store
+    try:
+        if run.ports.config.context_codec is not None and run.state.ended is None:
+            begin = (*begin, *changed_context(run))
+        if session is not None and not fresh:
+            begin = (*await what_stands(run.state, session), *begin)
+        if store is not None and (run.state.ended is None or session is not None or run.is_ahead):
+            begin = await begin_stored(run, begin, CheckedStore(store), first)
+        if begin:
+            await run.record(*begin)
+        if run.recorder is not None:
+            await run.recorder.flush()
+        if fresh and hooks.watched(run):
+            await hooks.agent_started(run)
+        try:
+            await _driven(run)
+        except LimitReached as error:
+            await _past_limits(run, error, handlers)
+    except AgentsException as error:
+        error.state = run.at_rest()
+        if isinstance(error, LimitReached) or not await _handled(run, error, handlers):
+            raise
+    if session is not None:
+        await save_session(run, session)
+    if run.recorder is not None:
+        await run.recorder.rest()
+
+
+def _driven(run: Run) -> Awaitable[NextStep]:
+    limits, drive = run.limits, run.ports.drive
+    return drive(run) if limits.deadline is None and limits.working_time is None else within_time(run, lambda: drive(run))
+
+
+async def _past_limits(run: Run, error: LimitReached, handlers: RunErrorHandlers | None) -> None:
+    """Do as the handlers and `on_limit` say at each limit that the run reaches."""
+    while True:
+        error.state = run.at_rest()
+        if await _handled(run, error, handlers) or not await at_limit(run, error):
+            return
+        try:
+            await _driven(run)
+            return
+        except LimitReached as next_one:
+            error = next_one
+
+
+async def _stopped(run: Run, failure: BaseException, session: Session | None) -> asyncio.CancelledError | None:
+    """Keep what a run came to that is left before its end. What of that fails too is added to the notes of `failure`.
+
+    However often the caller is cancelled meanwhile, everything is done that the run's grace allows; the last cancellation.
+    """
+    recorder = run.recorder
+    is_ours = run.ports.config.store is None or (recorder is not None and recorder.failure is None)
+    if not isinstance(failure, Exception):
+        run.ports.grace.begin()
+    cancelled: asyncio.CancelledError | None = None
+
+    async def keep(what: Awaitable[None]) -> None:
+        nonlocal cancelled
+        try:
+            await what
+        except AgentsException as error:
+            if error is not failure:
+                failure.add_note(str(error))
+        except asyncio.CancelledError as error:
+            cancelled = error
+
+    if run.state.log and is_ours:
+        is_told = recorder is not None or isinstance(failure, InvalidOutputError) or not isinstance(failure, Exception)
+        if run.state.ended is None and is_told:
+            await keep(run.record(Stopped(type(failure).__name__)))
+        if session is not None and not isinstance(failure, SessionError):  # what became of its write nobody knows
+            await keep(save_session(run, session, after=failure))
+    if recorder is not None:
+        await keep(recorder.rest())
+    return cancelled
+
+
+def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:
+    attributes: SpanAttributes = {"agent": run.agent.name}
+    if session is not None:
+        attributes["conversation_id"] = session.session_id
+    if run.ports.config.workflow_name:
+        attributes["metadata"] = {"workflow_name": run.ports.config.workflow_name}
+    return tracer.start("run", run.agent.name, None, attributes)
+
+
+async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers | None) -> bool:
+    """Whether a handler gave the run its final output in place of `error`."""
+    for kind, name in _HANDLED:
+        handler = handlers.get(name) if handlers and isinstance(error, kind) else None
+        if handler is None:
+            continue
+        given = await answer(f"error handler {name!r}", handler, RunErrorHandlerInput(error, run.context))
+        if given is None:
+            return False
+        if not isinstance(cast(object, given), RunErrorHandlerResult):
+            raise UserError(
+                f"error handler {name!r} returned {type(given).__name__!r}, expected a RunErrorHandlerResult or None; "
+                "return RunErrorHandlerResult(final_output)"
+            ) from error
+        run.final_output = given.final_output
+        await run.record(RunEnded(as_json(given.final_output), True, isinstance(error, LimitReached)))
+        return True
+    return False

@@ -1,0 +1,1 @@
+"""The context window at work: counting tokens and making a request fit."""
