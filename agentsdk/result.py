@@ -24,7 +24,7 @@ from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitHit, ModelReplied
+from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitReachedEvent, ModelReplied
 from agentsdk.types.generics import TOutput
 from agentsdk.types.items import Item, item_to_dict
 from agentsdk.types.response import ModelResponse
@@ -87,7 +87,7 @@ class _Outcome(Generic[TOutput]):
         return list(interruptions(self._state))
 
     @property
-    def limit_reached(self) -> LimitHit | None:
+    def limit_reached(self) -> LimitReachedEvent | None:
         """The limit that the run rests at, or that its final output was given at: a last answer, or that of an error handler.
 
         With `on_limit="pause"` a person may raise it: `to_state().raise_limit(...)`.

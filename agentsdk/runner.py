@@ -34,7 +34,7 @@ from agentsdk.engine.log_positions import check_agent
 from agentsdk.engine.output_buffer import held_back
 from agentsdk.engine.prepare import check_agent_names, find_agent
 from agentsdk.engine.replay import Replay, replay
-from agentsdk.engine.rerun import Change, Rerun, rerun
+from agentsdk.engine.rerun import Change, ReplayWithChanges, rerun
 from agentsdk.engine.run import ModelFacts, Ports, Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context, save_context
 from agentsdk.engine.session import load_history
@@ -141,8 +141,8 @@ class Runner:
 
         A `RunState`, or the `.state` of an error, goes on where it stood. `max_turns` is short for `run_config.limits.turns`.
         Raises `AgentsException`s with the state to go on from. Their `state` is None where no run has begun: `UserError` for
-        an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflict` for a run that exists already
-        or is held elsewhere.
+        an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflictError` for a run that exists
+        already or is held elsewhere.
         """
         if hooks is not None or run_config is not None or session is not None or error_handlers is not None:
             _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
@@ -166,7 +166,8 @@ class Runner:
     ) -> RunResult[TOutput]:
         """Go on with the run `run_id` of `run_config.store`, wherever it stands: paused, stopped, or left by a dead process.
 
-        Of several processes that try at once one wins; the others raise `RunConflict`, as do those that come while it is held.
+        Of several processes that try at once one wins; the others raise `RunConflictError`, as do those that come while
+        it is held.
         `take_over` says that nobody works on it although its lease has not passed. Raises `RunNotFoundError`, and like `run`.
         """
         _ARGUMENTS.check_given(hooks=hooks, session=session, error_handlers=error_handlers, take_over=take_over)
@@ -344,7 +345,7 @@ class Runner:
     async def decide(state: RunState, *, run_config: RunConfig) -> RunState:
         """Put what was decided on `state` into the store, for whoever resumes the run. Any process may: it needs no agent.
 
-        Raises `RunConflict` if another process holds the run, or has decided the same calls.
+        Raises `RunConflictError` if another process holds the run, or has decided the same calls.
         """
         _ARGUMENTS.check_given(state=state)
         return await save_decisions(store_of(run_config), state, _now(run_config)(), price_with(run_config.prices))
@@ -362,7 +363,7 @@ class Runner:
 
         Calls that run again run under the new run's idempotency keys. A person approved calls of the old run: the new one asks
         again for those that have no result yet, and `always_approve` ends; with `keep_approvals` what was decided counts in
-        both, so that one approval can let a call run twice. Raises like `load`, and `RunConflict` for an id in use.
+        both, so that one approval can let a call run twice. Raises like `load`, and `RunConflictError` for an id in use.
         """
         store, now = store_of(run_config), _now(run_config)()
         origin = await load_run(store, run_id, at)
@@ -395,7 +396,7 @@ class Runner:
         live_effects: bool = False,
         context: TContext | None = None,
         run_config: RunConfig,
-    ) -> Rerun: ...
+    ) -> ReplayWithChanges: ...
     @overload
     @staticmethod
     async def replay(
@@ -409,7 +410,7 @@ class Runner:
         live_effects: bool = False,
         context: TContext | None = None,
         run_config: RunConfig,
-    ) -> Rerun: ...
+    ) -> ReplayWithChanges: ...
     @staticmethod
     async def replay(
         agent: Agent[TContext, Any],
@@ -422,7 +423,7 @@ class Runner:
         live_effects: bool = False,
         context: TContext | None = None,
         run_config: RunConfig,
-    ) -> Replay | Rerun:
+    ) -> Replay | ReplayWithChanges:
         """Take the stored run `run_id`, which `agent` began, through its turns again. It stays as it is.
 
         Without a change nobody is called (no model, tool, hook, guardrail or rule), and the `Replay` says whether every turn
@@ -432,10 +433,10 @@ class Runner:
         from revision `at`. Replies and results that the change does not touch are the record's. For the rest the model is asked
         and a tool is run if its effect is `"none"`; the run stops before any other call unless there are `live_effects`, and
         without them `on_handoff` is not called. Agents' hooks are not called; instructions, rules and guardrails are, as they
-        may be what has changed. The `Rerun` says where the runs part and what that came to. With `new_run_id` the new run is a
-        stored fork, to be gone on with; otherwise it lives in memory.
+        may be what has changed. The `ReplayWithChanges` says where the runs part and what that came to. With `new_run_id` the
+        new run is a stored fork, to be gone on with; otherwise it lives in memory.
 
-        Raises like `load`, `StateMismatchError` for another agent's run, and `RunConflict` for an id in use.
+        Raises like `load`, `StateMismatchError` for another agent's run, and `RunConflictError` for an id in use.
         """
         _ARGUMENTS.check_given(agent=agent, change=change, model=model, live_effects=live_effects)
         store = store_of(run_config)

@@ -26,7 +26,6 @@ import msgspec
 from agentsdk import (
     Agent,
     ContextWindow,
-    CutResults,
     DropOldest,
     KeepByPriority,
     OpenAIChatCompletionsModel,
@@ -34,7 +33,8 @@ from agentsdk import (
     Runner,
     RunState,
     SlidingWindow,
-    Summarise,
+    Summarize,
+    TruncateToolResults,
     aclose,
     function_tool,
     read_result,
@@ -58,12 +58,18 @@ SUMMARY = "The user wants every page to be read, one after the other. All pages 
 RESULTS = Path(__file__).parent / "results"
 
 STRATEGIES: dict[str, Sequence[Any]] = {
-    "cut results": [CutResults(keep_turns=2, chars=400), DropOldest()],
+    "cut results": [TruncateToolResults(keep_turns=2, chars=400), DropOldest()],
     "drop oldest": [DropOldest()],
     "sliding window": [SlidingWindow(3), DropOldest()],
     "keep by priority": [KeepByPriority()],
-    "summarise": [Summarise(keep_turns=3, max_tokens=200, max_put_back=400), DropOldest()],
-    "all of them": [CutResults(), Summarise(keep_turns=4, max_tokens=200), SlidingWindow(6), KeepByPriority(), DropOldest()],
+    "summarize": [Summarize(keep_turns=3, max_tokens=200, max_put_back=400), DropOldest()],
+    "all of them": [
+        TruncateToolResults(),
+        Summarize(keep_turns=4, max_tokens=200),
+        SlidingWindow(6),
+        KeepByPriority(),
+        DropOldest(),
+    ],
 }
 
 
@@ -161,7 +167,7 @@ async def measure(strategies: Sequence[Any], turns: int) -> Figures:
     usage = result.usage
     requests = [reply.usage.input_tokens for reply in result.raw_responses]
     tools = agent.declaration().request_tools
-    if any(isinstance(strategy, CutResults) for strategy in strategies):
+    if any(isinstance(strategy, TruncateToolResults) for strategy in strategies):
         tools = (*tools, read_result.spec)
     offline = Offline(result.to_state(), encode_tools(tools).decode())
     return Figures(

@@ -29,7 +29,7 @@ researcher = Agent[None, str](
 
 
 async def main() -> None:
-    limits = RunLimits(tool_calls=3, tokens=50_000, repeats=None)
+    limits = RunLimits(tool_calls=3, tokens=50_000, repeated_rounds=None)
     config = RunConfig(limits=limits, on_limit="finalize")
     result = await Runner.run(researcher, "Rome, Paris or Oslo?", run_config=config)
     for item in result.new_items:

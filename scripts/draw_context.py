@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from agentsdk import ContextWindow, CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
+from agentsdk import ContextWindow, DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
 from agentsdk.core.window.fit import Fits, Impossible, SummaryRequest, fit
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
@@ -23,11 +23,11 @@ FRESH, CACHED, OUTPUT = Decimal("2.50"), Decimal("0.25"), Decimal(10)
 
 STRATEGIES: dict[str, Sequence[Any]] = {
     "everything": (),
-    "cut results": (CutResults(chars=480), DropOldest()),
+    "cut results": (TruncateToolResults(chars=480), DropOldest()),
     "drop oldest": (DropOldest(),),
     "sliding window": (SlidingWindow(8), DropOldest()),
     "keep by priority": (KeepByPriority(),),
-    "summarise": (Summarise(max_tokens=SUMMARY), DropOldest()),
+    "summarize": (Summarize(max_tokens=SUMMARY), DropOldest()),
 }
 COLOURS = ("#94a3b8", "#4f46e5", "#0d9488", "#db2777", "#ca8a04", "#dc2626")
 TEXT = "the user wants every page read, and " * 20

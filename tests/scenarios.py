@@ -20,7 +20,6 @@ from agentsdk import (
     AgentsException,
     ContextTooLongError,
     ContextWindow,
-    CutResults,
     DropOldest,
     EstimatingCounter,
     FunctionTool,
@@ -41,7 +40,7 @@ from agentsdk import (
     SlidingWindow,
     StopAtTools,
     StoreError,
-    Summarise,
+    Summarize,
     ToolApprovalItem,
     ToolContext,
     ToolGuardrailFunctionOutput,
@@ -50,6 +49,7 @@ from agentsdk import (
     ToolOutputGuardrailTripwireTriggered,
     ToolResult,
     ToolsToFinalOutputResult,
+    TruncateToolResults,
     Usage,
     function_tool,
     handoff,
@@ -219,9 +219,9 @@ def decided(scenario: Scenario, state: RunState, known: dict[str, ToolFinished])
         settled.append(key)
         was = known[key]
         if was.is_error:
-            state.fail(item, str(was.output))
+            state.mark_failed(item, str(was.output))
         else:
-            state.settle(item, result=str(was.output))
+            state.provide_result(item, result=str(was.output))
     return settled
 
 
@@ -824,13 +824,15 @@ SCENARIOS = [
         "turn limit in a nested run", _nested_turns, "done", effects=3, recover=_as_it_stands, max_turns=_more_nested_turns
     ),
     Scenario("reconciled", _reconciled, "paid", effects=2),
-    Scenario("results cut and dropped", _pages, "read", effects=7, config=in_window(1_500, CutResults(), DropOldest())),
+    Scenario(
+        "results cut and dropped", _pages, "read", effects=7, config=in_window(1_500, TruncateToolResults(), DropOldest())
+    ),
     Scenario(
         "summed up, or dropped where that fails",
         _pages_summed_up,
         "read",
         effects=8,
-        config=in_window(1_500, Summarise(keep_turns=2, max_tokens=50), DropOldest()),
+        config=in_window(1_500, Summarize(keep_turns=2, max_tokens=50), DropOldest()),
     ),
     Scenario("refused as too long", _pages_refused, "read", effects=5, config=in_window(100_000, SlidingWindow(1))),
     Scenario("nested, each in its own window", _nested_pages, "done", effects=8, config=in_window(1_200, DropOldest())),

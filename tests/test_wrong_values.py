@@ -224,8 +224,8 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "ModelRetrySettings": (ModelRetrySettings, {}, lambda made: with_settings(ModelSettings(retry=made))),
     "ModelPrice": (ModelPrice, {"input": 1, "output": 1}, lambda made: run(agent(), run_config=RunConfig(prices={"m": made}))),
     "ContextWindow": (ContextWindow, {"size": 50_000}, with_config(window=...)),
-    "CutResults": (
-        agentsdk.CutResults,
+    "TruncateToolResults": (
+        agentsdk.TruncateToolResults,
         {},
         lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
     ),
@@ -239,8 +239,8 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         {},
         lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
     ),
-    "Summarise": (
-        agentsdk.Summarise,
+    "Summarize": (
+        agentsdk.Summarize,
         {},
         lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
     ),
@@ -347,9 +347,9 @@ async def test_every_field_takes_a_wrong_value_or_says_what_it_expects(
 DECISIONS: dict[str, dict[str, Any]] = {
     "approve": {"item": ..., "always_approve": False, "reason": "", "by": "", "expires_at": None},
     "reject": {"item": ..., "always_reject": False, "reason": "", "by": ""},
-    "settle": {"item": ..., "result": "r"},
+    "provide_result": {"item": ..., "result": "r"},
     "retry": {"item": ...},
-    "fail": {"item": ..., "reason": "r"},
+    "mark_failed": {"item": ..., "reason": "r"},
     "raise_limit": {"kind": "turns", "allowed": 40},
     "replace_input": {"new_input": "x"},
     "restore_view": {},
@@ -365,7 +365,7 @@ async def test_a_decision_on_a_state_takes_a_wrong_value_or_says_what_it_expects
     paying = function_tool(plain, effect="once", needs_approval=method in ("approve", "reject"))
     declared = agent(tools=[paying], model=ScriptedModel([call("plain", a=1), *["2"] * 1_000]))
     state = (await Runner.run(declared, "go")).to_state()
-    if method in ("settle", "retry", "fail"):
+    if method in ("provide_result", "retry", "mark_failed"):
         log = tuple(state.value.log)
         begun = next(number for number, event in enumerate(log, 1) if isinstance(event, ToolsIntended))
         state = (await Runner.run(declared, RunState(fold(log[:begun])))).to_state()
@@ -399,8 +399,8 @@ async def test_a_decision_on_a_state_takes_a_wrong_value_or_says_what_it_expects
         (lambda state, item: state.approve(item, expires_at="soon"), r"RunState\.approve has expires_at='soon', expected fin"),
         (lambda state, item: state.approve(item, 1), r"RunState\.approve has always_approve=1, expected True or False"),
         (lambda state, item: state.reject(item, by=None), r"RunState\.reject has by=None, expected a str"),
-        (lambda state, item: state.settle(item, result=5), r"RunState\.settle has result=5, expected a str"),
-        (lambda state, item: state.fail(item, None), r"RunState\.fail has reason=None, expected a str"),
+        (lambda state, item: state.provide_result(item, result=5), r"RunState\.provide_result has result=5, expected a str"),
+        (lambda state, item: state.mark_failed(item, None), r"RunState\.mark_failed has reason=None, expected a str"),
         (lambda state, item: state.raise_limit("turns", []), r"RunState\.raise_limit has allowed=\[\], expected a number"),
         (lambda state, item: state.raise_limit(Evil(), 4), r"limit <Evil> cannot be raised so"),
         (lambda state, item: state.replace_input(Evil()), r"the input raised RuntimeError while it was read"),

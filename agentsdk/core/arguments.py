@@ -11,7 +11,7 @@ from typing import NoReturn, cast
 import msgspec
 
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import InvalidArguments
+from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.text import clean_text, clean_value
 
 MAX_ARGUMENTS_CHARS = 1_000_000
@@ -27,8 +27,8 @@ _decode = msgspec.json.Decoder().decode
 def parse_arguments(text: str) -> JsonObject:
     """The arguments as a dict of its own; text that is empty or blank counts as `{}`, as some models send it for no arguments.
 
-    Lone surrogates and NUL become U+FFFD. Raises `InvalidArguments` for anything but one JSON object: other JSON, a key given
-    twice at any level, NaN or an infinite number, nesting past `MAX_ARGUMENTS_DEPTH`, text past `MAX_ARGUMENTS_CHARS`.
+    Lone surrogates and NUL become U+FFFD. Raises `InvalidArgumentsError` for anything but one JSON object: other JSON, a key
+    given twice at any level, NaN or an infinite number, nesting past `MAX_ARGUMENTS_DEPTH`, text past `MAX_ARGUMENTS_CHARS`.
     """
     if "\\u" not in text and len(text) <= MAX_ARGUMENTS_CHARS and text.count("{") + text.count("[") <= MAX_ARGUMENTS_DEPTH:
         # The fast decoder silently keeps the last of two equal keys. Every key is a quote before a colon, so as many keys as
@@ -49,7 +49,7 @@ def canonical_arguments(text: str) -> str:
     """The arguments as compact JSON with sorted keys: equal for texts that mean the same. Invalid text stands for itself."""
     try:
         arguments = parse_arguments(text)
-    except InvalidArguments:
+    except InvalidArgumentsError:
         return clean_text(text)
     return json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
@@ -78,21 +78,25 @@ def _count_keys(value: object) -> int:
 def _parse_slowly(text: str) -> JsonObject:
     """What the fast path cannot decide, and every message to the model."""
     if len(text) > MAX_ARGUMENTS_CHARS:
-        raise InvalidArguments(f"the arguments have {len(text)} characters, expected at most {MAX_ARGUMENTS_CHARS}; send less")
+        raise InvalidArgumentsError(
+            f"the arguments have {len(text)} characters, expected at most {MAX_ARGUMENTS_CHARS}; send less"
+        )
     if not text or text.isspace():
         return {}
     try:
         value: object = json.loads(clean_text(text), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_not_finite)
     except json.JSONDecodeError as error:
-        raise InvalidArguments(
+        raise InvalidArgumentsError(
             f"the arguments are not valid JSON: {error.msg} at character {error.pos}; send one JSON object"
         ) from None
     except RecursionError:
         raise _too_deep() from None
     except ValueError:
-        raise InvalidArguments("the arguments hold an integer with too many digits; send a smaller one") from None
+        raise InvalidArgumentsError("the arguments hold an integer with too many digits; send a smaller one") from None
     if not isinstance(value, dict):
-        raise InvalidArguments(f"the arguments are {_KINDS[type(value)]}, expected one JSON object with the parameters by name")
+        raise InvalidArgumentsError(
+            f"the arguments are {_KINDS[type(value)]}, expected one JSON object with the parameters by name"
+        )
     arguments = cast(JsonObject, value)
     _check_depth(arguments)
     return cast(JsonObject, _without_nul(clean_value(arguments)))
@@ -103,7 +107,7 @@ def _unique(pairs: Sequence[tuple[str, object]]) -> JsonObject:
     for key, value in pairs:
         key = _safe(key)
         if key in arguments:
-            raise InvalidArguments(f"the arguments give the key {key[:100]!r} twice; send each key once")
+            raise InvalidArgumentsError(f"the arguments give the key {key[:100]!r} twice; send each key once")
         arguments[key] = value
     return arguments
 
@@ -114,7 +118,7 @@ def _finite(digits: str) -> float:
 
 
 def _not_finite(_: str) -> NoReturn:
-    raise InvalidArguments("the arguments hold a number that is not finite; send a finite number or null")
+    raise InvalidArgumentsError("the arguments hold a number that is not finite; send a finite number or null")
 
 
 def _check_depth(value: object) -> None:
@@ -132,8 +136,8 @@ def _containers(value: object) -> list[object]:
     return [inner for inner in inside if isinstance(inner, dict | list)]
 
 
-def _too_deep() -> InvalidArguments:
-    return InvalidArguments(f"the arguments nest deeper than {MAX_ARGUMENTS_DEPTH} levels; send a flatter object")
+def _too_deep() -> InvalidArgumentsError:
+    return InvalidArgumentsError(f"the arguments nest deeper than {MAX_ARGUMENTS_DEPTH} levels; send a flatter object")
 
 
 def _safe(text: str) -> str:

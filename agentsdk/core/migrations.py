@@ -15,6 +15,7 @@ program names what it cannot read. To change it once `codec.VERSION` has been re
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import msgspec
 
@@ -29,12 +30,31 @@ class _Envelope(msgspec.Struct):
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
-def _only_more(data: JsonObject) -> JsonObject:
-    """Version 2 has events, and fields at the end of events, that version 1 had not: they have their defaults."""
-    return {**data, "version": 2}
+_LIMITS_OF_VERSION_1 = {"active_time": "active_time", "repeated_rounds": "repeated_rounds"}
+_NAME_A_LIMIT = ("near", "limit", "raised")
 
 
-STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _only_more}
+def _with_names_of_2(event: object) -> object:
+    if not isinstance(event, list):
+        return event
+    parts = cast("list[object]", event)
+    if len(parts) == 3 and parts[0] == "nested":
+        return [*parts[:2], _with_names_of_2(parts[2])]
+    if len(parts) > 1 and parts[0] in _NAME_A_LIMIT and isinstance(limit := parts[1], str):
+        return [parts[0], _LIMITS_OF_VERSION_1.get(limit, limit), *parts[2:]]
+    return parts
+
+
+def _from_1(data: JsonObject) -> JsonObject:
+    """Version 2 calls two limits by other names. Its new events, and new fields at the end of events, have their defaults."""
+    migrated: JsonObject = {**data, "version": 2}
+    for events in ("log", "decisions"):
+        if isinstance(recorded := data.get(events), list):
+            migrated[events] = [_with_names_of_2(event) for event in cast("list[object]", recorded)]
+    return migrated
+
+
+STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _from_1}
 """`STEPS[n]` turns a saved run of version n into one of version n + 1."""
 
 

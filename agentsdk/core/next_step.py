@@ -56,7 +56,10 @@ class ToolApprovalItem(PendingCall, frozen=True):
 
 
 class ToolInDoubtItem(PendingCall, frozen=True):
-    """A call that began, its outcome unknown: `state.settle(item, result=...)`, `.retry(item)` or `.fail(item, reason)`."""
+    """A call that began, its outcome unknown.
+
+    Settled by `state.provide_result(item, result=...)`, `.retry(item)` or `.mark_failed(item, reason)`.
+    """
 
 
 class FinalOutput(Struct, frozen=True):

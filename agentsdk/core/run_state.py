@@ -23,8 +23,8 @@ from agentsdk.types.events import (
     ApprovalDecided,
     CallRetried,
     InputReplaced,
-    LimitHit,
     LimitRaised,
+    LimitReachedEvent,
     Nested,
     RunEvent,
     RunStarted,
@@ -164,7 +164,7 @@ class RunState:
         return list(interruptions(self.value))
 
     @property
-    def limit_reached(self) -> LimitHit | None:
+    def limit_reached(self) -> LimitReachedEvent | None:
         """The limit that the run rests at: of what kind it is, how much is used, and of how much."""
         return self.value.limit
 
@@ -217,9 +217,9 @@ class RunState:
         _ARGUMENTS.check_given("RunState.reject", always_reject=always_reject, reason=reason, by=by)
         self._decide(item, False, always_reject, reason, by, None)
 
-    def settle(self, item: PendingCall, *, result: str) -> None:
+    def provide_result(self, item: PendingCall, *, result: str) -> None:
         """Say what a call in doubt returned. Raises `UserError` if it is not in doubt."""
-        _ARGUMENTS.check_given("RunState.settle", result=result)
+        _ARGUMENTS.check_given("RunState.provide_result", result=result)
         self._require_doubt(item)
         self._append(item.path, ToolFinished(item.call_id, clean_text(result)))
 
@@ -228,9 +228,9 @@ class RunState:
         self._require_doubt(item)
         self._append(item.path, CallRetried(item.call_id))
 
-    def fail(self, item: PendingCall, reason: str) -> None:
+    def mark_failed(self, item: PendingCall, reason: str) -> None:
         """Say that a call in doubt failed; the model is told `reason`. Raises `UserError` if it is not in doubt."""
-        _ARGUMENTS.check_given("RunState.fail", reason=reason)
+        _ARGUMENTS.check_given("RunState.mark_failed", reason=reason)
         self._require_doubt(item)
         self._append(item.path, ToolFinished(item.call_id, clean_text(reason), True))
 
@@ -358,7 +358,10 @@ class RunState:
     def _decide(self, item: PendingCall, approved: bool, always: bool, reason: str, by: str, expires_at: float | None) -> None:
         turn = self._require(item)
         if not isinstance(item, ToolApprovalItem):
-            raise UserError(f"call {item.call_id!r} is in doubt, expected one waiting for approval; use settle, retry or fail")
+            raise UserError(
+                f"call {item.call_id!r} is in doubt, expected one waiting for approval; "
+                "use provide_result, retry or mark_failed"
+            )
         call = item.call
         digest = approval_key(self._started.keys, self._state.run_id, item.path, call)
         asked = turn.asked[call.call_id].fingerprint

@@ -23,9 +23,9 @@ from agentsdk.types.events import (
     HandedOff,
     InputAdded,
     InputReplaced,
-    LimitHit,
-    LimitNear,
     LimitRaised,
+    LimitReachedEvent,
+    LimitWarningEvent,
     ModelReplied,
     Nested,
     OutputJudged,
@@ -131,7 +131,7 @@ class State(Struct, frozen=True, gc=False):
     invalid_outputs: int = 0
     input_verdicts: tuple[GuardrailJudged, ...] = ()
     always: tuple[ApprovalDecided, ...] = ()
-    limit: LimitHit | None = None
+    limit: LimitReachedEvent | None = None
     limits_near: tuple[str, ...] = ()
     limits_raised: tuple[LimitRaised, ...] = ()
     elapsed: float = 0.0
@@ -437,11 +437,11 @@ def _view_restored(state: State, event: ViewRestored) -> State:
     return _replace(state, view=view, compacted=earlier or None, is_restored=True)
 
 
-def _limit_near(state: State, event: LimitNear) -> State:
+def _limit_near(state: State, event: LimitWarningEvent) -> State:
     return _replace(state, limits_near=(*state.limits_near, event.limit))
 
 
-def _limit(state: State, event: LimitHit) -> State:
+def _limit(state: State, event: LimitReachedEvent) -> State:
     return _replace(state, limit=event)
 
 
@@ -534,8 +534,8 @@ _CHANGES = _Changes(
         HandedOff: _handed_off,
         ViewReplaced: _view_replaced,
         ViewRestored: _view_restored,
-        LimitNear: _limit_near,
-        LimitHit: _limit,
+        LimitWarningEvent: _limit_near,
+        LimitReachedEvent: _limit,
         LimitRaised: _limit_raised,
         TimeSpent: _time,
         RunEnded: _ended,

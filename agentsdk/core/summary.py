@@ -9,7 +9,7 @@ from agentsdk.types.events import RunStarted
 from agentsdk.types.summary import RunStatus, RunSummary
 
 
-def summarise(state: State, *, now: float, owner: str, held_until: float) -> RunSummary:
+def summarize(state: State, *, now: float, owner: str, held_until: float) -> RunSummary:
     """The summary of a run at `now`. It is in work while its owner holds it beyond that."""
     started = state.log[0]
     assert isinstance(started, RunStarted)

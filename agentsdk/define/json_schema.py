@@ -13,7 +13,7 @@ from typing import cast
 from agentsdk.define.plain_type import told_kind
 from agentsdk.define.problems import MAX_NAME, list_problems
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import InvalidArguments
+from agentsdk.types.errors import InvalidArgumentsError
 
 _MAX_REFERENCES = 64
 
@@ -29,14 +29,14 @@ _TOLD = {
 
 
 def check_arguments(schema: JsonObject, arguments: Mapping[str, object]) -> None:
-    """Raises `InvalidArguments` naming each argument that is wrong, missing or unknown, and what was expected."""
+    """Raises `InvalidArgumentsError` naming each argument that is wrong, missing or unknown, and what was expected."""
     problems: list[str] = []
     try:
         _check(schema, dict(arguments), "", schema, problems)
     except RecursionError:  # a schema that refers to itself for the same value says nothing
         return
     if problems:
-        raise InvalidArguments(list_problems(problems))
+        raise InvalidArgumentsError(list_problems(problems))
 
 
 def _check(given: object, value: object, path: str, root: JsonObject, problems: list[str]) -> None:

@@ -39,7 +39,7 @@ from agentsdk.types.declared import (
     sequence_of,
     whole,
 )
-from agentsdk.types.errors import AgentsException, LimitReached
+from agentsdk.types.errors import AgentsException, LimitExceededError
 from agentsdk.types.generics import TContext
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.summary import check_run_id
@@ -78,10 +78,12 @@ RunErrorHandler = Callable[[RunErrorHandlerInput], "RunErrorHandlerResult | Awai
 RunErrorHandlers = Mapping[ErrorKind, RunErrorHandler]
 
 AtLimit = Literal["raise", "finalize", "pause"]
-"""What becomes of a run that has reached a limit: it raises `LimitReached`; it is asked for a last answer, without tools, from
-what was kept back for that; or it pauses until a person raises the limit."""
+"""What becomes of a run that has reached a limit: it raises `LimitExceededError`; it is asked for a last answer, without tools,
+from what was kept back for that; or it pauses until a person raises the limit."""
 
-OnLimit = AtLimit | Callable[["LimitReached", RunContextWrapper[Any]], "AtLimit | RunLimits | Awaitable[AtLimit | RunLimits]"]
+OnLimit = (
+    AtLimit | Callable[["LimitExceededError", RunContextWrapper[Any]], "AtLimit | RunLimits | Awaitable[AtLimit | RunLimits]"]
+)
 """One of these, or what chooses one; it may also give the limits to go on with."""
 
 CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelRequest]"]

@@ -27,7 +27,7 @@ from agentsdk.define.problems import MAX_NAME, list_problems, problems_of
 from agentsdk.define.strict_schema import NotStrictError, tidy_json_schema
 from agentsdk.define.strict_schema import strict_json_schema as to_strict
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import InvalidArguments, UserError
+from agentsdk.types.errors import InvalidArgumentsError, UserError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -36,7 +36,7 @@ _MAX_CACHED = 1024
 
 
 class _Check(Protocol):
-    """The checked values of what the model gave, by parameter. Raises `InvalidArguments`."""
+    """The checked values of what the model gave, by parameter. Raises `InvalidArgumentsError`."""
 
     def __call__(self, arguments: Mapping[str, object]) -> dict[str, object]: ...
 
@@ -78,7 +78,7 @@ class FunctionSchema:
     def bind(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """The arguments checked and laid out for the call, without the context; every container in them is a new one.
 
-        Raises `InvalidArguments` naming each field that is wrong, missing or unknown, and what was expected.
+        Raises `InvalidArgumentsError` naming each field that is wrong, missing or unknown, and what was expected.
         """
         values = self._check(arguments)
         return self._laid_out(values) if self._in_order else ([], values)
@@ -98,7 +98,7 @@ class FunctionSchema:
                 free = cast("dict[str, object]", values.get(name, {}))
                 taken = sorted(free.keys() & {other.name for other in self._parameters if other is not parameter})
                 if taken:
-                    raise InvalidArguments(list_problems([f"{name}: {taken} are arguments of their own; give them there"]))
+                    raise InvalidArgumentsError(list_problems([f"{name}: {taken} are arguments of their own; give them there"]))
                 kwargs.update(free)
             elif parameter.kind is POSITIONAL_ONLY or (extra and parameter.kind is not KEYWORD_ONLY):
                 # What stands in front of others must be given; its default stands in for it.
@@ -242,7 +242,7 @@ class _PlainCheck:
         if len(values) < len(arguments):
             problems.extend(_unknown(arguments, [field.name for field in self._fields]))
         if problems:
-            raise InvalidArguments(list_problems(problems))
+            raise InvalidArgumentsError(list_problems(problems))
         return values
 
 
@@ -274,9 +274,9 @@ class _PydanticCheck:
             # As JSON once more: only there does pydantic take a date or an enum from its text and yet no number from one.
             model = cast("BaseModel", self._validate(json.dumps(arguments), strict=True))
         except ValidationError as error:
-            raise InvalidArguments(list_problems([*problems_of(error), *unknown])) from None
+            raise InvalidArgumentsError(list_problems([*problems_of(error), *unknown])) from None
         if unknown:
-            raise InvalidArguments(list_problems(unknown))
+            raise InvalidArgumentsError(list_problems(unknown))
         # What was left out stays out, so that the function's own default applies, unless a `Field` holds it.
         chosen = model.model_fields_set | self._defaults_inside
         return {name: getattr(model, field) for field, name in self._fields.items() if field in chosen}

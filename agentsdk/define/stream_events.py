@@ -57,7 +57,7 @@ class ContextCompactedStreamEvent(Struct, frozen=True):
     type: ClassVar[Literal["context_compacted_stream_event"]] = "context_compacted_stream_event"
 
 
-class LimitNearStreamEvent(Struct, frozen=True):
+class LimitWarningStreamEvent(Struct, frozen=True):
     """Most of a limit is used (`RunLimits.warn_at`). `used` and `allowed` are as text."""
 
     limit: str
@@ -67,5 +67,9 @@ class LimitNearStreamEvent(Struct, frozen=True):
 
 
 StreamEvent = (
-    RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent | ContextCompactedStreamEvent | LimitNearStreamEvent
+    RawResponsesStreamEvent
+    | RunItemStreamEvent
+    | AgentUpdatedStreamEvent
+    | ContextCompactedStreamEvent
+    | LimitWarningStreamEvent
 )

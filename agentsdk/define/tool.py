@@ -40,7 +40,7 @@ from agentsdk.types.declared import (
     optional,
     shown,
 )
-from agentsdk.types.errors import AgentsException, CallbackError, InvalidArguments, ToolError, ToolTimeoutError, UserError
+from agentsdk.types.errors import AgentsException, CallbackError, InvalidArgumentsError, ToolError, ToolTimeoutError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.spec import Effect, ToolSpec
 from agentsdk.types.text import clean_text, clean_value, text_of
@@ -81,7 +81,7 @@ def default_tool_error_function(ctx: RunContextWrapper[Any], error: Exception) -
     The message of an exception of your own reaches the model as it stands: keep secrets out of it, or give the tool another
     `failure_error_function`.
     """
-    if isinstance(error, InvalidArguments):
+    if isinstance(error, InvalidArgumentsError):
         return f"The call was not run. Its arguments do not fit the tool:\n{error.reason}"
     if isinstance(error, ToolError):
         return f"Error: {error}"
@@ -276,7 +276,7 @@ class FunctionTool(Generic[TContext]):
     def bind(self, arguments: Mapping[str, object]) -> BoundArguments:
         """These parsed arguments, checked against the schema and the types' own validators, as the body gets them: copies.
 
-        Raises `InvalidArguments` when they do not fit, and whatever a validator raises besides.
+        Raises `InvalidArgumentsError` when they do not fit, and whatever a validator raises besides.
         """
         if self._func is not None:
             return self._schema_of_function.bind(arguments)

@@ -20,7 +20,7 @@ from agentsdk.define.run_items import (
 from agentsdk.define.stream_events import (
     AgentUpdatedStreamEvent,
     ContextCompactedStreamEvent,
-    LimitNearStreamEvent,
+    LimitWarningStreamEvent,
     RunItemName,
     RunItemStreamEvent,
     StreamEvent,
@@ -29,7 +29,7 @@ from agentsdk.types.events import (
     GuardrailJudged,
     HandedOff,
     InputReplaced,
-    LimitNear,
+    LimitWarningEvent,
     ModelReplied,
     RunEvent,
     RunStarted,
@@ -71,8 +71,8 @@ class ItemWalk:
             return [AgentUpdatedStreamEvent(self.agent)]
         if isinstance(event, ViewReplaced) and event.reason:
             return [ContextCompactedStreamEvent(event.reason, event.before, event.after, event.vanished)]
-        if isinstance(event, LimitNear):
-            return [LimitNearStreamEvent(event.limit, event.used, event.allowed)]
+        if isinstance(event, LimitWarningEvent):
+            return [LimitWarningStreamEvent(event.limit, event.used, event.allowed)]
         if isinstance(event, InputReplaced):
             self.agent = self._first
             self._handoffs.clear()

@@ -23,33 +23,33 @@ from agentsdk.ports.session import Session
 from agentsdk.ports.tracer import Settling, Span, SpanAttributes, Tracer
 from agentsdk.types.errors import (
     AgentsException,
-    ConsecutiveErrorsReached,
-    CostLimitReached,
-    DeadlineReached,
+    ConsecutiveErrorsExceededError,
+    CostLimitExceededError,
+    DeadlineExceededError,
     InvalidOutputError,
-    LimitReached,
+    LimitExceededError,
     MaxTurnsExceeded,
     ModelRefusalError,
-    NoProgress,
-    RepeatedCalls,
-    RequestLimitReached,
+    NoProgressError,
+    RepeatedCallsError,
+    RequestLimitExceededError,
     SessionError,
-    TokenLimitReached,
-    ToolCallLimitReached,
+    TokenLimitExceededError,
+    ToolCallLimitExceededError,
     UserError,
 )
 from agentsdk.types.events import RunEnded, RunEvent, Stopped
 
 _HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
     (MaxTurnsExceeded, "max_turns"),
-    (RequestLimitReached, "max_requests"),
-    (TokenLimitReached, "max_tokens"),
-    (CostLimitReached, "max_cost"),
-    (DeadlineReached, "deadline"),
-    (ToolCallLimitReached, "max_tool_calls"),
-    (ConsecutiveErrorsReached, "consecutive_errors"),
-    (RepeatedCalls, "repeated_calls"),
-    (NoProgress, "no_progress"),
+    (RequestLimitExceededError, "max_requests"),
+    (TokenLimitExceededError, "max_tokens"),
+    (CostLimitExceededError, "max_cost"),
+    (DeadlineExceededError, "deadline"),
+    (ToolCallLimitExceededError, "max_tool_calls"),
+    (ConsecutiveErrorsExceededError, "consecutive_errors"),
+    (RepeatedCallsError, "repeated_calls"),
+    (NoProgressError, "no_progress"),
     (ModelRefusalError, "model_refusal"),
     (InvalidOutputError, "invalid_final_output"),
 )
@@ -119,11 +119,11 @@ async def _to_rest(
             await hooks.agent_started(run)
         try:
             await _driven(run)
-        except LimitReached as error:
+        except LimitExceededError as error:
             await _past_limits(run, error, handlers)
     except AgentsException as error:
         error.state = run.at_rest()
-        if isinstance(error, LimitReached) or not await _handled(run, error, handlers):
+        if isinstance(error, LimitExceededError) or not await _handled(run, error, handlers):
             raise
     if session is not None:
         await save_session(run, session)
@@ -133,10 +133,10 @@ async def _to_rest(
 
 def _driven(run: Run) -> Awaitable[NextStep]:
     limits, drive = run.limits, run.ports.drive
-    return drive(run) if limits.deadline is None and limits.working_time is None else within_time(run, lambda: drive(run))
+    return drive(run) if limits.deadline is None and limits.active_time is None else within_time(run, lambda: drive(run))
 
 
-async def _past_limits(run: Run, error: LimitReached, handlers: RunErrorHandlers | None) -> None:
+async def _past_limits(run: Run, error: LimitExceededError, handlers: RunErrorHandlers | None) -> None:
     """Do as the handlers and `on_limit` say at each limit that the run reaches."""
     while True:
         error.state = run.at_rest()
@@ -145,7 +145,7 @@ async def _past_limits(run: Run, error: LimitReached, handlers: RunErrorHandlers
         try:
             await _driven(run)
             return
-        except LimitReached as next_one:
+        except LimitExceededError as next_one:
             error = next_one
 
 
@@ -205,6 +205,6 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
                 "return RunErrorHandlerResult(final_output)"
             ) from error
         run.final_output = given.final_output
-        await run.record(RunEnded(as_json(given.final_output), True, isinstance(error, LimitReached)))
+        await run.record(RunEnded(as_json(given.final_output), True, isinstance(error, LimitExceededError)))
         return True
     return False

@@ -23,7 +23,7 @@ from agentsdk.types.errors import (
     ContextTooLongError,
     InputGuardrailTripwireTriggered,
     InvalidOutputError,
-    LimitReached,
+    LimitExceededError,
     ModelError,
     ModelRefusalError,
     OutputGuardrailTripwireTriggered,
@@ -46,7 +46,7 @@ _TRIPS = (
 )
 
 _STUCK = {
-    "repeats": "it made the same calls with the same results {} times running",
+    "repeated_rounds": "it made the same calls with the same results {} times running",
     "consecutive_errors": "in {} turns running every call of it failed",
     "no_progress": "{} turns running brought nothing new",
 }
@@ -73,7 +73,7 @@ async def run_agent_tool(
         if isinstance(error, ToolTimeoutError) and not child.is_over:
             raise
         return await _failed(child, call, tool, context, error)
-    except LimitReached as error:
+    except LimitExceededError as error:
         if not child.is_at_limit:
             raise
         return await _failed(child, call, tool, context, error)
@@ -149,7 +149,7 @@ def in_words(agent: str, error: AgentsException) -> str:
             | ToolOutputGuardrailTripwireTriggered(guardrail_result=GuardrailResult(guardrail=name))
         ):
             return f"the agent {agent!r} was stopped by the guardrail {name!r} of one of its tools."
-        case LimitReached():
+        case LimitExceededError():
             at = f"it reached its limit of {error.kind.replace('_', ' ')} ({error.used} of {error.limit})"
             why = _STUCK.get(error.kind, at).format(error.used)
             return f"the agent {agent!r} was stopped before it had an answer: {why}."

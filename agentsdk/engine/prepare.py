@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from agentsdk.core.state import State
-from agentsdk.core.window.strategies import CutResults
+from agentsdk.core.window.strategies import TruncateToolResults
 from agentsdk.define.agent import Agent, AgentTool, Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import RunConfig
@@ -36,7 +36,7 @@ def with_read_result(declared: Declaration, config: RunConfig, state: State) -> 
 
     With a window that cuts results it is there from the start: tools that change would void the provider's prompt cache.
     """
-    cuts = config.window is not None and any(isinstance(strategy, CutResults) for strategy in config.window.strategies)
+    cuts = config.window is not None and any(isinstance(strategy, TruncateToolResults) for strategy in config.window.strategies)
     return declared.with_tool(read_result) if declared.tools and (cuts or state.has_cut) else declared
 
 

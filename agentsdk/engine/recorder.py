@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.run_state import Kept
 from agentsdk.core.state import State, apply
-from agentsdk.core.summary import summarise
+from agentsdk.core.summary import summarize
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import AWAY, Backoff, insisted
 from agentsdk.engine.checked_store import CheckedStore
@@ -23,14 +23,14 @@ from agentsdk.engine.concurrency import outlast
 from agentsdk.engine.grace import LAST_MOMENT, RECORD, STORE, Grace
 from agentsdk.types.errors import (
     AgentsException,
-    RunConflict,
+    RunConflictError,
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
 )
 from agentsdk.types.events import (
-    LimitHit,
-    LimitNear,
+    LimitReachedEvent,
+    LimitWarningEvent,
     Nested,
     RunEnded,
     RunEvent,
@@ -43,7 +43,7 @@ from agentsdk.types.events import (
 
 logger = logging.getLogger("agentsdk")
 
-_DERIVED = (TurnEnded, RunEnded, SessionSaved, LimitNear, LimitHit, TimeSpent, Stopped)
+_DERIVED = (TurnEnded, RunEnded, SessionSaved, LimitWarningEvent, LimitReachedEvent, TimeSpent, Stopped)
 """Events that a run entered again comes to by itself: they need no commit of their own, and go with the next one."""
 
 
@@ -263,7 +263,7 @@ class Recorder:
             return
         self.failure = self._typed(error)
         events, applied, waiting = self._underway
-        if self._state.log or not isinstance(error, RunConflict):
+        if self._state.log or not isinstance(error, RunConflictError):
             self._apply([*events[applied:], *self._queue[self._applied :]])
         for saved in (*waiting, *self._waiting):
             if not saved.done():
@@ -277,11 +277,11 @@ class Recorder:
         while True:
             began, now = loop.time(), self._now()
             held_until = now if self._resting else now + self._lease
-            summary = summarise(state, now=now, owner=self._owner, held_until=held_until)
+            summary = summarize(state, now=now, owner=self._owner, held_until=held_until)
             try:
                 await self._store.append(state.run_id, self._rev, records, summary)
                 break
-            except RunConflict:
+            except RunConflictError:
                 there = await self._standing(state.run_id, records) if self._is_uncertain and records else 0
                 if not there:
                     raise

@@ -22,7 +22,7 @@ from agentsdk.core.next_step import PendingCall, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.core.window.context_window import ContextWindow
-from agentsdk.core.window.strategies import Summarise
+from agentsdk.core.window.strategies import Summarize
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData, places
@@ -58,7 +58,7 @@ from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import Usage
 
 
-class Rerun(Struct, frozen=True):
+class ReplayWithChanges(Struct, frozen=True):
     """What came of running a recorded run again with something changed.
 
     `state` is where it came to; `final_output` is None where it has none: because a person is to approve a call, because of
@@ -115,7 +115,7 @@ async def rerun(
     play: Play,
     find_model: FindModel,
     price: Price,
-) -> Rerun:
+) -> ReplayWithChanges:
     """Go on from `start`, a fork of the run at revision `begin`, with what is changed."""
     record = _Record(recorded, begin, start, change, config, find_model)
     agent = copied(change.after, record.fields, record.tool, record.handoff, change.before)
@@ -137,7 +137,7 @@ async def rerun(
         if not record.decide(state):
             break
     compared = diff(recorded, state.value, price)
-    return Rerun(
+    return ReplayWithChanges(
         state,
         output,
         record.divergence or compared.divergence,
@@ -285,7 +285,7 @@ class _Record:
             return None
         strategies = [
             structs.replace(strategy, model=_RecordedSummaries(self, cast("str | Model", strategy.model)))
-            if isinstance(strategy, Summarise) and strategy.model is not None
+            if isinstance(strategy, Summarize) and strategy.model is not None
             else strategy
             for strategy in window.strategies
         ]

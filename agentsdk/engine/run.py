@@ -138,7 +138,7 @@ class Ports:
         self._price: Price | None = None
         self._looked_up: LookedUp | None = None
         self.scope = scope
-        """The budget of the `limited` block that the run began in."""
+        """The budget of the `shared_limits` block that the run began in."""
         self.keeps_back = type(config.on_limit) is not str or config.on_limit == "finalize"
         """Whether what a last answer takes is kept out of all other requests. A callable may ask for one: of its answer the
         tokens are kept back, while its turn and its request come on top."""

@@ -16,7 +16,7 @@ from agentsdk.core.next_step import interruptions
 from agentsdk.core.revisions import step_start
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, fold
-from agentsdk.core.summary import summarise
+from agentsdk.core.summary import summarize
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import insisted
@@ -26,7 +26,7 @@ from agentsdk.engine.recorder import Recorder
 from agentsdk.engine.run import Run
 from agentsdk.ports.run_store import not_found
 from agentsdk.types.declared import shown
-from agentsdk.types.errors import RunConflict, StateCorruptError, UserError
+from agentsdk.types.errors import RunConflictError, StateCorruptError, UserError
 from agentsdk.types.events import (
     ApprovalDecided,
     InputReplaced,
@@ -83,8 +83,8 @@ async def begin_stored(
 ) -> tuple[RunEvent, ...]:
     """Give `run` its recorder; the events that it begins, or goes on, with.
 
-    The state may be ahead of the store, which is then given what it lacks first. Raises `RunConflict` if the run stands in the
-    store, but elsewhere than here.
+    The state may be ahead of the store, which is then given what it lacks first. Raises `RunConflictError` if the run
+    stands in the store, but elsewhere than here.
     """
     ports, state, fingerprint = run.ports, run.state, fingerprint_of(first)
     kept = run.kept or Kept(0)
@@ -100,7 +100,7 @@ async def begin_stored(
         latest = await insisted(lambda: store.read(state.run_id, known), config, now) if rev <= len(state.log) else []
         ours = [encode_event(event) for event in state.log[known:rev]]
         if not latest or [encode_event(event) for event in decode_events(latest)] != ours:
-            raise RunConflict(
+            raise RunConflictError(
                 f"run {state.run_id!r} has come to revision {rev} of its store on another way than this state, expected its "
                 "latest state; go on with Runner.resume"
             )
@@ -124,7 +124,7 @@ async def release(store: CheckedStore, run_id: str, now: float) -> None:
 async def save_decisions(store: CheckedStore, decided: RunState, now: float, price: Price) -> RunState:
     """Append what was decided on a stored run at rest, also where others have decided on it since.
 
-    Raises `RunConflict` if the run is held, or no longer waits for what was decided.
+    Raises `RunConflictError` if the run is held, or no longer waits for what was decided.
     """
     seen, decisions = decided.pieces()
     run_id = decided.run_id
@@ -137,27 +137,27 @@ async def save_decisions(store: CheckedStore, decided: RunState, now: float, pri
         for event in decisions:
             moved_on = isinstance(event, InputReplaced | ViewRestored) and len(before.log) != len(seen.log)
             if moved_on or not _waits_for(state, event):
-                raise RunConflict(
+                raise RunConflictError(
                     f"run {run_id!r} no longer waits for what was decided here, expected it to; another process was first: "
                     "load the run again"
                 )
             state = apply(state, event)
-        summary = summarise(state, now=now, owner=os.urandom(8).hex(), held_until=now)
+        summary = summarize(state, now=now, owner=os.urandom(8).hex(), held_until=now)
         try:
             await store.append(run_id, len(before.log), [encode_event(event) for event in decisions], summary)
-        except RunConflict:
+        except RunConflictError:
             standing = await store.summary(run_id)
             if standing is None or standing.rev == len(before.log):
                 raise  # not moved on, but held
             continue
         return RunState(state, state_key=decided.state_key, context=decided.context)
-    raise RunConflict(f"run {run_id!r} changed {_ATTEMPTS} times while decisions were put to it; load it and decide again")
+    raise RunConflictError(f"run {run_id!r} changed {_ATTEMPTS} times while decisions were put to it; load it and decide again")
 
 
 async def save_fork(store: CheckedStore, fork: State, now: float, price: Price) -> None:
-    """Keep a fork as a run of its own. Raises `RunConflict` for an id in use, and `StoreError`."""
+    """Keep a fork as a run of its own. Raises `RunConflictError` for an id in use, and `StoreError`."""
     follow(fork.log, price)
-    summary = summarise(fork, now=now, owner="", held_until=now)
+    summary = summarize(fork, now=now, owner="", held_until=now)
     await store.append(fork.run_id, 0, [encode_event(event) for event in fork.log], summary)
 
 

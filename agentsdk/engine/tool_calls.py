@@ -46,7 +46,7 @@ from agentsdk.engine.tool_guardrails import (
     waiting_output_guardrails,
 )
 from agentsdk.ports.tracer import Span, SpanAttributes
-from agentsdk.types.errors import InvalidArguments, StateMismatchError, StateTamperedError
+from agentsdk.types.errors import InvalidArgumentsError, StateMismatchError, StateTamperedError
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
@@ -123,7 +123,7 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
         tool = prepared.declared.tools[spec.name]
         try:
             job = Job(run, call, tool, parse_arguments(call.arguments))
-        except InvalidArguments as error:
+        except InvalidArgumentsError as error:
             events.append(ToolFinished(call.call_id, f"Error: {error.reason}", True))
             continue
         if spec.effect == "once" and call.call_id in turn.intended and not isinstance(tool, AgentTool):
@@ -151,7 +151,7 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
 
 async def _misfit(job: Job, error: Exception) -> str:
     """What the model is told of arguments that the tool cannot take. They are the model's slip: they never end the run."""
-    if isinstance(error, InvalidArguments) and job.tool.failure_error_function is None:
+    if isinstance(error, InvalidArgumentsError) and job.tool.failure_error_function is None:
         return default_tool_error_function(job.context, error)
     return await job.tool.error_text(job.context, error)
 

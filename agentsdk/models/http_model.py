@@ -271,10 +271,10 @@ class HttpModel(ABC):
     async def _send(self, request: ModelRequest, url: str, headers: RequestHeaders, body: Body | None) -> Exchange:
         """Send one attempt, and return its answer if it is none of an error."""
         settings = request.settings.retry or self._retry
-        if settings.heed_limits and (wait := self._closed_until - self._clock.time()) > 0:
+        if settings.respect_rate_limits and (wait := self._closed_until - self._clock.time()) > 0:
             await wait_idle(self._clock, min(wait, settings.max_retry_after))
         exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=request.stream)
-        if settings.heed_limits:
+        if settings.respect_rate_limits:
             now = self._clock.time()
             self._closed_until = max(self._closed_until, now + nothing_left_for(exchange.headers, now))
         if not 200 <= exchange.status < 300:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 import msgspec
 
 from agentsdk.core.arguments import parse_arguments
-from agentsdk.types.errors import InvalidArguments
+from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.items import Item
 from agentsdk.types.tape import Tape
 from agentsdk.types.text import clean_value
@@ -153,7 +153,7 @@ def usable_arguments(arguments: str) -> str:
     """A call's arguments as every server reads them: `{}` for those that the run refused, which a strict server would too."""
     try:
         parsed = parse_arguments(arguments)
-    except InvalidArguments:
+    except InvalidArgumentsError:
         return "{}"
     if "\\u" not in arguments and arguments.isascii() and "{" in arguments:
         return arguments

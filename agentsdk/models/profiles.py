@@ -18,15 +18,15 @@ class Profile(Struct, frozen=True):
 
     `base_url` is where it is unless the environment variable `base_url_variable` says otherwise; `""` when only that can say.
     `key_variable` holds its key, `""` for a server without one; `key_header` is the header that carries the key where it is not
-    a bearer token. `incomplete_text_ok`: it never sends a finish reason. `whole_body_ok`: what it sends in one piece is
-    finished all the same. `native_output=False`: it takes no JSON schema.
+    a bearer token. `allow_missing_finish_reason`: it never sends a finish reason. `whole_body_ok`: what it sends in one piece
+    is finished all the same. `native_output=False`: it takes no JSON schema.
     """
 
     base_url: str
     base_url_variable: str = ""
     key_variable: str = ""
     key_header: str = ""
-    incomplete_text_ok: bool = False
+    allow_missing_finish_reason: bool = False
     whole_body_ok: bool = False
     native_output: bool = True
 
@@ -41,7 +41,7 @@ PROFILES: dict[str, Profile] = {
     "mistral": Profile("https://api.mistral.ai/v1", "MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
     "ollama": Profile("http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL"),
     "openrouter": Profile("https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", "OPENROUTER_API_KEY"),
-    "snowflake": Profile("", "SNOWFLAKE_BASE_URL", "SNOWFLAKE_API_KEY", incomplete_text_ok=True, whole_body_ok=True),
+    "snowflake": Profile("", "SNOWFLAKE_BASE_URL", "SNOWFLAKE_API_KEY", allow_missing_finish_reason=True, whole_body_ok=True),
     "together": Profile("https://api.together.xyz/v1", "TOGETHER_BASE_URL", "TOGETHER_API_KEY"),
     "vllm": Profile("http://127.0.0.1:8000/v1", "VLLM_BASE_URL"),
     "xai": Profile("https://api.x.ai/v1", "XAI_BASE_URL", "XAI_API_KEY"),
@@ -68,7 +68,7 @@ def profiled_model(profile: str, model: str) -> OpenAIChatCompletionsModel:
         base_url=base_url,
         api_key="" if chosen.key_header else key,
         headers={chosen.key_header: key} if chosen.key_header else None,
-        incomplete_text_ok=chosen.incomplete_text_ok,
+        allow_missing_finish_reason=chosen.allow_missing_finish_reason,
         whole_body_ok=chosen.whole_body_ok,
         native_output=chosen.native_output,
     )

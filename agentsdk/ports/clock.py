@@ -10,7 +10,7 @@ from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import AgentsException, CallbackError
 
 waits: ContextVar[Callable[[float], None] | None] = ContextVar("agentsdk waits", default=None)
-"""Told of each wait, in seconds, that is no work: for a rate limit, or before a retry. A run with a `working_time` listens."""
+"""Told of each wait, in seconds, that is no work: for a rate limit, or before a retry. A run with a `active_time` listens."""
 
 
 class Clock(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from agentsdk.types.declared import having
-from agentsdk.types.errors import RunConflict, RunNotFoundError
+from agentsdk.types.errors import RunConflictError, RunNotFoundError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
 
@@ -26,8 +26,8 @@ class RunStore(Protocol):
         """Add `events` to the log of `run_id` and replace its summary, in one step, if the run is at `expected_rev`.
 
         0 begins a run that does not exist. Without events only the summary is replaced: who holds the run, and until when.
-        `summary.rev` is `expected_rev + len(events)`. Raises `RunConflict`, nothing changed, if the run is at another revision,
-        or if the summary that stands there `refuses` this one's `owner` at this one's `updated_at`.
+        `summary.rev` is `expected_rev + len(events)`. Raises `RunConflictError`, nothing changed, if the run is at another
+        revision, or if the summary that stands there `refuses` this one's `owner` at this one's `updated_at`.
         """
         ...
 
@@ -69,17 +69,17 @@ RUN_STORE = having(
 )
 
 
-def conflict(standing: RunSummary | None, expected_rev: int, summary: RunSummary) -> RunConflict | None:
+def conflict(standing: RunSummary | None, expected_rev: int, summary: RunSummary) -> RunConflictError | None:
     """Why an append that brings `summary` must be refused where `standing` is the run's present one; None if it may go on."""
     rev = 0 if standing is None else standing.rev
     if rev != expected_rev:
-        return RunConflict(
+        return RunConflictError(
             f"run {summary.run_id!r} is at revision {rev}, expected {expected_rev}: "
             + ("it exists already" if expected_rev == 0 else "it has gone on elsewhere")
             + "; go on with Runner.resume, or begin another run_id"
         )
     if standing is not None and standing.refuses(summary.owner, summary.updated_at):
-        return RunConflict(
+        return RunConflictError(
             f"run {summary.run_id!r} is held by another process for {standing.held_until - summary.updated_at:.1f} s more, "
             "expected it to be free; try again when it rests, or when its lease has passed"
         )

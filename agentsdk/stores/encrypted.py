@@ -56,7 +56,7 @@ class EncryptedRunStore(RunStore):
         return f"EncryptedRunStore({self._store!r})"
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        """Add events to a run's log, if it is where expected. Raises `RunConflict`."""
+        """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
         records: list[bytes] = []
         after = await self._tag_before(run_id, expected_rev) if events else b""
         for number, event in enumerate(events, expected_rev):

@@ -22,7 +22,7 @@ class MemoryRunStore(RunStore):
         return f"MemoryRunStore({len(self._summaries)} runs)"
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        """Add events to a run's log, if it is where expected. Raises `RunConflict`."""
+        """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
         self._require_open()
         refused = conflict(self._summaries.get(run_id), expected_rev, summary)
         if refused is not None:

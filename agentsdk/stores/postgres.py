@@ -138,7 +138,7 @@ class PostgresRunStore(RunStore):
         return "PostgresRunStore()"
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        """Add events to a run's log, if it is where expected: one statement, a transaction of its own. Raises `RunConflict`."""
+        """Add events to a run's log, if it is where expected, in one statement. Raises `RunConflictError`."""
         statement = _GO_ON if expected_rev else _BEGIN
         values = [getattr(summary, field) for field in _FIELDS]
         while not await self._database.fetch(statement, *values, expected_rev, events):

@@ -204,7 +204,7 @@ class RedisRunStore(RunStore):
         return f"RedisRunStore({self._database!r})"
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        """Add events to a run's log, if it is where expected. Raises `RunConflict`."""
+        """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
         check_run_id(run_id)
         written = _written(summary)
         index = 3 + _STATUSES.index(summary.status)

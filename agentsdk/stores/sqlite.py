@@ -84,7 +84,7 @@ class SQLiteRunStore(RunStore):
         return f"SQLiteRunStore({self._database.path!r})"
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        """Add events to a run's log in one transaction, if it is where expected. Raises `RunConflict`."""
+        """Add events to a run's log in one transaction, if it is where expected. Raises `RunConflictError`."""
 
         def append(connection: sqlite3.Connection) -> None:
             row = connection.execute(_SUMMARY, (run_id,)).fetchone()

@@ -12,7 +12,7 @@ AgentsException                            .state: where the run stood; resuming
 │   │   ├── EmptyResponseError             neither text, call nor refusal, after the retries
 │   │   ├── MalformedResponseError         not the protocol: HTML, bad JSON, bad UTF-8, no choices
 │   │   ├── UnsupportedCallError           a call of a provider's own tool that nobody can answer: .kind
-│   │   ├── InvalidArguments               a call's arguments do not fit its tool (raised inside the call; the model is told)
+│   │   ├── InvalidArgumentsError          a call's arguments do not fit its tool (raised inside the call; the model is told)
 │   │   ├── InvalidOutputError             the final output does not fit `output_type`, after the feedback turns: .output
 │   │   ├── ModelRefusalError              the model refused; .refusal is its text
 │   │   └── ContentFilterError             the provider's filter stopped the reply
@@ -27,16 +27,16 @@ AgentsException                            .state: where the run stood; resuming
 │       └── ProviderUnavailableError       408, 409, 5xx
 ├── ToolError                              a tool, where its error cannot go to the model
 │   └── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
-├── LimitReached                           a limit of the run: .kind .used .limit
+├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
-│   ├── RequestLimitReached
-│   ├── TokenLimitReached                  input, output or both
-│   ├── CostLimitReached
-│   ├── DeadlineReached                    wall clock, or working time
-│   ├── ToolCallLimitReached               in all, or of one tool
-│   ├── ConsecutiveErrorsReached           turns running in which every call failed
-│   ├── RepeatedCalls                      the same calls with the same results, round after round
-│   └── NoProgress                         turns running that brought nothing new
+│   ├── RequestLimitExceededError
+│   ├── TokenLimitExceededError            input, output or both
+│   ├── CostLimitExceededError
+│   ├── DeadlineExceededError              wall clock, or working time
+│   ├── ToolCallLimitExceededError         in all, or of one tool
+│   ├── ConsecutiveErrorsExceededError     turns running in which every call failed
+│   ├── RepeatedCallsError                 the same calls with the same results, round after round
+│   └── NoProgressError                    turns running that brought nothing new
 ├── GuardrailError                         a guardrail
 │   ├── GuardrailFailedError               it raised: fails closed
 │   ├── InputGuardrailTripwireTriggered    .guardrail_result is its verdict
@@ -49,7 +49,7 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── StateTamperedError                 its seal, or its encryption in a store, does not fit
 │   └── StateMismatchError                 of another agent, of one that changed, or without what guarded the run
 └── StoreError                             what keeps sessions and runs
-    ├── RunConflict                        the run is elsewhere: held by another process, or further on
+    ├── RunConflictError                   the run is elsewhere: held by another process, or further on
     ├── RunNotFoundError
     ├── StoreBusyError                     a lock did not come free in time; nothing was done
     ├── StoreUnavailableError              no connection, or it broke; what was asked for may have been done
@@ -74,11 +74,11 @@ LimitKind = Literal[
     "tokens",
     "cost",
     "deadline",
-    "working_time",
+    "active_time",
     "tool_calls",
     "calls_per_tool",
     "consecutive_errors",
-    "repeats",
+    "repeated_rounds",
     "no_progress",
 ]
 """What can be limited: the fields of `RunLimits` of the same names."""
@@ -192,7 +192,7 @@ class UnsupportedCallError(ModelBehaviorError):
         self.kind = kind
 
 
-class InvalidArguments(ModelBehaviorError):  # noqa: N818 - reads as the outcome it is
+class InvalidArgumentsError(ModelBehaviorError):
     """A call's arguments do not fit its tool. `reason` says to the model what to change."""
 
     def __init__(self, reason: str) -> None:
@@ -285,7 +285,7 @@ class ToolTimeoutError(ToolError):
     """A tool's timeout passed."""
 
 
-class LimitReached(AgentsException):
+class LimitExceededError(AgentsException):
     """A limit of the run was reached; `.state` resumes with a higher one.
 
     `kind` is the field of `RunLimits`, `used` what the run had used of it, `limit` what it may use (US dollars, seconds, or a
@@ -299,39 +299,39 @@ class LimitReached(AgentsException):
         self.limit = limit
 
 
-class MaxTurnsExceeded(LimitReached):
+class MaxTurnsExceeded(LimitExceededError):  # noqa: N818 - openai-agents' name
     """The run took `limits.turns` turns without a final output."""
 
 
-class RequestLimitReached(LimitReached):
+class RequestLimitExceededError(LimitExceededError):
     """The next request to a model would be one more than `limits.requests`."""
 
 
-class TokenLimitReached(LimitReached):
+class TokenLimitExceededError(LimitExceededError):
     """The next request does not fit what is left of `limits.input_tokens`, `output_tokens` or `tokens`."""
 
 
-class CostLimitReached(LimitReached):
+class CostLimitExceededError(LimitExceededError):
     """The next request may cost more than is left of `limits.cost`."""
 
 
-class DeadlineReached(LimitReached):
-    """The run took as long as `limits.deadline` or `limits.working_time` allows."""
+class DeadlineExceededError(LimitExceededError):
+    """The run took as long as `limits.deadline` or `limits.active_time` allows."""
 
 
-class ToolCallLimitReached(LimitReached):
+class ToolCallLimitExceededError(LimitExceededError):
     """The turn's calls are more than is left of `limits.tool_calls`, or of a tool's `limits.calls_per_tool`; none was run."""
 
 
-class ConsecutiveErrorsReached(LimitReached):
+class ConsecutiveErrorsExceededError(LimitExceededError):
     """In `limits.consecutive_errors` turns running every call failed."""
 
 
-class RepeatedCalls(LimitReached):
-    """The run made the same calls with the same results for `limits.repeats` rounds running."""
+class RepeatedCallsError(LimitExceededError):
+    """The run made the same calls with the same results for `limits.repeated_rounds` rounds running."""
 
 
-class NoProgress(LimitReached):
+class NoProgressError(LimitExceededError):
     """`limits.no_progress` turns running brought nothing new."""
 
 
@@ -389,7 +389,7 @@ class StoreError(AgentsException):
     """What keeps sessions and runs failed."""
 
 
-class RunConflict(StoreError):  # noqa: N818 - reads as the outcome it is
+class RunConflictError(StoreError):
     """The stored run is not where the caller takes it to be: another process holds it, or has gone on with it."""
 
 

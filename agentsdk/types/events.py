@@ -220,7 +220,7 @@ class ViewRestored(Compact, tag="restored"):
     """A person took the last compaction back: the view is what it was before, and what has been added since."""
 
 
-class LimitNear(Compact, tag="near"):
+class LimitWarningEvent(Compact, tag="near"):
     """Most of a limit is used. `limit` is its kind, `used` and `allowed` are as text, so that money stays exact."""
 
     limit: str
@@ -228,7 +228,7 @@ class LimitNear(Compact, tag="near"):
     allowed: str
 
 
-class LimitHit(Compact, tag="limit"):
+class LimitReachedEvent(Compact, tag="limit"):
     """A limit was reached. `limit` is its kind, `used` and `allowed` are as text. With `pauses` the run waits for a person."""
 
     limit: str
@@ -305,8 +305,8 @@ RunEvent = (
     | HandedOff
     | ViewReplaced
     | ViewRestored
-    | LimitNear
-    | LimitHit
+    | LimitWarningEvent
+    | LimitReachedEvent
     | LimitRaised
     | TimeSpent
     | RunEnded

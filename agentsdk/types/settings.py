@@ -33,8 +33,8 @@ class ModelRetrySettings(Struct, frozen=True, kw_only=True):
     Wait number n lasts `min(max_delay, initial_delay * multiplier**n)` seconds, less up to `jitter` of it. A provider's
     Retry-After is kept (in [ra, 1.1 ra]) when it is at most `max_retry_after` seconds; a longer one is raised at once.
 
-    With `heed_limits` a request waits before it is sent, for `max_retry_after` seconds at most, while the model's last answers
-    said that nothing remains of a rate limit. Raises `UserError` for a field that is out of range.
+    With `respect_rate_limits` a request waits before it is sent, for `max_retry_after` seconds at most, while the model's last
+    answers said that nothing remains of a rate limit. Raises `UserError` for a field that is out of range.
     """
 
     max_retries: int = 2
@@ -43,7 +43,7 @@ class ModelRetrySettings(Struct, frozen=True, kw_only=True):
     max_delay: float = 8.0
     jitter: float = 0.25
     max_retry_after: float = 60.0
-    heed_limits: bool = False
+    respect_rate_limits: bool = False
 
     def __post_init__(self) -> None:
         _RETRY.check(self)
@@ -58,7 +58,7 @@ _RETRY = Fields(
     max_delay=_WAIT,
     jitter=number("a fraction from 0 to 1; 0.25 suits most", least=0, most=1),
     max_retry_after=_WAIT,
-    heed_limits=FLAG,
+    respect_rate_limits=FLAG,
 )
 
 

@@ -243,7 +243,7 @@ class OurLife(Life):
             step, number = item.call_id.split("_")[1:]
             call = calls_of(int(step))[int(number)]
             if self._world.is_done(call.item):
-                state.settle(item, result=call.result)
+                state.provide_result(item, result=call.result)
             else:
                 state.retry(item)
         _ = await Runner.decide(state, run_config=self._config)

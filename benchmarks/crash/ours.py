@@ -16,7 +16,7 @@ from agentsdk.ports.model import ModelRequest
 from agentsdk.ports.run_store import RunStore
 from agentsdk.runner import Runner
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
-from agentsdk.types.errors import RunConflict
+from agentsdk.types.errors import RunConflictError
 from agentsdk.types.events import ModelReplied, ToolFinished, ToolsIntended
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
@@ -55,7 +55,7 @@ async def live(order: Order) -> None:
             result = await Runner.resume(agent, order.run_id, run_config=config, take_over=True)
         else:
             result = await Runner.run(agent, PROMPT, run_config=config)
-    except RunConflict:  # the last append of the process that was killed has reached its server only now
+    except RunConflictError:  # the last append of the process that was killed has reached its server only now
         result = await Runner.resume(agent, order.run_id, run_config=config, take_over=True)
     while result.interruptions:
         wait_for_person()

@@ -18,7 +18,7 @@ from agentsdk.testing.store_conformance.workers import order, workers
 from benchmarks.crash.ours import config_of
 from benchmarks.crash.stores import Address, open_store
 
-WON, FINISHED, CONFLICT = "won", "finished", "RunConflict"
+WON, FINISHED, CONFLICT = "won", "finished", "RunConflictError"
 
 Hold = Callable[[], Awaitable[None]]
 """Waits, in the middle of a call, until the round is over."""
@@ -35,7 +35,7 @@ class Race:
 
     @property
     def holds(self) -> bool:
-        """One winner and one effect a round, and only `RunConflict` for the others."""
+        """One winner and one effect a round, and only `RunConflictError` for the others."""
         return self.one_winner == self.effects == self.rounds and set(self.losers) <= {CONFLICT}
 
 

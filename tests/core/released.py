@@ -56,9 +56,9 @@ from agentsdk.types.events import (
     HandedOff,
     InputAdded,
     InputReplaced,
-    LimitHit,
-    LimitNear,
     LimitRaised,
+    LimitReachedEvent,
+    LimitWarningEvent,
     ModelReplied,
     Nested,
     OutputJudged,
@@ -162,7 +162,7 @@ def settle(state: RunState, item: PendingCall) -> None:
     if isinstance(item, ToolApprovalItem):
         state.reject(item, reason="not today")
     else:
-        state.settle(item, result="sent, said the post office")
+        state.provide_result(item, result="sent, said the post office")
 
 
 SCENARIOS = {
@@ -258,14 +258,14 @@ EVERY_EVENT: list[RunEvent] = [
     ToolFinished("c5", "Handed over to cashier."),
     HandedOff("cashier"),
     ViewReplaced((QUESTION, Message("developer", "Be brief."))),
-    ViewReplaced((QUESTION,), "Summarise", 20, 10, ("Ada",), 100),
+    ViewReplaced((QUESTION,), "Summarize", 20, 10, ("Ada",), 100),
     ViewRestored(),
     InputAdded((Message("user", "Be quick."),)),
-    LimitNear("turns", "2", "3"),
-    LimitHit("turns", "3", "3", True),
+    LimitWarningEvent("turns", "2", "3"),
+    LimitReachedEvent("turns", "3", "3", True),
     LimitRaised("turns", "9"),
     TimeSpent(2.5, 2.0),
-    LimitHit("tokens", "9", "9"),
+    LimitReachedEvent("tokens", "9", "9"),
     ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0, (), 0, "m", True),
     OutputJudged(""),
     RunEnded("done", False, True),
@@ -304,7 +304,7 @@ async def resume(scenario: Scenario, text: str, desk: Desk) -> tuple[RunState, R
 
 
 def recorded() -> list[type[msgspec.Struct]]:
-    """Every struct of a saved run or stored event, events first, by name."""
+    """Every struct of a saved run or stored event, events first, by how it is known there."""
     found: dict[type[msgspec.Struct], None] = {}
     waiting: list[object] = [SavedRun, StoredEvent]
     while waiting:
@@ -314,7 +314,7 @@ def recorded() -> list[type[msgspec.Struct]]:
         elif kind not in found:
             found[kind] = None
             waiting += [field.type for field in msgspec.structs.fields(kind)]
-    return sorted(found, key=lambda kind: (kind not in get_args(RunEvent), kind.__name__))
+    return sorted(found, key=lambda kind: (kind not in get_args(RunEvent), _name(kind)))
 
 
 def schema() -> str:
@@ -324,10 +324,15 @@ def schema() -> str:
 
 def _shape(kind: type[msgspec.Struct]) -> Iterator[str]:
     config = kind.__struct_config__
-    yield f"{kind.__name__}: {'array' if config.array_like else 'object'}, tag {config.tag!r}"
+    yield f"{_name(kind)}: {'array' if config.array_like else 'object'}, {'tagged' if config.tag else 'no tag'}"
     for field in msgspec.structs.fields(kind):
         default = f"{type(field.default).__name__}()" if isinstance(field.default, msgspec.Struct) else repr(field.default)
         yield f"    {field.encode_name}: {_type(field.type)}" + ("" if field.required else f" = {default}")
+
+
+def _name(kind: type[msgspec.Struct]) -> str:
+    """Its tag, which is what a file holds: the class may be renamed."""
+    return str(kind.__struct_config__.tag or kind.__name__)
 
 
 def _type(declared: object) -> str:

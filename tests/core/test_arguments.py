@@ -16,7 +16,7 @@ from agentsdk.core.arguments import (
     canonical_arguments,
     parse_arguments,
 )
-from agentsdk.types.errors import InvalidArguments, ModelBehaviorError
+from agentsdk.types.errors import InvalidArgumentsError, ModelBehaviorError
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 values = st.recursive(
@@ -28,7 +28,7 @@ objects = st.dictionaries(texts, values, max_size=5)
 
 
 def reason(text: str) -> str:
-    with pytest.raises(InvalidArguments) as caught:
+    with pytest.raises(InvalidArgumentsError) as caught:
         parse_arguments(text)
     assert isinstance(caught.value, ModelBehaviorError)
     return caught.value.reason

@@ -15,12 +15,12 @@ from agentsdk.core import migrations
 from agentsdk.core.codec import VERSION, SavedRun, decode, decode_events, decode_value, encode, encode_event, to_json
 from agentsdk.core.state import fold
 from agentsdk.types.errors import StateCorruptError, StateError, StateTamperedError, StateVersionError, UserError
-from agentsdk.types.events import LimitHit, RunEvent, RunStarted, Stopped
+from agentsdk.types.events import LimitReachedEvent, RunEvent, RunStarted, Stopped
 from agentsdk.types.items import Message, ProviderItem
 from tests.core.histories import logs
 
 KEY = b"0123456789abcdef0123456789abcdef"
-LOG: tuple[RunEvent, ...] = (RunStarted("run", "first", (Message("user", "secret"),), 0, 1.0), LimitHit("turns"))
+LOG: tuple[RunEvent, ...] = (RunStarted("run", "first", (Message("user", "secret"),), 0, 1.0), LimitReachedEvent("turns"))
 
 
 @given(logs(), st.sampled_from([None, KEY]))
@@ -237,7 +237,7 @@ def test_a_stored_event_of_an_older_version_is_lifted(monkeypatch: pytest.Monkey
     lifted: dict[int, Any] = {VERSION - 1: lambda data: {"version": VERSION, "log": [["limit", *data["log"][0][1:]]]}}
     monkeypatch.setattr(migrations, "STEPS", lifted)
     stored = [json.dumps([VERSION - 1, [name, "turns"]]).encode() for name in ("old name", "limit")]
-    assert decode_events([*stored, encode_event(LimitHit("turns"))]) == (LimitHit("turns"),) * 3
+    assert decode_events([*stored, encode_event(LimitReachedEvent("turns"))]) == (LimitReachedEvent("turns"),) * 3
 
 
 def test_an_event_that_json_cannot_carry_is_refused() -> None:

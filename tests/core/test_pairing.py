@@ -278,7 +278,7 @@ class Conversation(RuleBasedStateMachine):
             try:
                 run_state.approve(item) if approved else run_state.reject(item)
             except Exception:
-                run_state.retry(item) if approved else run_state.fail(item, "lost")
+                run_state.retry(item) if approved else run_state.mark_failed(item, "lost")
         assert unpaired(run_state.items()) == []
         self.record(*run_state.pieces()[1])
 

@@ -52,8 +52,8 @@ def test_the_shape_of_what_is_recorded_changes_with_the_version_only() -> None:
     assert schema() == shape_of(VERSION), advice
 
 
-def test_no_step_is_needed_where_version_2_differs_from_version_1() -> None:
-    """Events may be new, and have more fields at their end, with defaults. Anything else needs work in `STEPS[1]`."""
+def test_the_shape_of_version_1_is_in_that_of_version_2() -> None:
+    """Events may be new, with more fields at their end that have defaults. Else there is work for `STEPS[1]`."""
     before, after = (fields_of(shape_of(version)) for version in (1, 2))
     assert set(before) <= set(after)
     for kind, lines in before.items():
@@ -61,6 +61,21 @@ def test_no_step_is_needed_where_version_2_differs_from_version_1() -> None:
         assert [line.split(":")[0] for line in after[kind][: len(lines)]] == names, f"{kind}: a field was renamed or moved"
         assert all(" = " in line for line in more), f"{kind}: a new field has no default"
     assert STEPS[1]({"version": 1, "log": [["turn"]], "more": 1}) == {"version": 2, "log": [["turn"]], "more": 1}
+
+
+def test_limits_of_version_1_have_the_names_of_version_2() -> None:
+    log = [
+        ["near", "repeated_rounds", "2", "3"],
+        ["limit", "turns", "3", "3"],
+        ["nested", "a", ["nested", "b", ["limit", "active_time"]]],
+    ]
+    taken = STEPS[1]({"version": 1, "log": log, "decisions": [["raised", "repeated_rounds", "9"]]})
+    assert taken["log"] == [
+        ["near", "repeated_rounds", "2", "3"],
+        ["limit", "turns", "3", "3"],
+        ["nested", "a", ["nested", "b", ["limit", "active_time"]]],
+    ]
+    assert taken["decisions"] == [["raised", "repeated_rounds", "9"]]
 
 
 def shape_of(version: int) -> str:

@@ -63,7 +63,7 @@ def test_of_a_nested_run(revision: int) -> None:
 
 
 def test_within_a_compaction_it_is_where_that_begins() -> None:
-    compaction = [AttemptSpent(Usage(1), kind="summary"), AttemptSpent(Usage(1), kind="refused"), ViewReplaced((), "Summarise")]
+    compaction = [AttemptSpent(Usage(1), kind="summary"), AttemptSpent(Usage(1), kind="refused"), ViewReplaced((), "Summarize")]
     for nesting in (lambda event: event, lambda event: Nested("a", event)):
         log = [*BEFORE, *map(nesting, compaction), *AFTER]
         start = len(BEFORE)

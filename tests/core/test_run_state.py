@@ -25,8 +25,8 @@ from agentsdk.types.events import (
     CallRetried,
     CallsInDoubt,
     InputReplaced,
-    LimitHit,
     LimitRaised,
+    LimitReachedEvent,
     ModelReplied,
     Nested,
     RunEnded,
@@ -135,9 +135,9 @@ def test_an_approval_is_for_arguments_that_mean_the_same() -> None:
 
 def test_a_call_in_doubt_is_settled_retried_or_failed() -> None:
     outcomes: list[tuple[Callable[[RunState], None], RunEvent]] = [
-        (lambda state: state.settle(in_doubt(state), result="paid \udfff"), ToolFinished("b", "paid \ufffd")),
+        (lambda state: state.provide_result(in_doubt(state), result="paid \udfff"), ToolFinished("b", "paid \ufffd")),
         (lambda state: state.retry(in_doubt(state)), CallRetried("b")),
-        (lambda state: state.fail(in_doubt(state), "it broke \udfff"), ToolFinished("b", "it broke \ufffd", True)),
+        (lambda state: state.mark_failed(in_doubt(state), "it broke \udfff"), ToolFinished("b", "it broke \ufffd", True)),
     ]
     for decide, event in outcomes:
         state = paused()
@@ -171,7 +171,7 @@ def test_a_nested_decision_goes_down_its_path() -> None:
     state = RunState(fold([*LOG, *(Nested("c", Nested("x", event)) for event in deeper)]))
     item = state.interruptions[2]
     assert (item.path, item.agent) == (("c", "x"), "innermost")
-    state.settle(item, result="found")
+    state.provide_result(item, result="found")
     assert decisions(state) == (Nested("c", Nested("x", ToolFinished("b", "found"))),)
     assert len(state.interruptions) == 2
 
@@ -199,9 +199,9 @@ def test_a_forged_item_decides_nothing(forge: Callable[[ToolApprovalItem], Any])
     for decide in (
         lambda: state.approve(forged),
         lambda: state.reject(forged),
-        lambda: state.settle(forged, result="x"),
+        lambda: state.provide_result(forged, result="x"),
         lambda: state.retry(forged),
-        lambda: state.fail(forged, "x"),
+        lambda: state.mark_failed(forged, "x"),
     ):
         with pytest.raises(UserError, match=r"does not wait in this state, expected an item of state\.interruptions") as caught:
             decide()
@@ -222,7 +222,7 @@ def test_a_call_is_decided_once() -> None:
     state = paused()
     item, doubted = approval(state), in_doubt(state)
     state.approve(item)
-    state.settle(doubted, result="x")
+    state.provide_result(doubted, result="x")
     for decide in (lambda: state.reject(item), lambda: state.approve(item), lambda: state.retry(doubted)):
         with pytest.raises(UserError, match="does not wait"):
             decide()
@@ -232,12 +232,12 @@ def test_a_call_is_decided_once() -> None:
 def test_an_approval_does_not_settle_a_doubt_nor_the_other_way_round() -> None:
     state = paused()
     for decide in (lambda: state.approve(in_doubt(state)), lambda: state.reject(in_doubt(state))):
-        with pytest.raises(UserError, match="'b' is in doubt, expected one waiting for approval; use settle, retry or fail"):
+        with pytest.raises(UserError, match="'b' is in doubt, expected one waiting for approval; use provide_result"):
             decide()
     for decide in (
-        lambda: state.settle(approval(state), result="x"),
+        lambda: state.provide_result(approval(state), result="x"),
         lambda: state.retry(approval(state)),
-        lambda: state.fail(approval(state), "x"),
+        lambda: state.mark_failed(approval(state), "x"),
     ):
         with pytest.raises(UserError, match="'a' waits for approval, expected one in doubt; use approve or reject"):
             decide()
@@ -392,8 +392,8 @@ def limited_run(*events: RunEvent) -> RunState:
 
 
 def test_a_person_raises_the_limit_that_a_run_rests_at() -> None:
-    state = limited_run(LimitHit("cost", "2.4", "2.50", True))
-    assert state.limit_reached == LimitHit("cost", "2.4", "2.50", True)
+    state = limited_run(LimitReachedEvent("cost", "2.4", "2.50", True))
+    assert state.limit_reached == LimitReachedEvent("cost", "2.4", "2.50", True)
     state.raise_limit("cost", "5.00")
     state.raise_limit("tokens", None)
     assert state.limit_reached is None

@@ -34,9 +34,9 @@ from agentsdk.types.events import (
     HandedOff,
     InputAdded,
     InputReplaced,
-    LimitHit,
-    LimitNear,
     LimitRaised,
+    LimitReachedEvent,
+    LimitWarningEvent,
     ModelReplied,
     Nested,
     OutputJudged,
@@ -123,7 +123,7 @@ class Retold:
     invalid_outputs: int = 0
     verdicts: list[GuardrailJudged] = field(default_factory=list)
     always: list[ApprovalDecided] = field(default_factory=list)
-    limit: LimitHit | None = None
+    limit: LimitReachedEvent | None = None
     near: list[str] = field(default_factory=list)
     raised: list[LimitRaised] = field(default_factory=list)
     elapsed: float = 0.0
@@ -177,9 +177,9 @@ class Retold:
                 self.items += event.items
                 for view in (self.view, *self.views):
                     view += event.items
-            case LimitNear():
+            case LimitWarningEvent():
                 self.near.append(event.limit)
-            case LimitHit():
+            case LimitReachedEvent():
                 self.limit = event
             case LimitRaised():
                 self.limit = None

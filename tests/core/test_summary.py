@@ -9,11 +9,11 @@ from msgspec import structs
 
 from agentsdk.core.limits.totals import follow
 from agentsdk.core.state import apply, fold
-from agentsdk.core.summary import summarise
+from agentsdk.core.summary import summarize
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
-    LimitHit,
+    LimitReachedEvent,
     ModelReplied,
     RunEnded,
     RunEvent,
@@ -41,27 +41,27 @@ DECIDED = ApprovalDecided("c1", "pay", "digest", True)
         ([], "stopped", ""),
         ([CALLED, ASKED], "waiting", ""),
         ([CALLED, ASKED, DECIDED], "stopped", ""),
-        ([LimitHit("turns")], "stopped", "turns"),
-        ([LimitHit("turns"), Stopped("MaxTurnsExceeded")], "stopped", "MaxTurnsExceeded"),
-        ([LimitHit("turns"), LAST, RunEnded("so far")], "finished", "turns"),
-        ([LimitHit("turns"), RunEnded("handled", True, True)], "finished", "turns"),
-        ([LimitHit("turns"), CALLED], "stopped", ""),
-        ([LimitHit("turns"), SAID, RunEnded("went on")], "finished", ""),
-        ([SAID, LimitHit("deadline"), RunEnded("in the same turn")], "finished", ""),
-        ([LimitHit("turns", "1", "1", True)], "waiting", "turns"),
+        ([LimitReachedEvent("turns")], "stopped", "turns"),
+        ([LimitReachedEvent("turns"), Stopped("MaxTurnsExceeded")], "stopped", "MaxTurnsExceeded"),
+        ([LimitReachedEvent("turns"), LAST, RunEnded("so far")], "finished", "turns"),
+        ([LimitReachedEvent("turns"), RunEnded("handled", True, True)], "finished", "turns"),
+        ([LimitReachedEvent("turns"), CALLED], "stopped", ""),
+        ([LimitReachedEvent("turns"), SAID, RunEnded("went on")], "finished", ""),
+        ([SAID, LimitReachedEvent("deadline"), RunEnded("in the same turn")], "finished", ""),
+        ([LimitReachedEvent("turns", "1", "1", True)], "waiting", "turns"),
         ([Stopped("CancelledError"), RunResumed("o", 7.0)], "stopped", ""),
         ([Stopped("CancelledError"), RunEnded("done")], "finished", ""),
     ],
 )
 def test_a_run_at_rest_says_why_it_rests(events: list[RunEvent], status: RunStatus, reason: str) -> None:
-    summary = summarise(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.0)
+    summary = summarize(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.0)
     assert (summary.status, summary.reason, summary.rev) == (status, reason, 1 + len(events))
-    held = summarise(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.5)
+    held = summarize(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.5)
     assert held.status == "running"
 
 
 def test_the_summary_counts_what_the_run_has_spent() -> None:
-    assert summarise(fold([STARTED, CALLED, ASKED]), now=9.0, owner="me", held_until=39.0) == RunSummary(
+    assert summarize(fold([STARTED, CALLED, ASKED]), now=9.0, owner="me", held_until=39.0) == RunSummary(
         run_id="run-1",
         rev=3,
         status="running",
@@ -85,16 +85,16 @@ def test_the_summary_says_what_a_followed_log_has_cost() -> None:
         return None if model == "odd" else Decimal("0.10")
 
     state = fold([STARTED])
-    assert summarise(state, now=9.0, owner="me", held_until=9.0).cost is None, "nobody knows the prices"
+    assert summarize(state, now=9.0, owner="me", held_until=9.0).cost is None, "nobody knows the prices"
     follow(state.log, price)
     for event, cost in ((CALLED, "0.10"), (ASKED, "0.10"), (DECIDED, "0.10")):
         state = apply(state, event)
-        summary = summarise(state, now=9.0, owner="me", held_until=9.0)
+        summary = summarize(state, now=9.0, owner="me", held_until=9.0)
         assert (summary.paid, summary.cost) == (cost, Decimal(cost))
     before, state = state, apply(state, TurnEnded())
     odd = apply(state, ModelReplied(ModelResponse((), Usage(1, 1, 1), model="odd"), 7.0))
-    assert summarise(odd, now=9.0, owner="me", held_until=9.0).cost is None
-    assert summarise(before, now=9.0, owner="me", held_until=9.0).cost == Decimal("0.10"), "a shorter log of the same cells"
+    assert summarize(odd, now=9.0, owner="me", held_until=9.0).cost is None
+    assert summarize(before, now=9.0, owner="me", held_until=9.0).cost == Decimal("0.10"), "a shorter log of the same cells"
 
 
 def test_other_prices_are_followed_from_the_start() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from agentsdk.define.json_schema import check_arguments
-from agentsdk.types.errors import InvalidArguments
+from agentsdk.types.errors import InvalidArgumentsError
 
 
 def problems(schema: dict[str, Any], **arguments: Any) -> list[str]:
     try:
         check_arguments(schema, arguments)
-    except InvalidArguments as error:
+    except InvalidArgumentsError as error:
         return [line.removeprefix("- ") for line in error.reason.splitlines()]
     return []
 

@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 from agentsdk.define import schema as schema_module
 from agentsdk.define.context import ToolContext
 from agentsdk.define.schema import FunctionSchema, function_schema
-from agentsdk.types.errors import InvalidArguments, UserError
+from agentsdk.types.errors import InvalidArgumentsError, UserError
 
 
 class Color(enum.Enum):
@@ -61,7 +61,7 @@ def call(func: Callable[..., Any], arguments: dict[str, Any], **options: Any) ->
 
 
 def wrong(func: Callable[..., Any], arguments: dict[str, Any], **options: Any) -> str:
-    with pytest.raises(InvalidArguments) as caught:
+    with pytest.raises(InvalidArgumentsError) as caught:
         function_schema(func, **options).bind(arguments)
     return caught.value.reason
 
@@ -276,7 +276,7 @@ def test_bind_never_changes_the_arguments(arguments: dict[str, Any]) -> None:
     before = repr(arguments)
     try:
         args, kwargs = function_schema(shop).bind(arguments)
-    except InvalidArguments:
+    except InvalidArgumentsError:
         pass
     else:
         for value in kwargs.values():

@@ -22,7 +22,7 @@ from agentsdk.define import tool as tool_module
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.threads import abandoned_tools
 from agentsdk.define.tool import MAX_ERROR_CHARS, FunctionTool, default_tool_error_function, function_tool, tool
-from agentsdk.types.errors import AgentsException, CallbackError, InvalidArguments, ToolError, ToolTimeoutError, UserError
+from agentsdk.types.errors import AgentsException, CallbackError, InvalidArgumentsError, ToolError, ToolTimeoutError, UserError
 
 CTX: ToolContext[Any] = ToolContext(None, tool_name="it", tool_call_id="call_1")
 color: contextvars.ContextVar[str] = contextvars.ContextVar("color", default="none")
@@ -209,14 +209,14 @@ async def test_async_and_sync_bodies() -> None:
     assert await greet.invoke(CTX, {"name": "Ada"}) == "Hello Ada"
     assert await with_context.invoke(ToolContext("me"), {"loud": True}) == "ME"
     assert await add.on_invoke_tool(CTX, '{"a":1}') == 2
-    with pytest.raises(InvalidArguments, match="twice"):
+    with pytest.raises(InvalidArgumentsError, match="twice"):
         await add.on_invoke_tool(CTX, '{"a":1,"a":2}')
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("made", [add, add.clone(timeout=5)])
 async def test_arguments_that_do_not_fit_never_reach_the_body(made: FunctionTool[Any]) -> None:
-    with pytest.raises(InvalidArguments) as caught:
+    with pytest.raises(InvalidArgumentsError) as caught:
         await made.invoke(CTX, {"a": "1", "c": 2})
     assert await made.error_text(CTX, caught.value) == (
         "The call was not run. Its arguments do not fit the tool:\n"
@@ -478,7 +478,7 @@ async def test_without_an_error_function_the_error_ends_the_run() -> None:
         await strict.error_text(CTX, ValueError("sk-secret"))
     assert isinstance(caught.value.__cause__, ValueError)
     assert "secret" not in str(caught.value)
-    ours: list[AgentsException] = [InvalidArguments("x"), ToolTimeoutError("y")]
+    ours: list[AgentsException] = [InvalidArgumentsError("x"), ToolTimeoutError("y")]
     for error in ours:
         with pytest.raises(type(error)) as raised:
             await strict.error_text(CTX, error)

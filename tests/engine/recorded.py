@@ -11,7 +11,7 @@ from agentsdk import MemoryRunStore, RunConfig
 from agentsdk.core.codec import encode_event
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.state import fold
-from agentsdk.core.summary import summarise
+from agentsdk.core.summary import summarize
 from agentsdk.ports.run_store import RunStore
 from agentsdk.types.events import RunEvent
 from tests.scenarios import RUN_ID, SCENARIOS, Scenario, World, play
@@ -31,7 +31,7 @@ async def recorded(scenario: Scenario, streamed: bool = False, store: RunStore |
 async def stored(log: Sequence[RunEvent]) -> RunConfig:
     """A store that has this log, as a process that died left it."""
     store = MemoryRunStore()
-    summary = summarise(fold(log), now=1.0, owner="dead", held_until=2.0)
+    summary = summarize(fold(log), now=1.0, owner="dead", held_until=2.0)
     await store.append(RUN_ID, 0, [encode_event(event) for event in log], summary)
     return RunConfig(store=store)
 

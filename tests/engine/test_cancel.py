@@ -166,7 +166,7 @@ async def resumed(agent: Agent[Any, Any], state: RunState, session: Any, config:
         for item in state.interruptions:
             assert isinstance(item, ToolInDoubtItem)
             x = item.arguments.partition(":")[2].rstrip("}")
-            state.settle(item, result=f"{item.tool_name} gave {x}")
+            state.provide_result(item, result=f"{item.tool_name} gave {x}")
         try:
             return await mode(agent, state, session, config)
         except UserError:
@@ -617,7 +617,7 @@ def test_a_base_exception_of_a_tool_passes_unchanged_and_leaves_the_call_in_doub
         result = await Runner.run(hard_agent(again, Hard), state, run_config=config)
         assert [type(item) for item in result.interruptions] == [ToolInDoubtItem]
         decided = result.to_state()
-        decided.fail(decided.interruptions[0], "it broke")
+        decided.mark_failed(decided.interruptions[0], "it broke")
         assert (await Runner.run(hard_agent(again, Hard), decided, run_config=config)).final_output == "carried on"
         assert not again.done
 

@@ -13,7 +13,7 @@ import pytest
 
 from agentsdk import (
     Agent,
-    CostLimitReached,
+    CostLimitExceededError,
     MaxTurnsExceeded,
     MemoryRunStore,
     Message,
@@ -27,7 +27,7 @@ from agentsdk import (
     SQLiteRunStore,
     Usage,
     function_tool,
-    limited,
+    shared_limits,
 )
 from agentsdk.models.prices import price_with
 from agentsdk.testing import ScriptedModel, call
@@ -64,7 +64,7 @@ async def test_a_run_is_priced_by_the_served_name_or_else_by_the_asked_one(serve
     agent = Agent("main", model=model(served, call("look", x=1), "done"), tools=[look])
     limits = RunLimits(cost=99) if around == "limit" else RunLimits()
     config = RunConfig(prices=PRICES, limits=limits)
-    with limited(cost=99, turns=9) if around == "block" else limited() as budget:
+    with shared_limits(cost=99, turns=9) if around == "block" else shared_limits() as budget:
         result = await Runner.run(agent, "go", run_config=config)
     assert result.cost == cost * EACH
     assert budget.spent.cost == cost * EACH
@@ -73,13 +73,13 @@ async def test_a_run_is_priced_by_the_served_name_or_else_by_the_asked_one(serve
 @pytest.mark.parametrize("served", ["mine", "openai/gpt-x", ""])
 async def test_a_limit_on_cost_holds_over_a_resume_whatever_the_served_name(served: str) -> None:
     agent = Agent("main", model=model(served, *[call("look", x=n) for n in range(9)]), tools=[look])
-    config = RunConfig(prices=PRICES, limits=RunLimits(turns=2, reply_tokens=400))
+    config = RunConfig(prices=PRICES, limits=RunLimits(turns=2, output_tokens_per_request=400))
     with pytest.raises(MaxTurnsExceeded) as raised:
         await Runner.run(agent, "go", run_config=config)
     assert raised.value.state is not None
     state = RunState.from_string(agent, raised.value.state.to_string())  # type: ignore[attr-defined]
-    again = RunConfig(prices=PRICES, limits=RunLimits(turns=9, cost="2.5", reply_tokens=400))
-    with pytest.raises(CostLimitReached) as reached:
+    again = RunConfig(prices=PRICES, limits=RunLimits(turns=9, cost="2.5", output_tokens_per_request=400))
+    with pytest.raises(CostLimitExceededError) as reached:
         await Runner.run(agent, state, run_config=again)
     assert Decimal(2) <= Decimal(str(reached.value.used)) <= Decimal("3.5")
 

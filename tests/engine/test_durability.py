@@ -18,7 +18,7 @@ from msgspec import structs
 from agentsdk import (
     MemoryRunStore,
     RunConfig,
-    RunConflict,
+    RunConflictError,
     RunItemStreamEvent,
     Runner,
     RunQuery,
@@ -32,7 +32,7 @@ from agentsdk import (
 )
 from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.state import State, fold
-from agentsdk.core.summary import summarise
+from agentsdk.core.summary import summarize
 from agentsdk.define.run_config import Durability
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.types.events import (
@@ -106,7 +106,7 @@ async def log_of(store: RunStore) -> list[RunEvent]:
 
 async def left_at(log: Sequence[RunEvent], store: RunStore) -> None:
     """Put `log` into `store` as a process that died there has left it, its lease long past."""
-    summary = summarise(fold(log), now=1.0, owner="dead", held_until=2.0)
+    summary = summarize(fold(log), now=1.0, owner="dead", held_until=2.0)
     await store.append(RUN_ID, 0, [encode_event(event) for event in log], structs.replace(summary, held_until=1.0))
 
 
@@ -287,7 +287,7 @@ async def check_fault(uncut: Uncut, store: RunStore, fault: Fault, at: int, leve
         played = await play_stored(uncut.scenario, world, config, uncut.known, False)
     except StoreError as error:
         # Where only letting go of the run failed, it is held until its lease has passed.
-        assert type(error) in (RAISED[fault], RunConflict), where
+        assert type(error) in (RAISED[fault], RunConflictError), where
         assert asyncio.all_tasks() == tasks, where
         await uncut.check_left(world, store, where, take_over=True)
         return True
@@ -380,7 +380,7 @@ async def test_a_run_whose_process_was_killed_goes_on_elsewhere(tmp_path: Path) 
         assert await (await asyncio.create_subprocess_exec(*command)).wait() == -signal.SIGKILL, point
         agent, store = killed_run.Life(effects).agent(), SQLiteRunStore(runs)
         config = RunConfig(store=store, run_id=RUN_ID)
-        with pytest.raises(RunConflict, match="held by another process"):
+        with pytest.raises(RunConflictError, match="held by another process"):
             await Runner.resume(agent, RUN_ID, run_config=config)
         config = structs.replace(config, clock=FakeClock(time.time() + config.lease))
         [abandoned] = await store.list(RunQuery(abandoned_at=time.time() + config.lease))
@@ -389,7 +389,7 @@ async def test_a_run_whose_process_was_killed_goes_on_elsewhere(tmp_path: Path) 
         assert in_doubt == (["pay"] if point in ("intent saved", "effect done") else []), point
         if in_doubt:
             state = result.to_state()
-            state.settle(state.interruptions[0], result="looked up")
+            state.provide_result(state.interruptions[0], result="looked up")
             await Runner.decide(state, run_config=config)
             result = await Runner.resume(agent, RUN_ID, run_config=config)
         assert result.final_output == "done", point

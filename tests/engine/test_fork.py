@@ -11,7 +11,7 @@ from agentsdk import (
     Agent,
     MemoryRunStore,
     RunConfig,
-    RunConflict,
+    RunConflictError,
     Runner,
     RunNotFoundError,
     RunResult,
@@ -79,9 +79,9 @@ async def to_the_end(
             else:
                 was = known["/".join((RUN_ID, *item.path, item.call_id))]
                 if was.is_error:
-                    state.fail(item, str(was.output))
+                    state.mark_failed(item, str(was.output))
                 else:
-                    state.settle(item, result=str(was.output))
+                    state.provide_result(item, result=str(was.output))
         await Runner.decide(state, run_config=config)
 
 
@@ -156,7 +156,7 @@ async def test_a_paused_fork_waits_by_itself() -> None:
 async def test_an_id_in_use_is_a_conflict_and_changes_nothing() -> None:
     config = await recorded(scenario_called("one answer"))
     before = await everything(config)
-    with pytest.raises(RunConflict, match="it exists already"):
+    with pytest.raises(RunConflictError, match="it exists already"):
         await Runner.fork(RUN_ID, new_run_id=RUN_ID, run_config=config)
     assert await everything(config) == before
 

@@ -13,7 +13,7 @@ from agentsdk import (
     MaxTurnsExceeded,
     Message,
     ModelError,
-    RepeatedCalls,
+    RepeatedCallsError,
     RunConfig,
     Runner,
     RunState,
@@ -262,7 +262,7 @@ async def test_agents_that_hand_over_for_ever_reach_the_turn_limit() -> None:
         await Runner.run(one, "go", max_turns=5)
     assert isinstance(caught.value.state, RunState)
     assert caught.value.state.current_agent == "two"
-    with pytest.raises(RepeatedCalls, match="'transfer_to_two', then 'transfer_to_one' 3 times running") as looped:
+    with pytest.raises(RepeatedCallsError, match="'transfer_to_two', then 'transfer_to_one' 3 times running") as looped:
         await Runner.run(one, "go")
     assert isinstance(looped.value.state, RunState) and looped.value.state.turns == 6
 

@@ -143,7 +143,7 @@ async def test_no_hook_is_called_again_on_resume() -> None:
         resumed = await Runner.run(first, state, hooks=again)
         if resumed.interruptions:
             state = resumed.to_state()
-            state.settle(state.interruptions[0], result="add gave 1")
+            state.provide_result(state.interruptions[0], result="add gave 1")
             resumed = await Runner.run(first, state, hooks=again)
         assert resumed.final_output == "done"
         assert again.seen == [one for one in ORDER if one in again.seen], "in order, each at most once"

@@ -13,7 +13,7 @@ from agentsdk import (
     AttemptDiscarded,
     CallbackError,
     ContentFilterError,
-    CostLimitReached,
+    CostLimitExceededError,
     EmptyResponseError,
     FallbackModel,
     FunctionCall,
@@ -34,7 +34,7 @@ from agentsdk import (
     OutputTextDelta,
     ProviderUnavailableError,
     RateLimitError,
-    RequestLimitReached,
+    RequestLimitExceededError,
     ResponseCompleted,
     RunConfig,
     RunErrorHandlerInput,
@@ -42,14 +42,14 @@ from agentsdk import (
     RunLimits,
     Runner,
     RunState,
-    TokenLimitReached,
+    TokenLimitExceededError,
     Usage,
     UserError,
-    limited,
+    shared_limits,
 )
 from agentsdk.testing import ScriptedModel, ServerReply, call
 from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
-from agentsdk.types.events import AttemptSpent, LimitHit, unnested
+from agentsdk.types.events import AttemptSpent, LimitReachedEvent, unnested
 from agentsdk.types.items import Refusal
 from tests.scenarios import World, cut, reloaded, tool_of
 
@@ -86,7 +86,9 @@ async def test_max_turns_carries_a_state_that_goes_on(run: Any) -> None:
         await run(agent, "go", max_turns=2)
     assert len(model.requests) == 2
     state = state_of(caught.value, agent)
-    assert [event for event in state.value.log if isinstance(event, LimitHit)] == [LimitHit("turns", "2", "2")]
+    assert [event for event in state.value.log if isinstance(event, LimitReachedEvent)] == [
+        LimitReachedEvent("turns", "2", "2")
+    ]
     result = await run(agent, state, max_turns=3)
     assert result.final_output == "sum"
     assert len(model.requests) == 3
@@ -456,7 +458,11 @@ async def test_a_reply_that_ends_in_an_error_is_paid_for(run: Any, kind: type[Mo
 @MODES
 @pytest.mark.parametrize(
     ("limit", "error"),
-    [({"tokens": 150}, TokenLimitReached), ({"requests": 1}, RequestLimitReached), ({"output_tokens": 60}, TokenLimitReached)],
+    [
+        ({"tokens": 150}, TokenLimitExceededError),
+        ({"requests": 1}, RequestLimitExceededError),
+        ({"output_tokens": 60}, TokenLimitExceededError),
+    ],
     ids=str,
 )
 async def test_limits_count_what_a_failed_reply_cost(run: Any, limit: dict[str, int], error: type[AgentsException]) -> None:
@@ -474,7 +480,7 @@ async def test_a_cost_limit_counts_what_a_failed_reply_cost() -> None:
     config = RunConfig(limits=RunLimits(cost="0.00015"), prices={"scripted": ModelPrice(input=1, output=1)})
     with pytest.raises(IncompleteResponseError) as caught:
         await Runner.run(agent, "go", run_config=config)
-    with pytest.raises(CostLimitReached) as reached:
+    with pytest.raises(CostLimitExceededError) as reached:
         await Runner.run(agent, state_of(caught.value, agent), run_config=config)
     assert reached.value.used == Decimal("0.0001")
 
@@ -501,7 +507,7 @@ async def test_a_nested_reply_that_failed_is_paid_for_by_the_whole_run() -> None
     inner, _ = agent_with(costly())
     tool = inner.as_tool("ask", "Asks.")
     outer = Agent("outer", model=ScriptedModel([call("ask", input="x"), "done"]), tools=[tool])
-    with limited(tokens=10_000) as budget:
+    with shared_limits(tokens=10_000) as budget:
         result = await Runner.run(outer, "go", run_config=RunConfig(limits=RunLimits(tokens=10_000)))
     assert result.usage == Usage(2, 20, 10) + SPENT
     assert budget.spent.tokens == result.usage.total_tokens

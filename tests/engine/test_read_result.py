@@ -10,7 +10,6 @@ from msgspec import structs
 
 from agentsdk import (
     Agent,
-    CutResults,
     DropOldest,
     MemoryRunStore,
     ModelRequest,
@@ -20,6 +19,7 @@ from agentsdk import (
     RunState,
     SlidingWindow,
     SQLiteRunStore,
+    TruncateToolResults,
     Usage,
     function_tool,
     read_result,
@@ -34,7 +34,7 @@ from tests.engine.windowed import of_kind, windowed
 pytestmark = pytest.mark.anyio
 
 LONG = "".join(f"line {number}: {number * 7919 % 10_007}\n" for number in range(3_000))
-CUT = windowed(32_000, CutResults(keep_turns=0, chars=200), DropOldest())
+CUT = windowed(32_000, TruncateToolResults(keep_turns=0, chars=200), DropOldest())
 """Too small for `LONG` as soon as the model has seen it."""
 
 
@@ -93,7 +93,7 @@ async def test_what_the_window_cut_is_read_as_its_marker_says() -> None:
 
 async def test_the_pieces_are_not_cut_again_when_they_are_old() -> None:
     agent, result = await ran(call("look"), call("wait"), read_on, call("wait"), call("look"), call("wait"), "done", config=CUT)
-    assert [event.reason for event in of_kind(result.to_state(), ViewReplaced)] == ["CutResults"] * 2
+    assert [event.reason for event in of_kind(result.to_state(), ViewReplaced)] == ["TruncateToolResults"] * 2
     seen = outputs(model_of(agent).requests[-1].items)
     assert seen[2].endswith(LONG[150:1150])
 
@@ -116,8 +116,8 @@ def read_on_second(request: ModelRequest) -> Any:
     [
         (RunConfig(), [wait], False),
         (windowed(100_000, SlidingWindow(2)), [wait], False),
-        (windowed(100_000, SlidingWindow(2), CutResults()), [wait], True),
-        (windowed(100_000, CutResults()), [], False),
+        (windowed(100_000, SlidingWindow(2), TruncateToolResults()), [wait], True),
+        (windowed(100_000, TruncateToolResults()), [], False),
     ],
     ids=["no window", "nothing is cut", "cut", "no tools"],
 )

@@ -15,7 +15,7 @@ from agentsdk import (
     MemoryRunStore,
     MemorySession,
     RunConfig,
-    RunConflict,
+    RunConflictError,
     RunHooks,
     Runner,
     RunState,
@@ -200,7 +200,7 @@ async def test_a_run_is_taken_over_and_its_old_owner_is_fenced_out(open_store: O
     mine, other = config_of(open_store(), clock), config_of(open_store(), clock)
     assert other.store is not None
     async with run.running(mine, session=ours) as old:
-        with pytest.raises(RunConflict, match=r"held by another process for 30\.0 s more"):
+        with pytest.raises(RunConflictError, match=r"held by another process for 30\.0 s more"):
             await Runner.resume(run.agent(), "r", run_config=other, session=theirs)
         assert await theirs.get_items() == []
         if how == "lease":
@@ -209,7 +209,7 @@ async def test_a_run_is_taken_over_and_its_old_owner_is_fenced_out(open_store: O
         assert result.final_output == "done"
         after = await other.store.read("r")
         run.go_on.set()
-        with pytest.raises(RunConflict, match="gone on elsewhere"):
+        with pytest.raises(RunConflictError, match="gone on elsewhere"):
             await old
     assert await results(other.store) == ["result 2"]
     assert await other.store.read("r") == after
@@ -228,7 +228,7 @@ async def test_one_fenced_out_at_its_very_end_leaves_the_session_alone() -> None
             other = agent.clone(model=ScriptedModel([]))
             await Runner.resume(other, "r", run_config=config_of(store, clock), take_over=True)
 
-    with pytest.raises(RunConflict):
+    with pytest.raises(RunConflictError):
         await Runner.run(agent, "go", run_config=config_of(store, clock), hooks=Late(), session=session)
     assert await session.get_items() == []
 
@@ -243,7 +243,7 @@ async def test_of_many_who_resume_at_once_one_wins(open_store: OpenStore) -> Non
         *[Runner.resume(agent, "r", run_config=config_of(store)) for agent, store in zip(agents, stores, strict=True)],
         return_exceptions=True,
     )
-    assert sorted(type(end).__name__ for end in ends) == ["RunConflict"] * 4 + ["RunResult"]
+    assert sorted(type(end).__name__ for end in ends) == ["RunConflictError"] * 4 + ["RunResult"]
     assert run.bodies == 2
     assert (await kinds(stores[0])).count("RunResumed") == 1
 
@@ -296,14 +296,14 @@ async def test_a_lease_that_could_not_be_renewed_is_tried_again(caplog: pytest.L
 
 
 async def test_a_lost_lease_ends_the_run_at_its_next_event() -> None:
-    store = Grudging(RunConflict("taken"))
+    store = Grudging(RunConflictError("taken"))
 
     async def ask(request: Any) -> str:
         async with asyncio.timeout(10):
             await store.refused.wait()
         return "done"
 
-    with pytest.raises(RunConflict, match="taken"):
+    with pytest.raises(RunConflictError, match="taken"):
         await Runner.run(
             Agent("main", model=ScriptedModel([ask])), "go", run_config=RunConfig(store=store, run_id="r", lease=0.06)
         )
@@ -378,7 +378,7 @@ async def test_a_body_does_not_begin_when_another_took_the_run_meanwhile() -> No
 
         return Agent("main", model=model, tools=[function_tool(put, effect="idempotent")])
 
-    with pytest.raises(RunConflict, match="gone on elsewhere"):
+    with pytest.raises(RunConflictError, match="gone on elsewhere"):
         await Runner.run(agent_of("first", ScriptedModel([call("put")])), "go", run_config=config_of(Eaten(clock, {}), clock))
     assert bodies == ["other"]
 
@@ -403,7 +403,7 @@ async def test_a_run_id_in_use_begins_no_other_run(open_store: OpenStore) -> Non
     config = config_of(open_store())
     await Runner.run(Agent("main", model=ScriptedModel(["hello"])), "go", run_config=config)
     model = ScriptedModel(["never"])
-    with pytest.raises(RunConflict, match="'r' is at revision 3, expected 0: it exists already") as caught:
+    with pytest.raises(RunConflictError, match="'r' is at revision 3, expected 0: it exists already") as caught:
         await Runner.run(Agent("main", model=model), "go", run_config=config)
     assert caught.value.state is None
     assert not model.requests
@@ -427,7 +427,7 @@ async def test_a_state_that_the_store_has_gone_on_from_is_refused(open_store: Op
     paused.approve(paused.interruptions[0])
     again = RunState.from_string(agent, paused.to_string())
     assert (await Runner.run(agent, paused, run_config=config)).final_output == "done"
-    with pytest.raises(RunConflict, match="has come to revision 10 of its store on another way than this state"):
+    with pytest.raises(RunConflictError, match="has come to revision 10 of its store on another way than this state"):
         await Runner.run(agent, again, run_config=config, session=session)
     assert await session.get_items() == []
 
@@ -573,7 +573,7 @@ async def test_a_state_ahead_of_its_store_goes_on_in_another_process_once_the_le
     store.clock.now += 30
     assert (await Runner.run(agent, RunState.from_string(agent, saved), run_config=config)).final_output == "done"
     assert await results(store) == ["receipt 77"]
-    with pytest.raises(RunConflict, match="on another way"):
+    with pytest.raises(RunConflictError, match="on another way"):
         await Runner.run(agent, RunState.from_string(agent, saved), run_config=config)
 
 
@@ -592,7 +592,7 @@ async def test_a_state_on_another_way_is_refused_though_it_ends_with_the_same_ev
     other = (await Runner.run(agent("b"), "go", run_config=config_of(MemoryRunStore()))).to_state()
     given = RunState.from_string(agent("b"), other.to_string())
     assert given.value.log[-1] == (await Runner.load("r", run_config=config)).value.log[-1]
-    with pytest.raises(RunConflict, match="on another way"):
+    with pytest.raises(RunConflictError, match="on another way"):
         await Runner.run(agent("b"), given, run_config=config)
 
 
@@ -750,7 +750,7 @@ async def test_an_append_that_was_lost_to_another_process_is_none_of_ones_own() 
             await super().append(run_id, expected_rev, events, summary)
 
     store = Lost()
-    with pytest.raises(RunConflict, match="gone on elsewhere"):
+    with pytest.raises(RunConflictError, match="gone on elsewhere"):
         await Runner.run(agent, "go", run_config=config_of(store, clock))
     assert await kinds(store) == ["RunStarted", "ModelReplied", "RunResumed", "RunEnded"]
 

@@ -305,9 +305,9 @@ async def test_a_pause_over_a_call_in_doubt_is_a_step(decide: str) -> None:
     state = result.to_state()
     [item] = state.interruptions
     if decide == "settle":
-        state.settle(item, result="add gave 1")
+        state.provide_result(item, result="add gave 1")
     elif decide == "fail":
-        state.fail(item, "lost")
+        state.mark_failed(item, "lost")
     else:
         state.retry(item)
     await Runner.run(agent, await Runner.decide(state, run_config=config), run_config=config)
@@ -322,7 +322,7 @@ async def test_calls_decided_on_together_are_one_pause() -> None:
     state = (await Runner.resume(agent, RUN_ID, run_config=config)).to_state()
     assert len(state.interruptions) == 2
     for item in state.interruptions:
-        state.settle(item, result="paid")
+        state.provide_result(item, result="paid")
     await Runner.run(agent, await Runner.decide(state, run_config=config), run_config=config)
     assert await Runner.replay(agent, RUN_ID, run_config=config) == Replay(RUN_ID, 3, 4, True)
 

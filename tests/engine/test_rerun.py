@@ -24,7 +24,7 @@ from agentsdk import (
     ModelResponse,
     ModelSettings,
     RunConfig,
-    RunConflict,
+    RunConflictError,
     Runner,
     RunQuery,
     RunState,
@@ -571,7 +571,7 @@ async def test_as_a_stored_fork_it_can_be_gone_on_with(tmp_path: Path) -> None:
     compared = await Runner.diff(RUN_ID, "fork", run_config=config)
     assert compared.divergence == Divergence(1, 1, "till", 'calls look({"x":1})', 'calls pay({"x":9})')
     assert (compared.turns, compared.tool_calls, compared.tokens) == (-1, -2, -15)
-    with pytest.raises(RunConflict):
+    with pytest.raises(RunConflictError):
         await Runner.replay(till.agent, RUN_ID, model=live, new_run_id="fork", run_config=config)
     assert await everything(config) == before
     await store.aclose()

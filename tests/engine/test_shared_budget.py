@@ -9,7 +9,7 @@ import pytest
 
 from agentsdk import (
     Agent,
-    CostLimitReached,
+    CostLimitExceededError,
     Message,
     ModelPrice,
     ModelResponse,
@@ -17,8 +17,8 @@ from agentsdk import (
     RunConfig,
     RunLimits,
     Runner,
-    TokenLimitReached,
-    ToolCallLimitReached,
+    TokenLimitExceededError,
+    ToolCallLimitExceededError,
     Usage,
     aclose,
     function_tool,
@@ -73,7 +73,7 @@ async def spend(seed: int, prices: Any = None, **limits: Any) -> tuple[Biller, l
         tools = [child.as_tool(f"child_{number}") for number in range(CHILDREN)]
         parent = Agent("parent", model=model, tools=tools)
         given = RunConfig(limits=RunLimits(turns=None, **limits), prices=prices)
-        with pytest.raises((TokenLimitReached, CostLimitReached, ToolCallLimitReached)) as raised:
+        with pytest.raises((TokenLimitExceededError, CostLimitExceededError, ToolCallLimitExceededError)) as raised:
             await Runner.run(parent, "go", run_config=given)
         await aclose()
     return biller, done, raised.value

@@ -16,7 +16,7 @@ from agentsdk import (
     MemorySession,
     Message,
     RunConfig,
-    RunConflict,
+    RunConflictError,
     Runner,
     RunNotFoundError,
     RunQuery,
@@ -166,8 +166,8 @@ async def test_of_two_who_decide_one_call_at_once_one_is_heard(open_store: OpenS
     ends = await asyncio.gather(
         Runner.decide(approved, run_config=configs[0]), Runner.decide(rejected, run_config=configs[1]), return_exceptions=True
     )
-    assert sorted(type(end).__name__ for end in ends) == ["RunConflict", "RunState"]
-    [lost] = [end for end in ends if isinstance(end, RunConflict)]
+    assert sorted(type(end).__name__ for end in ends) == ["RunConflictError", "RunState"]
+    [lost] = [end for end in ends if isinstance(end, RunConflictError)]
     assert "no longer waits for what was decided here" in str(lost)
     assert configs[0].store is not None
     assert len([one for one in await log_of(configs[0].store) if isinstance(one, ApprovalDecided)]) == 1
@@ -179,7 +179,7 @@ async def test_a_run_at_work_is_not_decided_on(open_store: OpenStore) -> None:
     conflicts: list[str] = []
 
     async def ask(request: Any) -> str:
-        with pytest.raises(RunConflict) as caught:
+        with pytest.raises(RunConflictError) as caught:
             await Runner.decide(paused, run_config=config_of(open_store()))
         conflicts.append(str(caught.value))
         return "done"
@@ -198,7 +198,7 @@ async def test_a_run_that_waits_and_works_is_not_decided_on() -> None:
     async def look() -> str:
         state = await Runner.load("r", run_config=config)
         state.approve(state.interruptions[0])
-        with pytest.raises(RunConflict, match="held by another process"):
+        with pytest.raises(RunConflictError, match="held by another process"):
             await Runner.decide(state, run_config=config)
         return "looked"
 
@@ -239,7 +239,7 @@ async def test_the_input_of_a_run_that_has_gone_on_is_not_replaced(open_store: O
     result = await Runner.resume(agent_with("gone on"), "r", run_config=config)
     assert result.final_output == "gone on"
     late.replace_input("go elsewhere")
-    with pytest.raises(RunConflict, match="no longer waits"):
+    with pytest.raises(RunConflictError, match="no longer waits"):
         await Runner.decide(late, run_config=config)
     assert (await Runner.resume(agent_with(), "r", run_config=config)).final_output == "gone on"
 
@@ -292,15 +292,15 @@ async def test_a_call_in_doubt_is_settled_in_the_store(open_store: OpenStore, ho
     state = await Runner.load(found.run_id, run_config=config)
     [item] = state.interruptions
     if how == "settle":
-        state.settle(item, result="it was paid")
+        state.provide_result(item, result="it was paid")
     elif how == "retry":
         state.retry(item)
     else:
-        state.fail(item, "it failed")
+        state.mark_failed(item, "it failed")
     twice = await Runner.load(found.run_id, run_config=config)
-    twice.fail(twice.interruptions[0], "late")
+    twice.mark_failed(twice.interruptions[0], "late")
     await Runner.decide(state, run_config=config)
-    with pytest.raises(RunConflict, match="no longer waits"):
+    with pytest.raises(RunConflictError, match="no longer waits"):
         await Runner.decide(twice, run_config=config)
     assert (await Runner.resume(agent_with("done", tools=tools), "r", run_config=config)).final_output == "done"
     assert await results(config.store) == [result]
@@ -497,7 +497,7 @@ async def test_who_loses_a_resume_leaves_the_session_alone() -> None:
     store, clock = MemoryRunStore(), FakeClock()
 
     async def ask(request: Any) -> str:
-        with pytest.raises(RunConflict):
+        with pytest.raises(RunConflictError):
             await Runner.resume(agent_with(), "r", run_config=config_of(store, clock), session=Watched("s"))
         return "done"
 
@@ -614,7 +614,7 @@ async def test_a_fork_goes_on_from_an_earlier_moment_and_leaves_the_run_alone(op
     assert await config.store.read("r") == before
     summary = await config.store.summary(forked)
     assert summary is not None and summary.forked_from == "r" and summary.run_id == forked
-    with pytest.raises(RunConflict, match="exists already"):
+    with pytest.raises(RunConflictError, match="exists already"):
         await Runner.fork("r", new_run_id=forked, run_config=config)
     for at in (0, -1, 99):
         with pytest.raises(UserError, match=f"run 'r' has no revision {at}"):

@@ -350,7 +350,7 @@ async def test_errors_of_the_body_and_reconciled_and_settled_results_are_judged_
         seen.clear()
         if reconcile is None:
             state = (await Runner.run(mended, state)).to_state()
-            state.settle(state.interruptions[0], result="it was paid")
+            state.provide_result(state.interruptions[0], result="it was paid")
         result = await Runner.run(mended, state)
         assert seen == [("it was paid", False)] and outputs(result)[0].output == "[hidden]"
 

@@ -55,7 +55,7 @@ def test_only_a_limit_of_which_nothing_remains_counts() -> None:
 @pytest.mark.parametrize(("cap", "waited"), [(400.0, 360.0), (60.0, 60.0)])
 async def test_the_next_request_waits_until_the_reset(cap: float, waited: float) -> None:
     clock = FakeClock()
-    heeding = ModelRetrySettings(heed_limits=True, max_retry_after=cap)
+    heeding = ModelRetrySettings(respect_rate_limits=True, max_retry_after=cap)
     async with FakeOpenAIServer([ServerReply("a", headers=SPENT), "b", "c"]) as server:
         model = model_at(server, clock=clock, retry=heeding)
         await ask(model, request())
@@ -71,7 +71,7 @@ async def test_the_next_request_waits_until_the_reset(cap: float, waited: float)
 async def test_another_request_waits_after_a_refusal() -> None:
     clock = FakeClock()
     refusal = ServerReply(status=429, headers={"retry-after": "5"}, body={"error": {"message": "slow down"}})
-    settings = ModelSettings(retry=ModelRetrySettings(max_retries=0, heed_limits=True))
+    settings = ModelSettings(retry=ModelRetrySettings(max_retries=0, respect_rate_limits=True))
     async with FakeOpenAIServer([refusal, "b"]) as server:
         model = model_at(server, clock=clock)
         with pytest.raises(RateLimitError):

@@ -19,7 +19,7 @@ from agentsdk.stores.encrypted import EncryptedRunStore
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.stores.sqlite import SQLiteRunStore
 from agentsdk.testing.store_conformance import CHECKS, Check
-from agentsdk.types.errors import RunConflict, RunNotFoundError, StateTamperedError, StoreError, UserError
+from agentsdk.types.errors import RunConflictError, RunNotFoundError, StateTamperedError, StoreError, UserError
 from agentsdk.types.summary import RunQuery, RunSummary
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ async def test_everything_else_is_the_store_within() -> None:
     assert await store.summary("r") == await inner.summary("r") == summed("r", 4)
     assert await store.list(RunQuery(agent="clerk")) == [summed("r", 4)]
     assert await store.attachment("r", "none") is None
-    with pytest.raises(RunConflict):
+    with pytest.raises(RunConflictError):
         await add(store, "r", b"late", rev=3)
     with pytest.raises(RunNotFoundError):
         await store.read("unknown")

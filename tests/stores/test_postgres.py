@@ -16,7 +16,7 @@ import pytest
 from agentsdk.databases import postgres
 from agentsdk.sessions.postgres import PostgresSession
 from agentsdk.stores.postgres import PostgresRunStore
-from agentsdk.types.errors import RunConflict, StoreBusyError, StoreError, StoreUnavailableError, UserError
+from agentsdk.types.errors import RunConflictError, StoreBusyError, StoreError, StoreUnavailableError, UserError
 from agentsdk.types.summary import RunQuery, RunSummary
 from tests.postgres_server import PostgresServer
 
@@ -207,13 +207,13 @@ async def test_an_append_that_waited_for_another_sees_what_that_one_did(url: str
         await admin.execute("UPDATE agentsdk_runs SET rev = 2")
         call = asyncio.create_task(append(store, "r", 1, b"never"))
         await until(functools.partial(waits_for_a_lock, admin))
-    with pytest.raises(RunConflict, match="at revision 2, expected 1"):
+    with pytest.raises(RunConflictError, match="at revision 2, expected 1"):
         await call
     async with admin.transaction():
         await admin.execute("DELETE FROM agentsdk_runs")
         call = asyncio.create_task(append(store, "r", 2, b"never"))
         await until(functools.partial(waits_for_a_lock, admin))
-    with pytest.raises(RunConflict, match="at revision 0, expected 2"):
+    with pytest.raises(RunConflictError, match="at revision 0, expected 2"):
         await call
     assert await admin.fetchval("SELECT count(*) FROM agentsdk_run_events") == 0
     await store.aclose()

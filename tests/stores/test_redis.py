@@ -25,7 +25,7 @@ from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.stores.redis import RedisRunStore
 from agentsdk.types.errors import (
     AgentsException,
-    RunConflict,
+    RunConflictError,
     RunNotFoundError,
     StoreBusyError,
     StoreError,
@@ -175,7 +175,7 @@ async def test_a_server_that_hangs_is_unavailable(server: redis_server.RedisServ
                     with pytest.raises(StoreUnavailableError, match=r"did not answer within 0\.2 s"):
                         await append(one, "run", 1, b"b")
         # Whether the server has come to the late appends or not: one at most is done, and then this one is not.
-        with contextlib.suppress(RunConflict):
+        with contextlib.suppress(RunConflictError):
             await append(store, "run", 1, b"b")
         assert await store.read("run") == [b"a", b"b"]
 
@@ -190,7 +190,7 @@ async def test_a_large_append_to_a_server_that_hangs_leaves_no_socket(server: re
 RACER = """
 import asyncio, sys
 from agentsdk.stores.redis import RedisRunStore
-from agentsdk.types.errors import RunConflict
+from agentsdk.types.errors import RunConflictError
 from agentsdk.types.summary import RunSummary
 
 async def main(url, name):
@@ -201,7 +201,7 @@ async def main(url, name):
         try:
             await store.append("run", rev, [f"{name} {part}".encode() for part in range(2)], summary)
             won += 1
-        except RunConflict:
+        except RunConflictError:
             pass
     await store.aclose()
     print(won)
@@ -286,7 +286,7 @@ async def test_a_key_of_another_type_is_refused_and_nothing_changes(redis_url: s
         for call, make in calls.items():
             try:
                 await make()
-            except RunConflict:
+            except RunConflictError:
                 assert key == "attached:run", "the append before has gone through"
             except StoreError as error:
                 assert "another type" in str(error) and SECRET not in "".join(traceback.format_exception(error))

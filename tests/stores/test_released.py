@@ -12,7 +12,7 @@ import pytest
 
 from agentsdk import (
     MemoryRunStore,
-    RunConflict,
+    RunConflictError,
     Runner,
     RunQuery,
     RunState,
@@ -76,7 +76,7 @@ async def go_on(name: str, store: RunStore, run_id: str) -> None:
         state = await Runner.load(run_id, run_config=config_of(store))
         for item in state.interruptions:
             if isinstance(item, ToolInDoubtItem):
-                state.settle(item, result="sent, said the post office")
+                state.provide_result(item, result="sent, said the post office")
             else:
                 assert isinstance(item, ToolApprovalItem)
                 state.approve(item)
@@ -140,7 +140,7 @@ async def test_a_state_that_was_saved_goes_on_in_the_store_of_its_run(version: s
     result = await Runner.run(agent, state, run_config=config_of(store))
     assert (result.final_output, desk.effects) == ("done", ["pay"])
     again = RunState.from_string(agent, text)
-    with pytest.raises(RunConflict):
+    with pytest.raises(RunConflictError):
         await Runner.run(agent, again, run_config=config_of(store))
     await store.aclose()
 

@@ -20,7 +20,7 @@ from agentsdk import Agent, RunConfig, Runner, function_tool
 from agentsdk.sessions.sqlite import SQLiteSession
 from agentsdk.stores.sqlite import SQLiteRunStore
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.errors import RunConflict, StoreBusyError, StoreError, UserError
+from agentsdk.types.errors import RunConflictError, StoreBusyError, StoreError, UserError
 from agentsdk.types.items import Message
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -52,7 +52,7 @@ async def python(script: str, *arguments: str) -> asyncio.subprocess.Process:
 PRELUDE = """
 import asyncio, os, sys
 from agentsdk.stores.sqlite import SQLiteRunStore
-from agentsdk.types.errors import RunConflict, StoreError
+from agentsdk.types.errors import RunConflictError, StoreError
 from agentsdk.types.summary import RunSummary
 
 def run(run_id, rev):
@@ -102,7 +102,7 @@ async def main(path, name):
             try:
                 await store.append("shared", rev, [f"{name} {number}".encode()], run("shared", rev + 1))
                 break
-            except RunConflict:
+            except RunConflictError:
                 pass
     await store.aclose()
 
@@ -406,7 +406,7 @@ async def test_a_summary_that_is_none_is_a_typed_error_without_its_value(change:
         ):
             with pytest.raises(StoreError) as caught:
                 await call()
-            assert not isinstance(caught.value, RunConflict)
+            assert not isinstance(caught.value, RunConflictError)
             assert SECRET not in f"{caught.value!r} {caught.value.__cause__!r}"
         assert await store.read("r") == [b"0"]
 

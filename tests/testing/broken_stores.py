@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from agentsdk.ports.run_store import conflict
 from agentsdk.stores.memory import MemoryRunStore
-from agentsdk.types.errors import RunConflict, RunNotFoundError, StoreBusyError, StoreError
+from agentsdk.types.errors import RunConflictError, RunNotFoundError, StoreBusyError, StoreError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
 
@@ -124,7 +124,7 @@ class SummaryBeforeCheck(MemoryRunStore):
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
         try:
             await super().append(run_id, expected_rev, events, summary)
-        except RunConflict:
+        except RunConflictError:
             if run_id in self._logs:
                 self._summaries[run_id] = replace(summary, rev=len(self._logs[run_id]))
             raise
@@ -235,7 +235,7 @@ class LeaseNeverPasses(MemoryRunStore):
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
         standing = self._summaries.get(run_id)
         if standing is not None and standing.owner not in ("", summary.owner):
-            raise RunConflict("held")
+            raise RunConflictError("held")
         await super().append(run_id, expected_rev, events, summary)
 
 
@@ -243,7 +243,7 @@ class OwnerRefused(MemoryRunStore):
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
         standing = self._summaries.get(run_id)
         if standing is not None and standing.held_until > summary.updated_at:
-            raise RunConflict("held")
+            raise RunConflictError("held")
         await super().append(run_id, expected_rev, events, summary)
 
 

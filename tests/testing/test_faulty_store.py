@@ -11,7 +11,7 @@ from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.testing.store_conformance import check_store
 from agentsdk.testing.store_conformance.check import append
-from agentsdk.types.errors import RunConflict, StoreBusyError, StoreError, StoreUnavailableError, UserError
+from agentsdk.types.errors import RunConflictError, StoreBusyError, StoreError, StoreUnavailableError, UserError
 from agentsdk.types.summary import RunQuery
 
 pytestmark = pytest.mark.anyio
@@ -65,13 +65,13 @@ async def test_a_torn_append_shows_as_a_conflict_to_who_tries_again() -> None:
     faulty = FaultyStore(MemoryRunStore(), "torn", at=1)
     with pytest.raises(StoreUnavailableError):
         await append(faulty, "r", 0, b"a")
-    with pytest.raises(RunConflict):
+    with pytest.raises(RunConflictError):
         await append(faulty, "r", 0, b"a")
     assert await faulty.read("r") == [b"a"]
 
 
 async def test_a_torn_operation_that_is_refused_says_so() -> None:
-    with pytest.raises(RunConflict):
+    with pytest.raises(RunConflictError):
         await append(FaultyStore(MemoryRunStore(), "torn", at=1), "r", 7, b"a")
 
 

@@ -14,7 +14,7 @@ from agentsdk.types.errors import (
     AgentsException,
     IncompleteResponseError,
     InputGuardrailTripwireTriggered,
-    InvalidArguments,
+    InvalidArgumentsError,
     InvalidOutputError,
     ModelRefusalError,
     ProviderError,
@@ -60,7 +60,7 @@ def test_every_error_is_an_agents_exception_without_a_state_at_first() -> None:
 
 
 def test_what_a_caller_catches_is_public() -> None:
-    inner = {"InvalidArguments"}
+    inner = {"InvalidArgumentsError"}
     missing = {name for name in EVERY if not hasattr(agentsdk, name)} - inner
     assert missing == set()
 
@@ -69,7 +69,7 @@ def test_what_a_caller_catches_is_public() -> None:
     ("error", "carried"),
     [
         (IncompleteResponseError("m", partial="half"), {"partial": "half"}),
-        (InvalidArguments("why"), {"reason": "why"}),
+        (InvalidArgumentsError("why"), {"reason": "why"}),
         (InvalidOutputError("m", output="text"), {"output": "text"}),
         (ModelRefusalError("m", refusal="no"), {"refusal": "no"}),
         (
@@ -86,4 +86,4 @@ def test_what_a_caller_catches_is_public() -> None:
 )
 def test_what_an_error_carries(error: AgentsException, carried: dict[str, Any]) -> None:
     assert {name: getattr(error, name) for name in carried} == carried
-    assert str(error) == ("why" if isinstance(error, InvalidArguments) else "m")
+    assert str(error) == ("why" if isinstance(error, InvalidArgumentsError) else "m")

@@ -10,7 +10,7 @@ from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool, function_tool, tool
 from agentsdk.define.tool_output import to_output
-from agentsdk.types.errors import InvalidArguments
+from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.spec import OutputSpec, ToolSpec
 
 
@@ -74,7 +74,7 @@ assert_type(FunctionTool("own", "", {}, own), FunctionTool[User])
 
 async def use(ctx: ToolContext[User]) -> None:
     assert_type(await with_wrapper.invoke(ctx, {}), object)
-    assert_type(await with_wrapper.error_text(ctx, InvalidArguments("x")), str)
+    assert_type(await with_wrapper.error_text(ctx, InvalidArgumentsError("x")), str)
     assert_type(await with_wrapper.on_invoke_tool(ctx, "{}"), object)
 
 

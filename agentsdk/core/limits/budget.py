@@ -138,8 +138,8 @@ class Budget:
             (kind, limit) for kind in _SPENDING if (limit := cast("int | Decimal | None", getattr(limits, kind))) is not None
         ]
         capping = [budget.limits for budget in self._chain if any(kind in _BY_OUTPUT for kind, _ in budget._spending)]
-        self._caps = [limits.reply_tokens for limits in capping]
-        self._last_caps = [limits.final_tokens for limits in capping]
+        self._caps = [limits.output_tokens_per_request for limits in capping]
+        self._last_caps = [limits.reserved_output_tokens for limits in capping]
         self.counts_cost = any(limits.cost is not None for limits in capping)
         """Whether it matters what a request costs."""
         self._limits_calls = any(b.limits.tool_calls is not None or b.limits.calls_per_tool for b in self._chain)
@@ -166,12 +166,12 @@ class Budget:
     def ask(
         self, input_tokens: int, max_tokens: int | None, price: RequestPrice | None = None, *, is_last: bool = False
     ) -> Grant | Wait | Reached:
-        """Leave for one request of `input_tokens` whose reply becomes a turn.
+        """A reservation for one request of `input_tokens` whose reply becomes a turn.
 
-        Where tokens or cost are limited the reply is capped: at `max_tokens`, or else `reply_tokens` (`final_tokens` when it
-        `is_last`), and at what is left beside the reservations of others. With less than `LEAST_REPLY_TOKENS` nothing is
-        granted. Only the last request may spend what `keep_back` kept. Raises `UserError` where cost is limited and there is no
-        `price`.
+        Where tokens or cost are limited the reply is capped: at `max_tokens`, or else `output_tokens_per_request`
+        (`reserved_output_tokens` when it `is_last`), and at what is left beside the reservations of others. With less than
+        `LEAST_REPLY_TOKENS` nothing is granted. Only the last request may spend what `keep_back` kept. Raises `UserError` where
+        cost is limited and there is no `price`.
         """
         chain = self._chain
         caps = self._last_caps if is_last else self._caps
@@ -239,8 +239,8 @@ class Budget:
         self.settle(grant, NOTHING)
 
     def keep_back(self, input_tokens: int, price: RequestPrice | None = None) -> None:
-        """Keep room for one last request of that much input and `final_tokens` out of every other grant from now on."""
-        output_tokens = self.limits.final_tokens
+        """Keep room for one last request of that much input and `reserved_output_tokens` out of every later grant."""
+        output_tokens = self.limits.reserved_output_tokens
         cost = _FREE if price is None else price(input_tokens, output_tokens)
         count = 0 if self._last_on_top else 1
         self._kept = Amount(count, count, input_tokens, output_tokens, cost)

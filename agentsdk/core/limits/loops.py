@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from agentsdk.core.arguments import parse_arguments
-from agentsdk.types.errors import InvalidArguments
+from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.events import ToolFinished
 from agentsdk.types.items import FunctionCall, Part
 from agentsdk.types.response import OutputItem
@@ -194,5 +194,5 @@ def _arguments(call: FunctionCall) -> object:
     """What the tool is given; text that cannot be read stands for itself."""
     try:
         return parse_arguments(call.arguments)
-    except InvalidArguments:
+    except InvalidArgumentsError:
         return call.arguments

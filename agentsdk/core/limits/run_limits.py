@@ -11,18 +11,18 @@ from msgspec import Struct, structs
 from agentsdk.core.state import State
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import (
-    ConsecutiveErrorsReached,
-    CostLimitReached,
-    DeadlineReached,
+    ConsecutiveErrorsExceededError,
+    CostLimitExceededError,
+    DeadlineExceededError,
+    LimitExceededError,
     LimitKind,
-    LimitReached,
     MaxTurnsExceeded,
-    NoProgress,
+    NoProgressError,
     Number,
-    RepeatedCalls,
-    RequestLimitReached,
-    TokenLimitReached,
-    ToolCallLimitReached,
+    RepeatedCallsError,
+    RequestLimitExceededError,
+    TokenLimitExceededError,
+    ToolCallLimitExceededError,
     UserError,
 )
 from agentsdk.types.events import LimitRaised
@@ -34,14 +34,14 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     Spending: `turns` (replies of the model), `requests`, `input_tokens`, `output_tokens`, `tokens` (both together), `cost` (US
     dollars: a `Decimal`, an int, or text as in `"2.50"`), `tool_calls`, and `calls_per_tool` by the tool's name.
 
-    Time, in seconds: `deadline` by the wall clock, `working_time` without waits for rate limits.
+    Time, in seconds: `deadline` by the wall clock, `active_time` without waits for rate limits.
 
-    Being stuck, in turns running: `consecutive_errors` in which every call failed, `repeats` of the same calls with the same
-    results (rounds, of 1 to 4 turns each), `no_progress` that brought nothing new.
+    Being stuck, in turns running: `consecutive_errors` in which every call failed, `repeated_rounds` of the same calls with the
+    same results (rounds, of 1 to 4 turns each), `no_progress` that brought nothing new.
 
-    `reply_tokens` are set aside for each reply, and sent as its cap, where a limit on tokens or cost stands and the agent sets
-    no `max_tokens`. `final_tokens` are kept back for the last answer of `on_limit`. A warning is given once the
-    fraction `warn_at` of a limit is used. Raises `UserError` naming the field that is wrong.
+    `output_tokens_per_request` are reserved for each reply, and sent as its cap, where a limit on tokens or cost stands and the
+    agent sets no `max_tokens`. `reserved_output_tokens` are kept back for the last answer of `on_limit`. A warning is given
+    once the fraction `warn_at` of a limit is used. Raises `UserError` naming the field that is wrong.
     """
 
     turns: int | None = 20
@@ -51,20 +51,20 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     cost: Decimal | int | str | None = None
     deadline: float | None = None
-    working_time: float | None = None
+    active_time: float | None = None
     tool_calls: int | None = None
     calls_per_tool: Mapping[str, int] = {}
     consecutive_errors: int | None = 3
-    repeats: int | None = 3
+    repeated_rounds: int | None = 3
     no_progress: int | None = None
-    reply_tokens: int = 4096
-    final_tokens: int = 1024
+    output_tokens_per_request: int = 4096
+    reserved_output_tokens: int = 1024
     warn_at: float = 0.8
 
     def __post_init__(self) -> None:
         for field, least in _COUNTS.items():
             _check_count(field, getattr(self, field), least, required=field in _REQUIRED)
-        for field in ("deadline", "working_time"):
+        for field in ("deadline", "active_time"):
             seconds = getattr(self, field)
             if type(seconds) is int and seconds > _AGES:
                 structs.force_setattr(self, field, seconds := _AGES)  # clocks count in floats, which end somewhere
@@ -109,10 +109,10 @@ class RunLimits(Struct, frozen=True, kw_only=True):
 _AGES = 10**18
 _COUNTS: Mapping[str, int] = {
     **dict.fromkeys(("turns", "requests", "input_tokens", "output_tokens", "tokens", "tool_calls"), 1),
-    **dict.fromkeys(("consecutive_errors", "no_progress", "reply_tokens", "final_tokens"), 1),
-    "repeats": 2,
+    **dict.fromkeys(("consecutive_errors", "no_progress", "output_tokens_per_request", "reserved_output_tokens"), 1),
+    "repeated_rounds": 2,
 }
-_REQUIRED = ("reply_tokens", "final_tokens")
+_REQUIRED = ("output_tokens_per_request", "reserved_output_tokens")
 
 
 def _check_count(field: str, value: object, least: int, *, required: bool) -> None:
@@ -158,7 +158,7 @@ class Reached(Struct, frozen=True):
     what: str = ""
 
 
-def limit_error(reached: Reached, agent: str) -> LimitReached:
+def limit_error(reached: Reached, agent: str) -> LimitExceededError:
     """What is raised for a limit that the run of `agent` reached."""
     kind, limit = reached.kind, reached.limit
     error, done, expected = _WORDS[kind]
@@ -167,26 +167,26 @@ def limit_error(reached: Reached, agent: str) -> LimitReached:
     remedy = f"resume error.state with limits.raised({kind!r}, ...)"
     if kind == "turns":
         remedy = "resume error.state with a higher max_turns, or handle it with error_handlers={'max_turns': ...}"
-    elif kind == "repeats":
+    elif kind == "repeated_rounds":
         remedy += ", or declare a tool that is there to be called again with polling=True"
     return error(f"{used}{more}, expected {expected.format(limit=limit)}; {remedy}", kind=kind, used=reached.used, limit=limit)
 
 
 _AT_MOST, _FEWER = "at most {limit}", "fewer than {limit}"
-_WORDS: Mapping[LimitKind, tuple[type[LimitReached], str, str]] = {
+_WORDS: Mapping[LimitKind, tuple[type[LimitExceededError], str, str]] = {
     "turns": (MaxTurnsExceeded, "took {used} turns without a final output", _AT_MOST),
-    "requests": (RequestLimitReached, "made {used} requests", _AT_MOST),
-    "input_tokens": (TokenLimitReached, "used {used} input tokens", _AT_MOST),
-    "output_tokens": (TokenLimitReached, "used {used} output tokens", _AT_MOST),
-    "tokens": (TokenLimitReached, "used {used} tokens", _AT_MOST),
-    "cost": (CostLimitReached, "cost {used} US dollars", _AT_MOST),
-    "deadline": (DeadlineReached, "ran for {used:g} seconds", "at most {limit:g}"),
-    "working_time": (DeadlineReached, "worked for {used:g} seconds, waits for rate limits aside", "at most {limit:g}"),
-    "tool_calls": (ToolCallLimitReached, "made {used} tool calls", _AT_MOST),
-    "calls_per_tool": (ToolCallLimitReached, "called tool {what!r} {used} times", _AT_MOST),
-    "consecutive_errors": (ConsecutiveErrorsReached, "took {used} turns running in which every call failed", _FEWER),
-    "repeats": (RepeatedCalls, "called {what} {used} times running with the same results", _FEWER),
-    "no_progress": (NoProgress, "took {used} turns running that brought nothing new", _FEWER),
+    "requests": (RequestLimitExceededError, "made {used} requests", _AT_MOST),
+    "input_tokens": (TokenLimitExceededError, "used {used} input tokens", _AT_MOST),
+    "output_tokens": (TokenLimitExceededError, "used {used} output tokens", _AT_MOST),
+    "tokens": (TokenLimitExceededError, "used {used} tokens", _AT_MOST),
+    "cost": (CostLimitExceededError, "cost {used} US dollars", _AT_MOST),
+    "deadline": (DeadlineExceededError, "ran for {used:g} seconds", "at most {limit:g}"),
+    "active_time": (DeadlineExceededError, "worked for {used:g} seconds, waits for rate limits aside", "at most {limit:g}"),
+    "tool_calls": (ToolCallLimitExceededError, "made {used} tool calls", _AT_MOST),
+    "calls_per_tool": (ToolCallLimitExceededError, "called tool {what!r} {used} times", _AT_MOST),
+    "consecutive_errors": (ConsecutiveErrorsExceededError, "took {used} turns running in which every call failed", _FEWER),
+    "repeated_rounds": (RepeatedCallsError, "called {what} {used} times running with the same results", _FEWER),
+    "no_progress": (NoProgressError, "took {used} turns running that brought nothing new", _FEWER),
 }
 
 
@@ -216,7 +216,7 @@ def allowed_number(kind: str, text: str | None) -> Number | None:
     if text is None:
         return None
     try:
-        number: Number = Decimal(text) if kind == "cost" else float(text) if kind in ("deadline", "working_time") else int(text)
+        number: Number = Decimal(text) if kind == "cost" else float(text) if kind in ("deadline", "active_time") else int(text)
     except (ValueError, InvalidOperation):
         raise UserError(f"limit {kind!r} was to be raised to {text!r}, expected a number; give 40, or '2.50'") from None
     checked: Number = getattr(structs.replace(RunLimits(), **{kind: number}), kind)

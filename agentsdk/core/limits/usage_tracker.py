@@ -63,7 +63,7 @@ class Tally:
         self.limits = limits
         self.failed_turns = 0
         """The turns running in which every call failed."""
-        self._repeats = None if limits.repeats is None else Repeats()
+        self._repeats = None if limits.repeated_rounds is None else Repeats()
         self._stalls = None if limits.no_progress is None else Stalls()
         self._response = _NO_REPLY
         self._results: dict[str, ToolFinished] = {}
@@ -112,10 +112,10 @@ class Tally:
         limits = self.limits
         if limits.consecutive_errors is not None and self.failed_turns >= limits.consecutive_errors:
             return Reached("consecutive_errors", self.failed_turns, limits.consecutive_errors, limits)
-        if self._repeats is not None and limits.repeats is not None:
-            loop = self._repeats.found(limits.repeats)
+        if self._repeats is not None and limits.repeated_rounds is not None:
+            loop = self._repeats.found(limits.repeated_rounds)
             if loop is not None and loop.tools.isdisjoint(polling):
-                return Reached("repeats", loop.rounds, limits.repeats, limits, what=str(loop))
+                return Reached("repeated_rounds", loop.rounds, limits.repeated_rounds, limits, what=str(loop))
         if self._stalls is not None and limits.no_progress is not None:
             turns = self._stalls.turns
             if turns >= limits.no_progress and self._stalls.tools.isdisjoint(polling):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec import Struct
 
 from agentsdk.core.window.fit import Strategy, WindowView
-from agentsdk.core.window.strategies import CutResults, DropOldest
+from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.types.declared import SYNC, Fields, having, number, optional, sequence_of, whole
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import Item
@@ -18,8 +18,8 @@ class ContextWindow(Struct, frozen=True, kw_only=True):
 
     `size`: the window in tokens, input and answer together (None: the model's known size). Once a request weighs more than
     the fraction `trigger` of it, the `strategies` are tried in order until it weighs no more than the fraction `target`.
-    `reserve`: tokens kept for the answer (None: an eighth of the window). Never dropped, cut or summarised are items for which
-    `pin` is true, system and developer messages and the run's input. Never dropped or summarised are results that the model
+    `reserve`: tokens kept for the answer (None: an eighth of the window). Never dropped, cut or summarized are items for which
+    `pin` is true, system and developer messages and the run's input. Never dropped or summarized are results that the model
     has not answered yet. Calls and their results stay or go together.
 
     Raises `UserError` for values that contradict each other.
@@ -29,7 +29,7 @@ class ContextWindow(Struct, frozen=True, kw_only=True):
     trigger: float = 0.75
     target: float = 0.5
     reserve: int | None = None
-    strategies: Sequence[Strategy] = (CutResults(), DropOldest())
+    strategies: Sequence[Strategy] = (TruncateToolResults(), DropOldest())
     pin: Callable[[Item], bool] | None = None
 
     def __post_init__(self) -> None:

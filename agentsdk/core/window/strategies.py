@@ -12,7 +12,7 @@ from agentsdk.types.declared import Expected, Fields, a_name, either, having, op
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 
 
-class CutResults(Struct, frozen=True):
+class TruncateToolResults(Struct, frozen=True):
     """Cuts long tool results to `chars` characters, head and tail, with a marker that names the id of the whole.
 
     The results of the last `keep_turns` turns stay whole, and the pieces that the model has read of cut results, unless what
@@ -117,7 +117,7 @@ class KeepByPriority(Struct, frozen=True):
         return any(isinstance(item, FunctionCall) and item.name in self.plan_tools for item in called)
 
 
-class Summarise(Struct, frozen=True):
+class Summarize(Struct, frozen=True):
     """Has a model sum up all but the last `keep_turns` turns, in one message of at most `max_tokens` tokens.
 
     `model`: the name of a (cheaper) model, or the model itself; None for the run's own. Names, numbers, paths and questions
@@ -194,13 +194,13 @@ def _count(least: int) -> Expected:
     return whole(f"a whole number, {least} or more", least)
 
 
-_CUT_RESULTS = Fields("CutResults", keep_turns=_count(0), chars=_count(0))
+_CUT_RESULTS = Fields("TruncateToolResults", keep_turns=_count(0), chars=_count(0))
 _SLIDING_WINDOW = Fields("SlidingWindow", turns=_count(1))
 _KEEP_BY_PRIORITY = Fields(
     "KeepByPriority", plan_tools=sequence_of(a_name("the name of a tool"), "a list or tuple of tools' names; write ('plan',)")
 )
 _SUMMARISE = Fields(
-    "Summarise",
+    "Summarize",
     model=optional(
         either(a_name(""), having(("stream",), "", texts=("name",)), what="a model or the name of one; pass 'openai:NAME', say")
     ),

@@ -15,7 +15,7 @@ from agentsdk.types.events import TimeSpent
 
 
 async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> NextStep:
-    """Drive the run for the time it has left, and record what it took. Raises `DeadlineReached`.
+    """Drive the run for the time it has left, and record what it took. Raises `DeadlineExceededError`.
 
     Waits for rate limits and before retries do not count as working time. What ignores its cancellation is left behind after
     the run's `cancel_grace`.
@@ -29,8 +29,8 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> Nex
         times: list[tuple[float, LimitKind]] = []
         if limits.deadline is not None:
             times.append((limits.deadline - state.elapsed - elapsed, "deadline"))
-        if limits.working_time is not None:
-            times.append((limits.working_time - state.working - elapsed + waited, "working_time"))
+        if limits.active_time is not None:
+            times.append((limits.active_time - state.working - elapsed + waited, "active_time"))
         return min(times)
 
     def wait(seconds: float) -> None:
@@ -60,6 +60,6 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> Nex
         spent = TimeSpent(state.elapsed + elapsed, state.working + max(0.0, elapsed - waited))
         if run.state.ended is None:
             await (run.record(spent) if failure is None else run.record_beside(failure, spent))
-    used, limit = (spent.elapsed, limits.deadline) if over == "deadline" else (spent.working, limits.working_time)
+    used, limit = (spent.elapsed, limits.deadline) if over == "deadline" else (spent.working, limits.active_time)
     assert limit is not None
     await stop(run, Reached(over, round(used, 3), limit, limits))

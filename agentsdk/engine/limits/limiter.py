@@ -1,4 +1,4 @@
-"""`Limiter`: the limits of one run in motion, as far as it has read its log. And `limited`: limits around several runs."""
+"""`Limiter`: the limits of one run in motion, as far as it has read its log; `shared_limits`: limits around several runs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from agentsdk.types.events import RunEvent
 from agentsdk.types.tape import Tape
 
 SCOPE: ContextVar[Budget | None] = ContextVar("agentsdk limits", default=None)
-"""The budget of the innermost `limited` block that is open."""
+"""The budget of the innermost `shared_limits` block that is open."""
 
 _waiting: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}
 """Who waits for what others have reserved; woken whenever any of them settles."""
 
 
 @contextmanager
-def limited(**limits: Any) -> Generator[Budget]:
-    """Limits around all runs that begin in the block, side by side or one after the other: fields of `RunLimits` by name.
+def shared_limits(**limits: Any) -> Generator[Budget]:
+    """Limits around all runs that begin in the block, concurrently or one after the other: fields of `RunLimits` by name.
 
-    `with limited(tokens=50_000, cost="1.00") as budget:` lets them spend that much together; `budget.spent` says how much they
-    have. Blocks nest, and each run's own limits hold beside them. Only limits on spending count here (turns, requests, tokens,
-    cost, tool calls): time and being stuck are each run's own. Raises `UserError` for a field there is not.
+    `with shared_limits(tokens=50_000, cost="1.00") as budget:` lets them spend that much together; `budget.spent` says how much
+    they have. Blocks nest, and each run's own limits hold beside them. Only limits on spending count here (turns, requests,
+    tokens, cost, tool calls): time and being stuck are each run's own. Raises `UserError` for a field there is not.
     """
     given: dict[str, Any] = {"turns": None, **limits}
     if unknown := [repr(name) for name in limits if name not in RunLimits.__struct_fields__]:
-        raise UserError(f"limited(...) was given {', '.join(unknown)}, expected fields of RunLimits; see its docstring")
+        raise UserError(f"shared_limits(...) was given {', '.join(unknown)}, expected fields of RunLimits; see its docstring")
     budget = Budget(RunLimits(**given), within=SCOPE.get())
     token = SCOPE.set(budget)
     try:

@@ -14,8 +14,8 @@ from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
 from agentsdk.engine.turn import run_single_turn
 from agentsdk.engine.window.fit import halve
-from agentsdk.types.errors import AgentsException, LimitReached, UserError
-from agentsdk.types.events import LimitHit, RunEvent, ToolFinished, TurnEnded
+from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
+from agentsdk.types.events import LimitReachedEvent, RunEvent, ToolFinished, TurnEnded
 
 NOT_RUN = "The call was not run: the run has reached a limit."
 
@@ -25,7 +25,7 @@ LAST_PROMPT = (
 )
 
 
-async def at_limit(run: Run, error: LimitReached) -> bool:
+async def at_limit(run: Run, error: LimitExceededError) -> bool:
     """Do as `on_limit` says. Whether the run goes on, with other limits; else it rests, paused or answered. Raises `error`."""
     chosen: object = run.ports.config.on_limit
     if callable(chosen):
@@ -42,7 +42,7 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
     if chosen == "raise":
         raise error
     if chosen == "pause":
-        hit = LimitHit(error.kind, str(error.used), str(error.limit), True)
+        hit = LimitReachedEvent(error.kind, str(error.used), str(error.limit), True)
         if run.state.limit != hit:  # resumed before anybody has raised it
             await run.record(hit)
         return False
@@ -52,7 +52,7 @@ async def at_limit(run: Run, error: LimitReached) -> bool:
     raise UserError(f"on_limit returned {given!r}, expected 'raise', 'finalize', 'pause' or RunLimits; return one") from error
 
 
-async def _finalize(run: Run, error: LimitReached) -> None:
+async def _finalize(run: Run, error: LimitExceededError) -> None:
     """One last answer, without calls. What goes wrong with it is added to the notes of `error`, and that is raised."""
     await run.record(*_closing(run))
     declared = with_read_result(run.agent.declaration(), run.ports.config, run.state)
@@ -77,7 +77,7 @@ async def _answered(run: Run, prepared: Prepared, prompt: str) -> None:
         try:
             await ask_last(run, prepared, prompt)
             return
-        except LimitReached as refused:
+        except LimitExceededError as refused:
             if refused.kind not in ("input_tokens", "tokens", "cost") or not await halve(run, prepared):
                 raise
 

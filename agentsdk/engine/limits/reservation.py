@@ -15,7 +15,7 @@ from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.window.count_tokens import weigh
 from agentsdk.ports.model import ModelRequest
-from agentsdk.types.events import LimitHit, LimitNear, ToolsIntended
+from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent, ToolsIntended
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import SpentAttempt, Usage
@@ -135,7 +135,7 @@ async def warn_of_turns(root: Run) -> None:
     """The same for a run that has no budget, where only turns are counted."""
     state = root.state
     if "turns" not in state.limits_near:
-        await root.record(LimitNear("turns", str(state.all_turns), str(root.limits.turns)))
+        await root.record(LimitWarningEvent("turns", str(state.all_turns), str(root.limits.turns)))
 
 
 async def stop(run: Run, reached: Reached) -> NoReturn:
@@ -145,7 +145,7 @@ async def stop(run: Run, reached: Reached) -> NoReturn:
         owner = owner.parent
     if owner is not None:
         owner.is_at_limit = True
-    hit = LimitHit(reached.kind, str(reached.used), str(reached.limit))
+    hit = LimitReachedEvent(reached.kind, str(reached.used), str(reached.limit))
     at = owner or run.root
     if at.state.limit is None or structs.replace(at.state.limit, pauses=False) != hit:
         await at.record(hit)
@@ -155,7 +155,7 @@ async def stop(run: Run, reached: Reached) -> NoReturn:
 async def _warn(root: Run) -> None:
     """Record which limits of the whole run are nearly used up, each once."""
     for near in _budget(root).near():
-        await root.record(LimitNear(near.kind, str(near.used), str(near.limit)))
+        await root.record(LimitWarningEvent(near.kind, str(near.used), str(near.limit)))
 
 
 def _budget(run: Run) -> Budget:

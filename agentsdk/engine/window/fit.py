@@ -20,7 +20,7 @@ from agentsdk.core.process import cleaned
 from agentsdk.core.window.compaction_price import TokenPrices, compaction_price
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import Fits, Impossible, Replace, Step, SummaryRequest, WindowView, current_input, fit
-from agentsdk.core.window.strategies import CutResults, DropOldest
+from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.engine.limits.reservation import Leave, limiter_of
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
@@ -74,7 +74,7 @@ async def shorten(run: Run, prepared: Prepared, window: ContextWindow) -> bool:
 async def halve(run: Run, prepared: Prepared) -> bool:
     """Make the next request about half as heavy, for a last answer that its limits leave too little for. Whether it is now."""
     weight = await weighed(run, prepared)
-    strategies = (CutResults(keep_turns=0), DropOldest())
+    strategies = (TruncateToolResults(keep_turns=0), DropOldest())
     window = ContextWindow(trigger=1.0, target=0.9, reserve=0, strategies=strategies)
     try:
         return await _compact(run, weight, window, max(1, weight.tokens // 2))
@@ -130,7 +130,7 @@ async def _compact(run: Run, weight: Weight, window: ContextWindow, size: int, r
             raise ContextWindowError(f"the request of agent {run.agent.name!r} does not fit its model's window: {step.reason}")
         if isinstance(step, SummaryRequest):
             view = step.view
-            replaced = await _summarised(run, step, spent)
+            replaced = await _summarized(run, step, spent)
             if replaced is None:
                 continue
             step = replaced
@@ -172,7 +172,7 @@ def _step(view: WindowView) -> Step:
     return step
 
 
-async def _summarised(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
+async def _summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
     """The view with a summary in it, what that took added to `spent`. None where it is not worth it, fails, or is none."""
     given = cast(str | Model | None, step.model)
     model = run.ports.model_of(run.agent) if given is None else run.ports.model(given)

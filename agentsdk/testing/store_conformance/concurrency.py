@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from agentsdk.ports.run_store import RunStore
 from agentsdk.testing.store_conformance.check import NOW, Ground, append, expect, expect_log, rule
-from agentsdk.types.errors import RunConflict
+from agentsdk.types.errors import RunConflictError
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ async def enter(store: RunStore, run_id: str, racer: int, rev: int, at: float, l
             await append(store, run_id, rev, owner=f"racer {racer}", at=at, held_until=at + _LEASE)
         else:
             await append(store, run_id, rev, b"%d" % racer, at=at)
-    except RunConflict:
+    except RunConflictError:
         return False
     return True
 

@@ -13,7 +13,7 @@ from agentsdk.ports.run_store import RunStore
 from agentsdk.testing.store_conformance.check import NOW, Factory, Ground, append, expect, expect_error, expect_log, rule
 from agentsdk.testing.store_conformance.concurrency import BATCH, enter, events, expect_one_winner, look, run_race, write
 from agentsdk.testing.store_conformance.workers import order, workers
-from agentsdk.types.errors import RunConflict
+from agentsdk.types.errors import RunConflictError
 
 _KILLS = 3
 _HELD_UNTIL = NOW + 60
@@ -150,7 +150,7 @@ async def _go_on(store: RunStore, run_id: str) -> None:
     try:
         rev = await look(store, run_id)
         await append(store, run_id, rev, *events(rev, rev + BATCH))
-    except RunConflict:
+    except RunConflictError:
         rev = await look(store, run_id)
         await append(store, run_id, rev, *events(rev, rev + BATCH))
     expect(await look(store, run_id), rev + BATCH, "the revision of a run that went on after its writer was killed")
@@ -163,6 +163,6 @@ async def killed_owner(ground: Ground) -> None:
         expect(await one.hear(), "held", "what the owner reports")
         await one.kill()
     other = append(ground.store, run_id, BATCH, owner="b", at=_HELD_UNTIL - 1, held_until=_HELD_UNTIL)
-    await expect_error(RunConflict, other, "another owner before held_until of a killed process")
+    await expect_error(RunConflictError, other, "another owner before held_until of a killed process")
     await append(ground.store, run_id, BATCH, *events(BATCH, 2 * BATCH), owner="b", at=_HELD_UNTIL)
     expect(await look(ground.store, run_id), 2 * BATCH, "the revision of a run taken over from a killed process")

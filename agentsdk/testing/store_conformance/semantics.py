@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agentsdk.ports.run_store import RunStore
 from agentsdk.testing.store_conformance.check import NOW, Ground, append, expect, expect_error, expect_log, rule, summed
-from agentsdk.types.errors import RunConflict, RunNotFoundError, StoreError
+from agentsdk.types.errors import RunConflictError, RunNotFoundError, StoreError
 from agentsdk.types.summary import MAX_RUN_ID_CHARS, RunQuery, RunStatus, RunSummary
 
 AWKWARD_BYTES = (
@@ -38,7 +38,7 @@ async def create(ground: Ground) -> None:
 async def create_twice(ground: Ground) -> None:
     run_id = ground.run_id()
     await append(ground.store, run_id, 0, b"a")
-    await expect_error(RunConflict, append(ground.store, run_id, 0, b"b"), "a run begun again")
+    await expect_error(RunConflictError, append(ground.store, run_id, 0, b"b"), "a run begun again")
     await expect_log(ground.store, run_id, [b"a"], "the run that was there")
 
 
@@ -58,10 +58,10 @@ async def wrong_revision(ground: Ground) -> None:
     before = await ground.store.summary(run_id)
     for rev in (0, 1, 3, 100):
         call = ground.store.append(run_id, rev, [b"c"], summed(run_id, rev + 1, agent="other"))
-        await expect_error(RunConflict, call, f"an append at {rev} to a run at 2")
+        await expect_error(RunConflictError, call, f"an append at {rev} to a run at 2")
         await expect_log(ground.store, run_id, [b"a", b"b"], f"after a refused append at {rev}")
         expect(await ground.store.summary(run_id), before, f"the summary after a refused append at {rev}")
-    await expect_error(RunConflict, append(ground.store, missing, 1, b"a"), "an append at 1 to a run that does not exist")
+    await expect_error(RunConflictError, append(ground.store, missing, 1, b"a"), "an append at 1 to a run that does not exist")
     expect(await ground.store.summary(missing), None, "a run that was never begun")
 
 
@@ -174,7 +174,9 @@ async def append_without_events(ground: Ground) -> None:
     renewed = replace(summed(run_id, 1, status="waiting", at=NOW + 1, owner="a", held_until=NOW + 60), waiting=2)
     await ground.store.append(run_id, 1, [], renewed)
     expect(await ground.store.summary(run_id), renewed, "the summary an append without events brought")
-    await expect_error(RunConflict, append(ground.store, run_id, 0, owner="a"), "an append without events at an old revision")
+    await expect_error(
+        RunConflictError, append(ground.store, run_id, 0, owner="a"), "an append without events at an old revision"
+    )
     await expect_log(ground.store, run_id, [b"a"], "the log after appends without events")
     empty = ground.run_id()
     await append(ground.store, empty, 0)
@@ -187,10 +189,10 @@ async def lease(ground: Ground) -> None:
     until = math.nextafter(NOW + 60, math.inf)
     await append(ground.store, run_id, 0, b"a", owner="a", held_until=until)
     other = append(ground.store, run_id, 1, b"b", owner="b", at=NOW + 60, held_until=NOW + 120)
-    await expect_error(RunConflict, other, "another owner before held_until")
+    await expect_error(RunConflictError, other, "another owner before held_until")
     other = append(ground.store, run_id, 1, owner="b", at=NOW + 59, held_until=NOW + 120)
-    await expect_error(RunConflict, other, "another owner without events before held_until")
-    await expect_error(RunConflict, append(ground.store, run_id, 1, b"b", at=NOW + 59), "no owner before held_until")
+    await expect_error(RunConflictError, other, "another owner without events before held_until")
+    await expect_error(RunConflictError, append(ground.store, run_id, 1, b"b", at=NOW + 59), "no owner before held_until")
     await expect_log(ground.store, run_id, [b"a"], "the log after the refused appends")
     await append(ground.store, run_id, 1, b"c", owner="a", at=NOW + 59, held_until=until)
     await append(ground.store, run_id, 2, b"d", owner="b", at=until, held_until=NOW + 120)
@@ -216,11 +218,11 @@ async def fencing(ground: Ground) -> None:
     for rev in (0, 1, 2):
         for events in ([b"late"], []):
             late = append(ground.store, run_id, rev, *events, owner="old", at=NOW + 61, held_until=NOW + 121)
-            await expect_error(RunConflict, late, f"the old owner's append of {len(events)} events at {rev}")
+            await expect_error(RunConflictError, late, f"the old owner's append of {len(events)} events at {rev}")
     expect(await ground.store.summary(run_id), before, "the new owner's summary")
     await append(ground.store, run_id, 1, b"b", owner="new", at=NOW + 61, held_until=NOW + 121)
     await expect_error(
-        RunConflict, append(ground.store, run_id, 1, b"late", owner="old"), "the old owner's append at its own rev"
+        RunConflictError, append(ground.store, run_id, 1, b"late", owner="old"), "the old owner's append at its own rev"
     )
     await expect_log(ground.store, run_id, [b"a", b"b"], "the log after late appends")
 
@@ -329,7 +331,7 @@ async def delete(ground: Ground) -> None:
     await expect_error(RunNotFoundError, ground.store.read(run_id), "read of a deleted run")
     expect(await ground.store.attachment(run_id, "a"), None, "an attachment of a deleted run")
     await expect_error(
-        RunConflict, append(ground.store, run_id, 2, b"c", owner="a"), "an append to a deleted run at its old rev"
+        RunConflictError, append(ground.store, run_id, 2, b"c", owner="a"), "an append to a deleted run at its old rev"
     )
     await append(ground.store, run_id, 0, b"again")
     await expect_log(ground.store, run_id, [b"again"], "a run begun again after it was deleted")
@@ -385,7 +387,7 @@ async def closing(ground: Ground) -> None:
     for name, call in calls.items():
         try:
             await call()
-        except (RunConflict, RunNotFoundError) as error:
+        except (RunConflictError, RunNotFoundError) as error:
             raise AssertionError(
                 f"{name} after aclose: saw {type(error).__name__}, expected a StoreError of its own"
             ) from error

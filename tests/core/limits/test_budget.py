@@ -42,7 +42,7 @@ def test_a_request_of_a_run_without_limits_has_no_cap() -> None:
     ("limits", "max_tokens", "cap"),
     [
         (RunLimits(tokens=100_000), None, 4096),
-        (RunLimits(tokens=100_000, reply_tokens=300), None, 300),
+        (RunLimits(tokens=100_000, output_tokens_per_request=300), None, 300),
         (RunLimits(tokens=100_000), 9000, 9000),
         (RunLimits(tokens=100_000), 5, 5),
         (RunLimits(tokens=1300), None, 300),
@@ -112,7 +112,7 @@ def test_a_grant_counts_once() -> None:
 
 
 def test_a_request_is_granted_by_every_budget_around_it_or_by_none() -> None:
-    scope = Budget(RunLimits(tokens=1000, reply_tokens=700))
+    scope = Budget(RunLimits(tokens=1000, output_tokens_per_request=700))
     run = Budget(RunLimits(output_tokens=600), within=scope)
     child = Budget(RunLimits(turns=1), within=run)
     grant = granted(child.ask(500, None))
@@ -128,7 +128,9 @@ def test_a_request_is_granted_by_every_budget_around_it_or_by_none() -> None:
 
 
 def test_room_is_kept_back_for_one_last_request() -> None:
-    budget = Budget(RunLimits(turns=3, tokens=3000, final_tokens=500, reply_tokens=1500), Amount(turns=1))
+    budget = Budget(
+        RunLimits(turns=3, tokens=3000, reserved_output_tokens=500, output_tokens_per_request=1500), Amount(turns=1)
+    )
     budget.keep_back(1000)
     grant = granted(budget.ask(1000, None))
     assert grant.output_cap == 500
@@ -140,7 +142,7 @@ def test_room_is_kept_back_for_one_last_request() -> None:
 
 
 def test_the_count_of_a_last_request_may_come_on_top() -> None:
-    limits = RunLimits(turns=3, requests=3, tokens=3000, final_tokens=500, reply_tokens=1500)
+    limits = RunLimits(turns=3, requests=3, tokens=3000, reserved_output_tokens=500, output_tokens_per_request=1500)
     budget = Budget(limits, Amount(turns=2, requests=2), last_on_top=True)
     budget.keep_back(1000)
     grant = granted(budget.ask(1000, None))
@@ -155,7 +157,7 @@ def test_the_count_of_a_last_request_may_come_on_top() -> None:
 
 
 def test_what_is_kept_back_is_priced() -> None:
-    budget = Budget(RunLimits(cost=5, final_tokens=500))
+    budget = Budget(RunLimits(cost=5, reserved_output_tokens=500))
     budget.keep_back(1000, price)
     assert granted(budget.ask(1000, 500, price)).output_cap == 250
     assert granted(Budget(RunLimits(cost=5)).ask(1000, 500, price)).output_cap == 500
@@ -273,7 +275,7 @@ class Family(RuleBasedStateMachine):
             requests=requests,
             tool_calls=tool_calls,
             calls_per_tool={"pay": 3},
-            reply_tokens=1000,
+            output_tokens_per_request=1000,
         )
         self.run = Budget(self.limits)
         self.children = [Budget(RunLimits(turns=None, tokens=tokens), within=self.run) for tokens in own]

@@ -10,17 +10,17 @@ import pytest
 from agentsdk.core.limits.run_limits import Reached, RunLimits, allowed_number, limit_error, turns_reached, with_raised
 from agentsdk.core.state import State, fold
 from agentsdk.types.errors import (
-    ConsecutiveErrorsReached,
-    CostLimitReached,
-    DeadlineReached,
+    ConsecutiveErrorsExceededError,
+    CostLimitExceededError,
+    DeadlineExceededError,
+    LimitExceededError,
     LimitKind,
-    LimitReached,
     MaxTurnsExceeded,
-    NoProgress,
-    RepeatedCalls,
-    RequestLimitReached,
-    TokenLimitReached,
-    ToolCallLimitReached,
+    NoProgressError,
+    RepeatedCallsError,
+    RequestLimitExceededError,
+    TokenLimitExceededError,
+    ToolCallLimitExceededError,
     UserError,
 )
 from agentsdk.types.events import AttemptSpent, LimitRaised, ModelReplied, Nested, RunEvent, RunStarted, TurnEnded
@@ -63,7 +63,7 @@ def test_an_attempt_that_gave_no_reply_is_no_turn() -> None:
 
 
 def test_twenty_turns_three_failed_ones_and_three_rounds_by_default() -> None:
-    assert RunLimits() == RunLimits(turns=20, consecutive_errors=3, repeats=3)
+    assert RunLimits() == RunLimits(turns=20, consecutive_errors=3, repeated_rounds=3)
 
 
 @pytest.mark.parametrize("cost", [Decimal("2.50"), "2.50", " 2.5 "])
@@ -80,11 +80,15 @@ NAN, INFINITE = float("nan"), float("inf")
     ("field", "value", "expected"),
     [
         *((field, value, "at least 1 or None") for field in COUNTS for value in (0, -1, True, 2.0, "3")),
-        *(("repeats", value, "at least 2 or None") for value in (1, 0, True)),
-        *((field, value, "at least 1;") for field in ("reply_tokens", "final_tokens") for value in (0, None, False)),
+        *(("repeated_rounds", value, "at least 2 or None") for value in (1, 0, True)),
+        *(
+            (field, value, "at least 1;")
+            for field in ("output_tokens_per_request", "reserved_output_tokens")
+            for value in (0, None, False)
+        ),
         *(
             (field, value, "seconds above 0")
-            for field in ("deadline", "working_time")
+            for field in ("deadline", "active_time")
             for value in (0, -1.5, NAN, INFINITE, True, "1")
         ),
         *(("warn_at", value, "a fraction above 0") for value in (0, 1.01, NAN, True, None)),
@@ -114,7 +118,7 @@ def test_each_tool_of_calls_per_tool_has_a_count(count: Any) -> None:
 
 
 def test_a_deadline_may_be_any_finite_time() -> None:
-    assert RunLimits(deadline=0.5, working_time=10**400) == RunLimits(deadline=0.5, working_time=10**400)
+    assert RunLimits(deadline=0.5, active_time=10**400) == RunLimits(deadline=0.5, active_time=10**400)
 
 
 def test_counts_per_tool_are_the_limits_own() -> None:
@@ -144,7 +148,7 @@ def test_a_limit_is_raised_or_lifted_and_the_others_stay() -> None:
         ("tokens", 0, "expected at least 1 or None"),
         ("calls_per_tool", {"search": 1}, "'calls_per_tool' was to be raised"),
         ("calls_per_tool", 7, "expected a mapping of tool names to counts"),
-        ("reply_tokens", 7, "there is no limit 'reply_tokens', expected one of"),
+        ("output_tokens_per_request", 7, "there is no limit 'output_tokens_per_request', expected one of"),
     ],
 )
 def test_a_limit_that_is_not_raised_is_refused(kind: Any, value: Any, message: str) -> None:
@@ -152,26 +156,29 @@ def test_a_limit_that_is_not_raised_is_refused(kind: Any, value: Any, message: s
         RunLimits(tokens=1000, cost="1", calls_per_tool={"search": 2}).raised(kind, value)
 
 
-ERRORS: dict[LimitKind, tuple[type[LimitReached], str]] = {
+ERRORS: dict[LimitKind, tuple[type[LimitExceededError], str]] = {
     "turns": (MaxTurnsExceeded, "took 2 turns without a final output, expected at most 7; resume error.state with a higher"),
-    "requests": (RequestLimitReached, "made 2 requests, expected at most 7"),
-    "input_tokens": (TokenLimitReached, "used 2 input tokens and needs 6 more, expected at most 7"),
-    "output_tokens": (TokenLimitReached, "used 2 output tokens and needs 6 more, expected at most 7"),
-    "tokens": (TokenLimitReached, "used 2 tokens and needs 6 more, expected at most 7"),
-    "cost": (CostLimitReached, "cost 2 US dollars and needs 6 more, expected at most 7"),
-    "deadline": (DeadlineReached, "ran for 2 seconds"),
-    "working_time": (DeadlineReached, "worked for 2 seconds, waits for rate limits aside"),
-    "tool_calls": (ToolCallLimitReached, "made 2 tool calls and needs 6 more, expected at most 7"),
-    "calls_per_tool": (ToolCallLimitReached, "called tool 'pay' 2 times and needs 6 more, expected at most 7"),
-    "consecutive_errors": (ConsecutiveErrorsReached, "took 2 turns running in which every call failed, expected fewer than 7"),
-    "repeats": (RepeatedCalls, "called pay 2 times running with the same results, expected fewer than 7"),
-    "no_progress": (NoProgress, "took 2 turns running that brought nothing new, expected fewer than 7"),
+    "requests": (RequestLimitExceededError, "made 2 requests, expected at most 7"),
+    "input_tokens": (TokenLimitExceededError, "used 2 input tokens and needs 6 more, expected at most 7"),
+    "output_tokens": (TokenLimitExceededError, "used 2 output tokens and needs 6 more, expected at most 7"),
+    "tokens": (TokenLimitExceededError, "used 2 tokens and needs 6 more, expected at most 7"),
+    "cost": (CostLimitExceededError, "cost 2 US dollars and needs 6 more, expected at most 7"),
+    "deadline": (DeadlineExceededError, "ran for 2 seconds"),
+    "active_time": (DeadlineExceededError, "worked for 2 seconds, waits for rate limits aside"),
+    "tool_calls": (ToolCallLimitExceededError, "made 2 tool calls and needs 6 more, expected at most 7"),
+    "calls_per_tool": (ToolCallLimitExceededError, "called tool 'pay' 2 times and needs 6 more, expected at most 7"),
+    "consecutive_errors": (
+        ConsecutiveErrorsExceededError,
+        "took 2 turns running in which every call failed, expected fewer than 7",
+    ),
+    "repeated_rounds": (RepeatedCallsError, "called pay 2 times running with the same results, expected fewer than 7"),
+    "no_progress": (NoProgressError, "took 2 turns running that brought nothing new, expected fewer than 7"),
 }
 
 
 @pytest.mark.parametrize("kind", get_args(LimitKind))
 def test_each_limit_has_its_error(kind: LimitKind) -> None:
-    asked = 0 if kind in ("deadline", "working_time", "consecutive_errors", "repeats", "no_progress") else 6
+    asked = 0 if kind in ("deadline", "active_time", "consecutive_errors", "repeated_rounds", "no_progress") else 6
     error = limit_error(Reached(kind, 2, 7, RunLimits(), asked, "pay"), "clerk")
     expected, words = ERRORS[kind]
     assert type(error) is expected
@@ -179,7 +186,7 @@ def test_each_limit_has_its_error(kind: LimitKind) -> None:
     assert str(error).startswith("run of agent 'clerk' ")
     assert words in str(error)
     assert "; resume error.state with " in str(error)
-    assert ("polling=True" in str(error)) == (kind == "repeats")
+    assert ("polling=True" in str(error)) == (kind == "repeated_rounds")
 
 
 @pytest.mark.parametrize(

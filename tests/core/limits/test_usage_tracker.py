@@ -39,7 +39,7 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
 from tests.core.histories import logs
 
-WATCHFUL = RunLimits(consecutive_errors=1, repeats=2, no_progress=1)
+WATCHFUL = RunLimits(consecutive_errors=1, repeated_rounds=2, no_progress=1)
 STARTED = RunStarted("run", "first", (), 0, 1.0)
 ENDED = TurnEnded()
 
@@ -148,7 +148,7 @@ def test_it_is_the_recount_of_the_log_at_every_prefix(log: list[RunEvent], data:
 
 def test_limits_that_are_not_set_are_not_reached() -> None:
     turns = [called("pay", failed=[True])] * 9
-    limits = RunLimits(consecutive_errors=None, repeats=None)
+    limits = RunLimits(consecutive_errors=None, repeated_rounds=None)
     assert fed(*turns, *[said("Hm.")] * 9, limits=limits).stuck() is None
     assert kind(fed(*turns, limits=RunLimits())) == "consecutive_errors"
 
@@ -177,7 +177,7 @@ def test_rounds_are_counted_and_what_is_said_in_between_does_not_end_them() -> N
     tally.feed(LOOPING)
     reached = tally.stuck()
     assert reached is not None
-    assert (reached.kind, reached.used, reached.limit, reached.what) == ("repeats", 3, 3, "'pay'")
+    assert (reached.kind, reached.used, reached.limit, reached.what) == ("repeated_rounds", 3, 3, "'pay'")
 
 
 def test_handing_over_in_a_circle_is_a_loop() -> None:
@@ -186,18 +186,18 @@ def test_handing_over_in_a_circle_is_a_loop() -> None:
     assert kind(fed(there, back, there, back, there, limits=RunLimits())) is None
     reached = fed(*[there, back] * 3, limits=RunLimits()).stuck()
     assert reached is not None
-    assert (reached.kind, reached.what) == ("repeats", "'to_second', then 'to_first'")
+    assert (reached.kind, reached.what) == ("repeated_rounds", "'to_second', then 'to_first'")
 
 
 def test_a_polling_tool_is_there_to_be_called_again() -> None:
     tally = fed(*[LOOPING] * 4, limits=RunLimits(no_progress=2))
-    assert kind(tally) == "repeats"
-    assert kind(tally, ["read"]) == "repeats"
+    assert kind(tally) == "repeated_rounds"
+    assert kind(tally, ["read"]) == "repeated_rounds"
     assert kind(tally, ["pay"]) is None
 
 
 def test_turns_that_bring_nothing_new_are_counted() -> None:
-    limits = RunLimits(repeats=None, no_progress=2)
+    limits = RunLimits(repeated_rounds=None, no_progress=2)
     tally = fed(called("pay"), called("pay"), limits=limits)
     assert kind(tally) is None
     tally.feed(called("pay"))
@@ -223,7 +223,7 @@ def test_another_input_and_a_persons_decision_begin_anew(event: RunEvent) -> Non
     tally.feed([event])
     assert (kind(tally), tally.failed_turns) == (None, 0)
     tally.feed([event, *said("Hm.")])
-    unwatched = fed([event], limits=RunLimits(repeats=None))
+    unwatched = fed([event], limits=RunLimits(repeated_rounds=None))
     assert unwatched.stuck() is None
 
 

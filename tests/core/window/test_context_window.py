@@ -8,7 +8,7 @@ import pytest
 
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import MARKER, Fits, fit
-from agentsdk.core.window.strategies import CutResults, DropOldest
+from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.types.errors import UserError
 from tests.core.views import said, settled, turns, user, weigh
 
@@ -42,7 +42,7 @@ def test_it_suits_any_model_as_it_is() -> None:
     view = ContextWindow().view([user("hi")], [10], size=8_000, fixed=90)
     assert (view.reserve, view.budget, view.trigger, view.target) == (1_000, 7_000, 6_000, 4_000)
     assert view.tokens == 100
-    assert [type(strategy) for strategy in view.strategies] == [CutResults, DropOldest]
+    assert [type(strategy) for strategy in view.strategies] == [TruncateToolResults, DropOldest]
     assert ContextWindow(reserve=0).view([], [], size=10).budget == 10
 
 

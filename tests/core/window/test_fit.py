@@ -24,7 +24,7 @@ from agentsdk.core.window.fit import (
     current_input,
     fit,
 )
-from agentsdk.core.window.strategies import CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
+from agentsdk.core.window.strategies import DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import ModelResponse
 from tests.core.histories import items as any_items
@@ -32,13 +32,13 @@ from tests.core.histories import unpaired
 from tests.core.views import conversations, said, settled, turn, turns, user, view_of, weigh
 
 STRATEGIES = [
-    CutResults(),
-    CutResults(keep_turns=0, chars=0),
+    TruncateToolResults(),
+    TruncateToolResults(keep_turns=0, chars=0),
     DropOldest(),
     SlidingWindow(1),
     SlidingWindow(3),
     KeepByPriority(),
-    Summarise(keep_turns=1, max_tokens=40, max_put_back=100),
+    Summarize(keep_turns=1, max_tokens=40, max_put_back=100),
 ]
 chosen = st.lists(st.sampled_from(STRATEGIES), max_size=4)
 sizes = st.integers(1, 3_000)
@@ -234,7 +234,7 @@ def test_where_much_must_stay_the_rest_is_not_all_dropped() -> None:
 
 def test_a_later_strategy_only_acts_when_the_earlier_did_not_suffice() -> None:
     items = [user("go"), *turns(4, 2_000)]
-    view = view_of(items, 2_400, strategies=[CutResults(keep_turns=0, chars=100), SlidingWindow(1)])
+    view = view_of(items, 2_400, strategies=[TruncateToolResults(keep_turns=0, chars=100), SlidingWindow(1)])
     step, made = settled(view)
     assert isinstance(step, Fits)
     assert len(made) == 1
@@ -280,11 +280,11 @@ def test_impossible_shows_the_arithmetic() -> None:
 
 def test_impossible_names_the_strategies_that_did_not_suffice() -> None:
     items = [user("x" * 4_000), said("y"), user("go")]
-    step, _ = settled(view_of(items, 500, strategies=[CutResults(), SlidingWindow(5)]))
+    step, _ = settled(view_of(items, 500, strategies=[TruncateToolResults(), SlidingWindow(5)]))
     assert isinstance(step, Impossible)
     assert step.reason == (
         "window 500 - reserve 0 - system prompt, tools and output schema 0 = 500 tokens for the conversation, which weighs "
-        "1,012 after CutResults, SlidingWindow; add DropOldest() to the strategies"
+        "1,012 after TruncateToolResults, SlidingWindow; add DropOldest() to the strategies"
     )
     step, _ = settled(view_of(items, 500))
     assert isinstance(step, Impossible)
@@ -296,7 +296,7 @@ SUMMARY = "The user asked for a report on three files, of which two were read."
 
 def asked_for_summary(**rest: Any) -> tuple[list[Item], SummaryRequest]:
     items = [user("old"), *turns(6, 400), user("go"), *turns(2, 400, 6)]
-    view = view_of(items, 1_000, strategies=[Summarise(keep_turns=2, max_tokens=100, **rest), DropOldest()])
+    view = view_of(items, 1_000, strategies=[Summarize(keep_turns=2, max_tokens=100, **rest), DropOldest()])
     request = fit(view)
     assert isinstance(request, SummaryRequest)
     return items, request
@@ -344,7 +344,7 @@ def test_a_summary_takes_the_place_of_what_it_sums_up() -> None:
 
 def test_what_a_summary_lost_is_put_back_or_told() -> None:
     items = [user("old"), *turn("0", "order ORD-1234 in /srv/orders.json " + "x" * 2_000), user("go"), *turn("1", "y" * 2_000)]
-    view = view_of(items, 1_100, strategies=[Summarise(keep_turns=1, max_tokens=100, max_put_back=50)])
+    view = view_of(items, 1_100, strategies=[Summarize(keep_turns=1, max_tokens=100, max_put_back=50)])
     request = fit(view)
     assert isinstance(request, SummaryRequest)
     replaced = request.done(ModelResponse((said(SUMMARY),)))
@@ -358,7 +358,7 @@ def test_what_stands_before_the_change_is_told_for_its_price() -> None:
     items = [user("go"), *turns(6, 400), user("hm"), *turns(2, 400, 6)]
     pinned = [items[0], *items[1:4]]
     rest: dict[str, Any] = {"fixed": 50, "pin": lambda item: any(item is one for one in pinned)}
-    request = fit(view_of(items, 1_000, strategies=[Summarise(keep_turns=2, max_tokens=100)], **rest))
+    request = fit(view_of(items, 1_000, strategies=[Summarize(keep_turns=2, max_tokens=100)], **rest))
     assert isinstance(request, SummaryRequest)
     assert (request.prefix, request.tokens) == (50 + 4 + 113, 5 * 113)
     replaced = request.done(ModelResponse((said(SUMMARY),)))
@@ -381,7 +381,7 @@ def test_a_later_summary_takes_in_the_one_before() -> None:
 
 @pytest.mark.parametrize(
     "strategies",
-    [[CutResults(keep_turns=1, chars=200), DropOldest()], [DropOldest()], [SlidingWindow(4)], [KeepByPriority()]],
+    [[TruncateToolResults(keep_turns=1, chars=200), DropOldest()], [DropOldest()], [SlidingWindow(4)], [KeepByPriority()]],
     ids=["cut", "drop", "window", "priority"],
 )
 def test_a_run_of_400_turns_never_outgrows_its_window_and_its_beginning_rarely_changes(strategies: list[Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from agentsdk.core.overflow import MARKER_CHARS, cap_output
 from agentsdk.core.window.fit import MARKER, SUMMARY_HEADER, Replace, SummaryRequest
-from agentsdk.core.window.strategies import CutResults, DropOldest, KeepByPriority, SlidingWindow, Summarise
+from agentsdk.core.window.strategies import DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputImage, InputText, Item, Message, ProviderItem, Reasoning
 from tests.core.views import said, turn, turns, user, view_of, weigh
@@ -23,15 +23,15 @@ def replaced(offer: object) -> list[Item]:
 @pytest.mark.parametrize(
     "declare",
     [
-        lambda: CutResults(keep_turns=-1),
-        lambda: CutResults(chars=-1),
-        lambda: CutResults(chars=True),
+        lambda: TruncateToolResults(keep_turns=-1),
+        lambda: TruncateToolResults(chars=-1),
+        lambda: TruncateToolResults(chars=True),
         lambda: SlidingWindow(0),
         lambda: SlidingWindow(1.5),  # type: ignore[arg-type]
-        lambda: Summarise(keep_turns=-1),
-        lambda: Summarise(max_tokens=0),
-        lambda: Summarise(max_put_back=-1),
-        lambda: Summarise(max_result_chars=-1),
+        lambda: Summarize(keep_turns=-1),
+        lambda: Summarize(max_tokens=0),
+        lambda: Summarize(max_put_back=-1),
+        lambda: Summarize(max_result_chars=-1),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(declare: Callable[[], Any]) -> None:
@@ -42,7 +42,7 @@ def test_numbers_that_make_no_sense_are_refused(declare: Callable[[], Any]) -> N
 def test_long_results_of_older_turns_are_cut_and_can_be_fetched() -> None:
     items = [user("go"), *turn("1", "a" * 3_000), *turn("2", "b" * 1_000), *turn("3", "c" * 3_000), *turn("4", "d" * 3_000)]
     view = view_of(items, 8_000)
-    offer = CutResults(keep_turns=2, chars=1_000).offer(view)
+    offer = TruncateToolResults(keep_turns=2, chars=1_000).offer(view)
     assert isinstance(offer, Replace)
     output, overflow = cap_output("a" * 3_000, 1_000)
     assert offer.items == (*items[:3], FunctionCallOutput("1", output), *items[4:])
@@ -54,7 +54,7 @@ def test_long_results_of_older_turns_are_cut_and_can_be_fetched() -> None:
 def test_a_cut_result_is_not_cut_again() -> None:
     items = [user("go"), *turn("1", "a" * 3_000), *turn("2")]
     view = view_of(items, 8_000)
-    strategy = CutResults(keep_turns=1, chars=100)
+    strategy = TruncateToolResults(keep_turns=1, chars=100)
     once = replaced(strategy.offer(view))
     assert strategy.offer(view_of(once, 8_000)) is None
     assert strategy.offer(view_of([user("go"), *turn("1", "a" * (100 + MARKER_CHARS)), *turn("2")], 8_000)) is None
@@ -64,7 +64,7 @@ def test_images_and_the_mark_of_an_error_outlast_a_cut() -> None:
     image = InputImage(file_id="f")
     result = FunctionCallOutput("a", (InputText("a" * 600), image, InputText("b" * 600)), True)
     items = [user("go"), FunctionCall("a", "read", "{}"), result, *turn("2")]
-    cut = replaced(CutResults(keep_turns=1, chars=100).offer(view_of(items, 8_000)))[2]
+    cut = replaced(TruncateToolResults(keep_turns=1, chars=100).offer(view_of(items, 8_000)))[2]
     assert isinstance(cut, FunctionCallOutput)
     assert cut.is_error
     assert cut.output[1] == image
@@ -74,7 +74,7 @@ def test_images_and_the_mark_of_an_error_outlast_a_cut() -> None:
 
 def test_results_of_the_newest_turns_are_cut_only_where_they_would_not_fit_at_all() -> None:
     items = [user("go"), *turn("1", "a" * 4_000)]
-    strategy = CutResults(keep_turns=1, chars=100)
+    strategy = TruncateToolResults(keep_turns=1, chars=100)
     assert strategy.offer(view_of(items, 1_100)) is None
     assert len(replaced(strategy.offer(view_of(items, 900)))) == 4
 
@@ -82,7 +82,7 @@ def test_results_of_the_newest_turns_are_cut_only_where_they_would_not_fit_at_al
 def test_a_pinned_result_is_not_cut() -> None:
     items = [user("go"), *turn("1", "a" * 4_000)]
     view = view_of(items, 900, pin=lambda item: isinstance(item, FunctionCallOutput))
-    assert CutResults(keep_turns=0, chars=100).offer(view) is None
+    assert TruncateToolResults(keep_turns=0, chars=100).offer(view) is None
 
 
 def test_as_few_of_the_oldest_are_dropped_as_suffice() -> None:
@@ -170,7 +170,7 @@ def test_the_request_for_a_summary_shows_the_older_turns() -> None:
         *turn("c", "latest"),
     ]
     view = view_of(items, 100)
-    request = Summarise("small", keep_turns=1, max_tokens=40, max_result_chars=40).offer(view)
+    request = Summarize("small", keep_turns=1, max_tokens=40, max_result_chars=40).offer(view)
     assert isinstance(request, SummaryRequest)
     assert request.text.split("\n\n") == [
         "[user] find it",
@@ -190,10 +190,10 @@ def test_the_request_for_a_summary_shows_the_older_turns() -> None:
 def test_no_summary_is_asked_for_of_little() -> None:
     items = [user("old"), *turns(3, 400), user("go")]
     view = view_of(items, 100)
-    assert Summarise(keep_turns=1, max_tokens=113).offer(view) is not None
-    assert Summarise(keep_turns=1, max_tokens=120).offer(view) is None
+    assert Summarize(keep_turns=1, max_tokens=113).offer(view) is not None
+    assert Summarize(keep_turns=1, max_tokens=120).offer(view) is None
 
 
 def test_no_summary_is_asked_for_of_a_summary() -> None:
     items = [user(SUMMARY_HEADER + "x" * 4_000), MARKER, user("go"), *turn("1")]
-    assert Summarise(keep_turns=0, max_tokens=1).offer(view_of(items, 100)) is None
+    assert Summarize(keep_turns=0, max_tokens=1).offer(view_of(items, 100)) is None

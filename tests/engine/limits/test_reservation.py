@@ -13,12 +13,12 @@ import pytest
 from agentsdk import (
     Agent,
     AgentsException,
-    ConsecutiveErrorsReached,
-    CostLimitReached,
-    DeadlineReached,
+    ConsecutiveErrorsExceededError,
+    CostLimitExceededError,
+    DeadlineExceededError,
     FunctionCallOutput,
-    LimitNearStreamEvent,
-    LimitReached,
+    LimitExceededError,
+    LimitWarningStreamEvent,
     MaxTurnsExceeded,
     MemoryRunStore,
     Message,
@@ -27,10 +27,10 @@ from agentsdk import (
     ModelRequest,
     ModelResponse,
     ModelSettings,
-    NoProgress,
+    NoProgressError,
     RateLimitedModel,
-    RepeatedCalls,
-    RequestLimitReached,
+    RepeatedCallsError,
+    RequestLimitExceededError,
     ResponseCompleted,
     RunConfig,
     RunErrorHandlerResult,
@@ -39,16 +39,16 @@ from agentsdk import (
     Runner,
     RunQuery,
     RunState,
-    TokenLimitReached,
-    ToolCallLimitReached,
+    TokenLimitExceededError,
+    ToolCallLimitExceededError,
     Usage,
     UserError,
     function_tool,
-    limited,
     runner,
+    shared_limits,
 )
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.events import LimitHit, LimitNear
+from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent
 from tests.core.histories import unpaired
 
 pytestmark = pytest.mark.anyio
@@ -91,7 +91,7 @@ class Talker:
 async def test_each_request_is_capped_at_what_is_left_and_the_limit_is_never_passed() -> None:
     model = Talker()
     agent = Agent("main", model=model, tools=[look])
-    with pytest.raises(TokenLimitReached) as raised:
+    with pytest.raises(TokenLimitExceededError) as raised:
         await Runner.run(agent, "go", run_config=config(output_tokens=10_000))
     assert model.caps == [4096, 4096, 10_000 - 2 * 4096]
     assert model.spent == 10_000
@@ -115,7 +115,7 @@ async def test_children_side_by_side_share_their_parents_budget() -> None:
     child = Agent("child", model=model, tools=[look])
     tools = [child.as_tool(f"child_{number}") for number in range(16)]
     parent = Agent("parent", model=ScriptedModel([[call(f"child_{n}", input="go") for n in range(16)]]), tools=tools)
-    with pytest.raises(TokenLimitReached):
+    with pytest.raises(TokenLimitExceededError):
         await Runner.run(parent, "go", run_config=config(output_tokens=20_000, turns=None))
     assert 20_000 - 900 < model.spent <= 20_000
 
@@ -150,7 +150,7 @@ async def test_calls_never_pass_their_limit() -> None:
     child = Agent("child", model=CallsThrice(), tools=[count])
     tools = [child.as_tool(f"child_{number}") for number in range(16)]
     parent = Agent("parent", model=ScriptedModel([[call(f"child_{n}", input="go") for n in range(16)], "x"]), tools=tools)
-    with pytest.raises(ToolCallLimitReached) as raised:
+    with pytest.raises(ToolCallLimitExceededError) as raised:
         await Runner.run(parent, "go", run_config=config(tool_calls=31, turns=None))
     assert len(seen) == 15  # 16 calls of children and five times three
     assert isinstance(raised.value.state, RunState)
@@ -160,7 +160,7 @@ async def test_calls_never_pass_their_limit() -> None:
 
 async def test_one_tools_calls_have_a_limit_of_their_own() -> None:
     agent = Agent("main", model=ScriptedModel([call("look", x=1), call("look", x=2), "done"]), tools=[look])
-    with pytest.raises(ToolCallLimitReached, match="called tool 'look' 1 times and needs 1 more, expected at most 1"):
+    with pytest.raises(ToolCallLimitExceededError, match="called tool 'look' 1 times and needs 1 more, expected at most 1"):
         await Runner.run(agent, "go", run_config=config(calls_per_tool={"look": 1}))
 
 
@@ -168,7 +168,7 @@ async def test_cost_is_reserved_at_the_models_price() -> None:
     model = Talker()
     prices = {"talker": ModelPrice(input="1", output="2")}
     agent = Agent("main", model=model, tools=[look])
-    with pytest.raises(CostLimitReached) as raised:
+    with pytest.raises(CostLimitExceededError) as raised:
         await Runner.run(agent, "go", run_config=config(cost="0.02", prices=prices))
     spent = Decimal(model.spent) * 2 / 1_000_000
     assert Decimal("0.0195") < spent <= Decimal("0.02")
@@ -184,7 +184,7 @@ async def test_a_limit_on_cost_needs_a_price() -> None:
 
 async def test_attempts_that_came_to_nothing_are_paid_for() -> None:
     model = ScriptedModel([ModelResponse((), Usage(1, 10, 5)), ModelResponse((), Usage(1, 10, 5)), "done"])
-    with pytest.raises(RequestLimitReached) as raised:
+    with pytest.raises(RequestLimitExceededError) as raised:
         await Runner.run(Agent("main", model=model), "go", run_config=config(requests=2))
     assert raised.value.used == 2
 
@@ -207,10 +207,10 @@ class Stuck:
 @pytest.mark.parametrize("period", [1, 2, 3, 4])
 async def test_a_loop_ends_with_its_third_round(period: int) -> None:
     model = Stuck(*range(period))
-    with pytest.raises(RepeatedCalls) as raised:
+    with pytest.raises(RepeatedCallsError) as raised:
         await Runner.run(Agent("main", model=model, tools=[look]), "go", run_config=config(turns=None))
     assert model.turns == 3 * period
-    assert raised.value.kind == "repeats"
+    assert raised.value.kind == "repeated_rounds"
 
 
 async def test_polling_whose_results_change_is_no_loop() -> None:
@@ -238,7 +238,7 @@ async def test_turns_in_which_every_call_fails_end_the_run() -> None:
         raise ValueError("no")
 
     model = ScriptedModel([call("breaks", x=n) for n in range(9)])
-    with pytest.raises(ConsecutiveErrorsReached) as raised:
+    with pytest.raises(ConsecutiveErrorsExceededError) as raised:
         await Runner.run(Agent("main", model=model, tools=[breaks]), "go")
     assert raised.value.used == 3 and len(model.requests) == 3
     model = ScriptedModel([*[[call("breaks", x=n), call("look", x=n)] for n in range(4)], "done"])
@@ -251,7 +251,7 @@ async def test_turns_that_bring_nothing_new_end_the_run() -> None:
         return "nothing found"
 
     model = ScriptedModel([call("search", words=f"words {n}") for n in range(9)])
-    with pytest.raises(NoProgress):
+    with pytest.raises(NoProgressError):
         await Runner.run(Agent("main", model=model, tools=[search]), "go", run_config=config(no_progress=4))
     assert len(model.requests) <= 5
 
@@ -274,31 +274,31 @@ async def test_a_nested_run_that_is_stuck_tells_its_caller() -> None:
 async def test_runs_in_a_block_spend_together() -> None:
     model = Talker(wanted=100, calls=0)
     agent = Agent("main", model=model)
-    with limited(output_tokens=1_000) as budget:
+    with shared_limits(output_tokens=1_000) as budget:
         outcomes = await asyncio.gather(*(Runner.run(agent, "go") for _ in range(30)), return_exceptions=True)
     assert model.spent <= 1_000
     assert budget.spent.output_tokens == model.spent
     refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    assert all(isinstance(outcome, TokenLimitReached) for outcome in refused) and len(refused) == 30 - len(model.caps)
+    assert all(isinstance(outcome, TokenLimitExceededError) for outcome in refused) and len(refused) == 30 - len(model.caps)
     assert (await Runner.run(agent, "go")).final_output == "enough"
 
 
 async def test_blocks_nest() -> None:
     agent = Agent("main", model=Talker(wanted=1, calls=0))
-    with limited(requests=3) as outer:
-        with limited(requests=1):
+    with shared_limits(requests=3) as outer:
+        with shared_limits(requests=1):
             await Runner.run(agent, "go")
-            with pytest.raises(RequestLimitReached):
+            with pytest.raises(RequestLimitExceededError):
                 await Runner.run(agent, "go")
         await Runner.run(agent, "go")
         await Runner.run(agent, "go")
-        with pytest.raises(RequestLimitReached):
+        with pytest.raises(RequestLimitExceededError):
             await Runner.run(agent, "go")
     assert outer.spent.requests == 3
 
 
 def test_a_block_takes_fields_of_run_limits_only() -> None:
-    with pytest.raises(UserError, match="'dollars', expected fields of RunLimits"), limited(dollars=3):
+    with pytest.raises(UserError, match="'dollars', expected fields of RunLimits"), shared_limits(dollars=3):
         pass
 
 
@@ -364,7 +364,7 @@ async def test_a_paused_run_goes_on_when_a_person_raises_the_limit() -> None:
     assert waiting.reason == "turns"
     again = await Runner.resume(agent, "r", run_config=given)
     assert not again.is_finished, "nobody has raised it"
-    hits = [event for event in again.to_state().value.log if isinstance(event, LimitHit)]
+    hits = [event for event in again.to_state().value.log if isinstance(event, LimitReachedEvent)]
     assert len(hits) == 2, "that it waits is said once"
     state = await Runner.load("r", run_config=given)
     state.raise_limit("turns", 5)
@@ -383,9 +383,9 @@ async def test_a_limit_is_raised_to_a_number(kind: Any, allowed: Any) -> None:
 
 
 async def test_a_callable_chooses() -> None:
-    asked: list[LimitReached] = []
+    asked: list[LimitExceededError] = []
 
-    async def more(error: LimitReached, context: Any) -> RunLimits | str:
+    async def more(error: LimitExceededError, context: Any) -> RunLimits | str:
         asked.append(error)
         return RunLimits(turns=3) if len(asked) == 1 else "pause"
 
@@ -393,7 +393,7 @@ async def test_a_callable_chooses() -> None:
     result = await Runner.run(agent, "go", run_config=config(turns=2, on_limit=more))
     assert len(asked) == 2 and result.limit_reached is not None
 
-    def wrong(error: LimitReached, context: Any) -> Any:
+    def wrong(error: LimitExceededError, context: Any) -> Any:
         return "stop"
 
     with pytest.raises(UserError, match="on_limit returned 'str', expected"):
@@ -421,7 +421,7 @@ async def test_a_run_that_needs_all_turns_finishes_within_them_whatever_may_be_c
 async def test_the_last_answer_that_a_callable_asks_for_comes_on_top_of_turns_and_requests(limits: dict[str, int]) -> None:
     asked: list[Any] = []
 
-    def choose(error: LimitReached, context: Any) -> str:
+    def choose(error: LimitExceededError, context: Any) -> str:
         asked.append((error.kind, error.used, error.limit))
         return "finalize"
 
@@ -436,7 +436,7 @@ async def test_the_last_answer_that_a_callable_asks_for_comes_on_top_of_turns_an
 async def test_what_is_around_a_run_lends_nothing_on_top_for_its_callables_last_answer() -> None:
     model = ScriptedModel([call("look", x=1), call("look", x=2), "never"])
     given = config(on_limit=lambda error, context: "finalize", turns=9)
-    with limited(requests=2) as budget, pytest.raises(RequestLimitReached) as raised:
+    with shared_limits(requests=2) as budget, pytest.raises(RequestLimitExceededError) as raised:
         await Runner.run(Agent("main", model=model, tools=[look]), "go", run_config=given)
     assert budget.spent.requests == 2 and "the last answer failed too" in raised.value.__notes__[0]
 
@@ -469,14 +469,14 @@ def _handled(given: Any) -> Any:
 
 @pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize("way", ["last answer", "handler", "paused"])
-@pytest.mark.parametrize("kind", ["turns", "tool_calls", "repeats"])
+@pytest.mark.parametrize("kind", ["turns", "tool_calls", "repeated_rounds"])
 async def test_what_a_run_was_cut_at_is_said_wherever_it_ends(kind: str, way: str, stored: bool) -> None:
     store = MemoryRunStore() if stored else None
     agent = Agent("main", model=ScriptedModel([call("look", x=1)] * 2 + ["so far"]), tools=[look])
     limits = {
         "turns": RunLimits(turns=3 if way == "last answer" else 2),
         "tool_calls": RunLimits(tool_calls=1),
-        "repeats": RunLimits(repeats=2),
+        "repeated_rounds": RunLimits(repeated_rounds=2),
     }
     choices: dict[str, Any] = {"last answer": "finalize", "handler": "raise", "paused": "pause"}
     given = RunConfig(limits=limits[kind], on_limit=choices[way], store=store, run_id="r" if stored else None)
@@ -606,12 +606,12 @@ async def test_a_deadline_stops_what_is_running_down_to_nested_tools() -> None:
 
     child = Agent("child", model=ScriptedModel([call("hang")]), tools=[hang])
     parent = Agent("parent", model=ScriptedModel([call("child", input="go")]), tools=[child.as_tool()])
-    with pytest.raises(DeadlineReached) as raised:
+    with pytest.raises(DeadlineExceededError) as raised:
         await Runner.run(parent, "go", run_config=config(deadline=0.05))
     assert ended == ["tool"] and raised.value.kind == "deadline"
     state = raised.value.state
     assert isinstance(state, RunState) and state.value.elapsed >= 0.05
-    with pytest.raises(DeadlineReached):
+    with pytest.raises(DeadlineExceededError):
         await Runner.run(parent, state, run_config=config(deadline=0.05))
 
 
@@ -632,7 +632,7 @@ async def test_waits_for_rate_limits_are_no_working_time() -> None:
     clock = Clock()
     slow = RateLimitedModel(ScriptedModel([call("look", x=1), call("look", x=2), "done"]), requests_per_minute=1, clock=clock)
     agent = Agent("main", model=slow, tools=[look])
-    given = RunConfig(limits=RunLimits(turns=2, working_time=5.0, deadline=1_000), clock=clock)
+    given = RunConfig(limits=RunLimits(turns=2, active_time=5.0, deadline=1_000), clock=clock)
     with pytest.raises(MaxTurnsExceeded) as raised:
         await Runner.run(agent, "go", run_config=given)
     state = raised.value.state
@@ -656,7 +656,7 @@ async def test_time_that_was_spent_is_gone_after_a_resume() -> None:
             await Runner.run(agent, state, run_config=RunConfig(limits=RunLimits(turns=turns, deadline=80), clock=clock))
         state = raised.value.state
         assert (state.value.elapsed, state.value.working) == (spent, spent)
-    with pytest.raises(DeadlineReached, match="ran for 90 seconds, expected at most 80"):
+    with pytest.raises(DeadlineExceededError, match="ran for 90 seconds, expected at most 80"):
         await Runner.run(agent, state, run_config=RunConfig(limits=RunLimits(turns=9, deadline=80), clock=clock))
     assert len(model.requests) == 3
 
@@ -667,8 +667,8 @@ async def test_time_that_was_spent_is_gone_after_a_resume() -> None:
 async def test_a_warning_is_given_once_for_each_limit() -> None:
     agent = Agent("main", model=ScriptedModel([*[call("look", x=n) for n in range(9)], "done"]), tools=[look])
     result = await Runner.run(agent, "go", run_config=config(requests=10, tool_calls=10, turns=None))
-    near = [event for event in result.to_state().value.log if isinstance(event, LimitNear)]
-    assert near == [LimitNear("requests", "8", "10"), LimitNear("tool_calls", "8", "10")]
+    near = [event for event in result.to_state().value.log if isinstance(event, LimitWarningEvent)]
+    assert near == [LimitWarningEvent("requests", "8", "10"), LimitWarningEvent("tool_calls", "8", "10")]
 
 
 @pytest.mark.parametrize("others", [{}, {"requests": 100}])
@@ -677,22 +677,22 @@ async def test_the_turn_limit_warns_too_also_of_nested_turns(others: Any) -> Non
     parent = Agent("parent", model=ScriptedModel([call("child", input="go"), "done"]), tools=[child.as_tool()])
     result = await Runner.run(parent, "go", run_config=config(turns=8, warn_at=0.5, **others))
     log = result.to_state().value.log
-    assert [event for event in log if isinstance(event, LimitNear)] == [LimitNear("turns", "4", "8")]
+    assert [event for event in log if isinstance(event, LimitWarningEvent)] == [LimitWarningEvent("turns", "4", "8")]
 
 
 async def test_a_stream_shows_the_warning() -> None:
     agent = Agent("main", model=ScriptedModel([call("look", x=1), call("look", x=2), "done"]), tools=[look])
     stream = Runner.run_streamed(agent, "go", run_config=config(requests=3, warn_at=0.5))
-    shown = [event async for event in stream if isinstance(event, LimitNearStreamEvent)]
-    assert shown == [LimitNearStreamEvent("requests", "2", "3")]
+    shown = [event async for event in stream if isinstance(event, LimitWarningStreamEvent)]
+    assert shown == [LimitWarningStreamEvent("requests", "2", "3")]
 
 
 async def test_what_was_spent_counts_after_a_resume() -> None:
     model = Talker(wanted=3_000)
     agent = Agent("main", model=model, tools=[look])
-    with pytest.raises(TokenLimitReached) as raised:
+    with pytest.raises(TokenLimitExceededError) as raised:
         await Runner.run(agent, "go", run_config=config(output_tokens=5_000))
     state = RunState.from_string(agent, raised.value.state.to_string())  # type: ignore[union-attr]
-    with pytest.raises(TokenLimitReached):
+    with pytest.raises(TokenLimitExceededError):
         await Runner.run(agent, state, run_config=config(output_tokens=9_000))
     assert model.spent == 9_000

@@ -23,7 +23,7 @@ from agentsdk import (
     Runner,
     RunState,
     TiktokenCounter,
-    TokenLimitReached,
+    TokenLimitExceededError,
     Usage,
     function_tool,
     handoff,
@@ -116,7 +116,7 @@ async def test_agents_of_two_models_that_hand_over_to_each_other_count_each_item
     first = Agent("first", model=ScriptedModel([call("transfer_to_second")] * 5, name="gpt-4o"))
     second = Agent("second", model=ScriptedModel([call("transfer_to_first")] * 4 + ["done"], name="nobody-knows"))
     first.handoffs, second.handoffs = [second], [first]
-    config = structs.replace(windowed(10**8), token_counter=None, limits=RunLimits(repeats=None))
+    config = structs.replace(windowed(10**8), token_counter=None, limits=RunLimits(repeated_rounds=None))
     result = await Runner.run(first, "Go on.", max_turns=20, run_config=config)
     sent = list(result.to_state().value.transcript)[:-1]
     assert exact == sent[: len(exact)] and estimated == sent
@@ -236,6 +236,6 @@ async def test_a_limit_on_tokens_needs_no_window() -> None:
 
     model = ScriptedModel([call("read")] * 3 + ["never"], usage=Usage(1, 1_000, 10))
     config = structs.replace(windowed(1), window=None, limits=RunLimits(input_tokens=4_500))
-    with pytest.raises(TokenLimitReached):
+    with pytest.raises(TokenLimitExceededError):
         await Runner.run(Agent("main", model=model, tools=[read]), "go", run_config=config)
     assert len(model.requests) == 2

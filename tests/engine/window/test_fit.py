@@ -13,26 +13,26 @@ from agentsdk import (
     ContextCompactedStreamEvent,
     ContextTooLongError,
     ContextWindowError,
-    CutResults,
     DropOldest,
     EstimatingCounter,
     HandoffInputData,
     KeepByPriority,
-    LimitReached,
+    LimitExceededError,
     MemoryRunStore,
     Message,
     ModelPrice,
     ModelResponse,
     RawResponsesStreamEvent,
     RunConfig,
-    RunConflict,
+    RunConflictError,
     RunLimits,
     Runner,
     RunState,
     SlidingWindow,
     SQLiteRunStore,
-    Summarise,
-    TokenLimitReached,
+    Summarize,
+    TokenLimitExceededError,
+    TruncateToolResults,
     Usage,
     UserError,
     handoff,
@@ -49,12 +49,12 @@ pytestmark = pytest.mark.anyio
 
 WINDOW = 6_000
 EVERY = {
-    "cut": [CutResults(keep_turns=1, chars=200), DropOldest()],
+    "cut": [TruncateToolResults(keep_turns=1, chars=200), DropOldest()],
     "drop": [DropOldest()],
     "slide": [SlidingWindow(2), DropOldest()],
     "priority": [KeepByPriority()],
-    "summarise": [Summarise(keep_turns=2, max_tokens=100), DropOldest()],
-    "all": [CutResults(), Summarise(keep_turns=3, max_tokens=100), SlidingWindow(4), KeepByPriority(), DropOldest()],
+    "summarize": [Summarize(keep_turns=2, max_tokens=100), DropOldest()],
+    "all": [TruncateToolResults(), Summarize(keep_turns=3, max_tokens=100), SlidingWindow(4), KeepByPriority(), DropOldest()],
 }
 
 
@@ -75,7 +75,7 @@ async def test_sixty_turns_in_a_small_window_are_never_refused(strategies: list[
     assert results == [page_text(number) for number in range(1, 61)], "the history is whole"
     summaries = [event for event in of_kind(state, AttemptSpent) if event.kind == "summary"]
     assert len(summaries) == reader.summaries
-    assert (reader.summaries > 0) == any(isinstance(strategy, Summarise) for strategy in strategies)
+    assert (reader.summaries > 0) == any(isinstance(strategy, Summarize) for strategy in strategies)
     assert result.usage.requests == len(server.requests)
 
 
@@ -93,7 +93,7 @@ async def test_a_summary_is_asked_of_the_model_that_is_named_and_counts_as_spent
     prices = {"gpt-test": dear, "scripted": dear, "gpt-small": ModelPrice(input="1", output="3")}
     async with serving(reader, WINDOW) as (_, model), serving(writer, 100_000) as (_, small):
         small.name = "gpt-small"
-        config = windowed(WINDOW, Summarise(small, keep_turns=2, max_tokens=100), prices=prices)
+        config = windowed(WINDOW, Summarize(small, keep_turns=2, max_tokens=100), prices=prices)
         result = await Runner.run(reading(model), "Go on.", run_config=structs.replace(config, limits=RunLimits(turns=None)))
     assert (reader.summaries, writer.summaries) == (0, len(of_kind(result.to_state(), ViewReplaced)))
     assert writer.summaries
@@ -125,7 +125,7 @@ FAILURES: dict[str, Any] = {
 async def test_a_summary_that_fails_leaves_the_history_and_the_next_strategy_is_tried(failure: Any) -> None:
     reader = Reader(8, summary=failure)
     async with serving(reader, 4_000) as (server, model):
-        config = windowed(4_000, Summarise(keep_turns=1, max_tokens=100), DropOldest())
+        config = windowed(4_000, Summarize(keep_turns=1, max_tokens=100), DropOldest())
         result = await Runner.run(reading(model), "Go on.", run_config=config)
     assert (result.final_output, server.refused, reader.broken) == ("all read", 0, [])
     assert reader.summaries
@@ -139,7 +139,7 @@ async def test_a_summary_that_fails_leaves_the_history_and_the_next_strategy_is_
 async def test_a_summary_that_fails_is_spent_where_nothing_else_is_to_be_tried() -> None:
     reader = Reader(9, summary=lambda: "")
     async with serving(reader, WINDOW) as (_, model):
-        config = windowed(WINDOW, Summarise(keep_turns=1, max_tokens=100), reserve=300)
+        config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=100), reserve=300)
         result = await Runner.run(reading(model), "Go on.", run_config=config)
     assert of_kind(result.to_state(), ViewReplaced) == []
     assert len(of_kind(result.to_state(), AttemptSpent)) == reader.summaries > 0
@@ -149,7 +149,7 @@ async def test_a_summary_that_fails_is_not_asked_for_every_turn() -> None:
     """Over the trigger, but inside the window: nothing forces it."""
     reader = Reader(16, summary=lambda: "")
     async with serving(reader, 40_000) as (_, model):
-        config = windowed(40_000, Summarise(keep_turns=1, max_tokens=100), trigger=0.1, target=0.08)
+        config = windowed(40_000, Summarize(keep_turns=1, max_tokens=100), trigger=0.1, target=0.08)
         result = await Runner.run(reading(model), "Go on.", run_config=config)
     assert result.turns == 17
     assert 1 <= reader.summaries <= 4
@@ -159,22 +159,22 @@ async def test_summaries_that_fail_leave_the_budget_as_it_is() -> None:
     async def answer(requests: int) -> object:
         reader = Reader(8, summary=FAILURES["an error"])
         async with serving(reader, 4_000) as (server, model):
-            config = windowed(4_000, Summarise(keep_turns=1, max_tokens=100), DropOldest())
+            config = windowed(4_000, Summarize(keep_turns=1, max_tokens=100), DropOldest())
             config = structs.replace(config, limits=RunLimits(requests=requests))
             result = await Runner.run(reading(model), "Go on.", run_config=config)
         return len(server.requests), result.final_output
 
     sent, _ = cast("tuple[int, str]", await answer(100))
     assert await answer(sent) == (sent, "all read")
-    with pytest.raises(LimitReached):
+    with pytest.raises(LimitExceededError):
         await answer(sent - 1)
 
 
 async def test_a_summary_is_capped_at_what_the_limits_leave() -> None:
     reader = Reader(9)
     async with serving(reader, WINDOW) as (server, model):
-        config = windowed(WINDOW, Summarise(keep_turns=1, max_tokens=1_000), reserve=300)
-        config = structs.replace(config, limits=RunLimits(output_tokens=600, reply_tokens=200))
+        config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=1_000), reserve=300)
+        config = structs.replace(config, limits=RunLimits(output_tokens=600, output_tokens_per_request=200))
         await Runner.run(reading(model), "Go on.", run_config=config)
     caps = [request.json["max_tokens"] for request in server.requests if "tools" not in request.json]
     assert len(caps) == 1
@@ -184,10 +184,10 @@ async def test_a_summary_is_capped_at_what_the_limits_leave() -> None:
 async def test_what_a_summary_lost_is_told() -> None:
     reader = Reader(6)
     async with serving(reader, 4_000) as (_, model):
-        config = windowed(4_000, Summarise(keep_turns=1, max_tokens=100, max_put_back=0), DropOldest())
+        config = windowed(4_000, Summarize(keep_turns=1, max_tokens=100, max_put_back=0), DropOldest())
         stream = Runner.run_streamed(reading(model), "Go on, order ORD-7781 waits.", run_config=config)
         compacted = [event async for event in stream if isinstance(event, ContextCompactedStreamEvent)]
-    summed_up = [event for event in compacted if event.reason == "Summarise"]
+    summed_up = [event for event in compacted if event.reason == "Summarize"]
     assert summed_up
     assert "DOC-7919" in summed_up[0].vanished
     assert "ORD-7781" not in summed_up[0].vanished, "the input stays"
@@ -213,7 +213,7 @@ async def test_a_summary_that_costs_more_than_it_saves_is_not_asked_for() -> Non
         reader = Reader(9)
         async with serving(reader, 20_000) as (_, model):
             prices = {"gpt-test": ModelPrice(input="1", output="100")}
-            config = windowed(WINDOW, Summarise(keep_turns=1, max_tokens=800), reserve=300, prices=prices)
+            config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=800), reserve=300, prices=prices)
             config = structs.replace(config, limits=RunLimits(turns=turns))
             await Runner.run(reading(model), "Go on.", run_config=config)
         return reader.summaries
@@ -227,11 +227,11 @@ async def test_a_summary_that_the_limits_do_not_allow_is_not_asked_for() -> None
         reader = Reader(1)
         history = [message for n in range(20) for message in (Message("user", f"{n} " * 150), Message("assistant", "ok"))]
         async with serving(reader, WINDOW) as (_, model):
-            config = windowed(3_000, Summarise(keep_turns=1, max_tokens=200), DropOldest())
+            config = windowed(3_000, Summarize(keep_turns=1, max_tokens=200), DropOldest())
             config = structs.replace(config, limits=limits)
             try:
                 await Runner.run(reading(model), [*history, Message("user", "now")], run_config=config)
-            except TokenLimitReached:
+            except TokenLimitExceededError:
                 assert reader.seen, "it was dropped instead"
         return reader.summaries
 
@@ -244,9 +244,9 @@ async def test_a_summary_counts_in_the_budget(limit: str) -> None:
     reader = Reader(200)
     most = {"requests": 30, "tokens": 80_000}[limit]
     async with serving(reader, WINDOW) as (_, model):
-        config = windowed(WINDOW, Summarise(keep_turns=1, max_tokens=100))
+        config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=100))
         limits: dict[str, Any] = {limit: most}
-        with pytest.raises(LimitReached) as raised:
+        with pytest.raises(LimitExceededError) as raised:
             config = structs.replace(config, limits=RunLimits(turns=None, **limits))
             await Runner.run(reading(model), "Go on.", run_config=config)
     assert reader.summaries
@@ -354,7 +354,7 @@ async def test_what_must_stay_and_does_not_fit_is_an_error_with_the_arithmetic()
 
 async def test_what_was_spent_before_it_turned_out_impossible_is_recorded() -> None:
     model = ScriptedModel([call("page", number=1), "", "never"])
-    config = windowed(600, Summarise(keep_turns=0, max_tokens=50), reserve=0)
+    config = windowed(600, Summarize(keep_turns=0, max_tokens=50), reserve=0)
     history = [Message("user", "x " * 150), Message("assistant", "y " * 150), Message("user", "now")]
     with pytest.raises(ContextWindowError) as raised:
         await Runner.run(Agent("main", model=model, tools=[page]), [*history], run_config=config)
@@ -436,7 +436,7 @@ async def test_a_stored_compaction_is_taken_back_by_one_process() -> None:
         here.restore_view()
         there.restore_view()
         await Runner.decide(here, run_config=config)
-        with pytest.raises(RunConflict):
+        with pytest.raises(RunConflictError):
             await Runner.decide(there, run_config=config)
         decided = await Runner.load("r", run_config=config)
         assert list(decided.value.view) == list(decided.items())
@@ -450,7 +450,7 @@ async def test_a_stored_run_goes_on_in_its_window_after_its_process_died(tmp_pat
     path = tmp_path / "runs.db"
     async with serving(reader, WINDOW) as (server, model):
         store = SQLiteRunStore(path, synchronous="NORMAL")
-        config = windowed(4_000, CutResults(keep_turns=1, chars=300), DropOldest(), store=store, run_id="r")
+        config = windowed(4_000, TruncateToolResults(keep_turns=1, chars=300), DropOldest(), store=store, run_id="r")
         with pytest.raises(Exception, match="took 7 turns"):
             await Runner.run(reading(model), "Go on.", max_turns=7, run_config=config)
         await store.aclose()
@@ -473,7 +473,7 @@ async def test_a_run_that_is_cancelled_while_it_is_summed_up_goes_on() -> None:
         return ServerReply(wait=never)
 
     reader = Reader(8, summary=hang)
-    config = windowed(WINDOW, Summarise(keep_turns=1, max_tokens=100))
+    config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=100))
     async with serving(reader, WINDOW) as (_, model):
         stream = Runner.run_streamed(reading(model), "Go on.", run_config=config)
         async with stream:

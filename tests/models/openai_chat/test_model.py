@@ -444,7 +444,7 @@ async def test_a_stream_that_ends_early_is_incomplete_with_or_without_done(end: 
 async def test_servers_that_never_send_a_finish_reason(streamed: bool) -> None:
     text, calls = {"content": "all"}, {"content": "all", "tool_calls": [TOOL_CALL]}
     async with FakeOpenAIServer([reply(message, None, streamed=streamed) for message in (text, calls, {})]) as server:
-        model = model_at(server, incomplete_text_ok=True)
+        model = model_at(server, allow_missing_finish_reason=True)
         response = await ask(model, request(stream=streamed))
         assert (response.text, response.finish) == ("all", "unknown")
         for _ in range(2):

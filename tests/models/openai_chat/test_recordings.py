@@ -87,7 +87,7 @@ async def test_recording(interaction: Interaction, chunks: Any) -> None:
     asked = request(stream=streamed)
     no_finish = "snowflake" in interaction["request"]["uri"]
     async with FakeOpenAIServer([served(interaction, chunks)] * 2) as server:
-        model = model_at(server, incomplete_text_ok=no_finish, retry=ModelRetrySettings(max_retries=0))
+        model = model_at(server, allow_missing_finish_reason=no_finish, retry=ModelRetrySettings(max_retries=0))
         if interaction["response"]["status"] >= 400 or "event: error" in interaction["response"].get("text", ""):
             await check_error(interaction, model, asked)
             return
