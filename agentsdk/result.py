@@ -166,7 +166,7 @@ class _Outcome(Generic[TOutput]):
     @property
     def full_results(self) -> dict[str, str]:
         """Tool results that were cut for the model, whole, by the id their marker names: kept here, not in the state."""
-        return self._going.ports.full_results
+        return self._going.deps.full_results
 
     def to_input_list(self) -> list[JsonObject]:
         """The whole conversation as plain dicts, valid as the next run's input at every moment."""
@@ -174,7 +174,7 @@ class _Outcome(Generic[TOutput]):
 
     def to_state(self) -> RunState:
         """The run at rest: save it, decide on its interruptions, resume it with `Runner.run(agent, state)`."""
-        return self._going.at_rest()
+        return self._going.snapshot()
 
     def _verdicts(self, *kinds: str) -> list[GuardrailResult]:
         log = self._state.log

@@ -31,11 +31,11 @@ from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.limits.limiter import SCOPE
 from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.log_positions import check_agent
-from agentsdk.engine.output_buffer import held_back
+from agentsdk.engine.output_buffer import buffer_turn
 from agentsdk.engine.prepare import check_agent_names, find_agent
 from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, ReplayWithChanges, rerun
-from agentsdk.engine.run import ModelFacts, Ports, Run, call_ids, require_asyncio
+from agentsdk.engine.run import ModelCatalog, Run, RunDeps, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context, save_context
 from agentsdk.engine.session import load_history
 from agentsdk.engine.spans import TracedTurns
@@ -76,7 +76,7 @@ _ARGUMENTS = Fields(
     model=MODEL,
     live_effects=FLAG,
 )
-_FACTS = ModelFacts(find_model, price_with, read_price_lists, counter_of, context_window_of)
+_FACTS = ModelCatalog(find_model, price_with, read_price_lists, counter_of, context_window_of)
 
 RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""
@@ -473,10 +473,10 @@ async def _drive(run: Run) -> NextStep:
     if ended is not None:
         run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
         return FinalOutput(ended.output, ended.is_json)
-    take = run_single_turn if run.ports.tracer is None else TracedTurns(run, run.ports.tracer).take
+    take = run_single_turn if run.deps.tracer is None else TracedTurns(run, run.deps.tracer).take
     if run.channel is not None:
-        take = partial(held_back, take=take)
-    keeps_context = run.ports.config.context_codec is not None
+        take = partial(buffer_turn, take=take)
+    keeps_context = run.deps.config.context_codec is not None
     while True:
         step = await take(run)
         if keeps_context:
@@ -510,7 +510,7 @@ def _prepared(
     if isinstance(given, RunState):
         config = _sealed_as(given, config)
     tracer = None if config.tracing_disabled else find_tracer() if config.tracer is None else GuardedTracer(config.tracer)
-    ports = Ports(config, _drive, _FACTS, _now(config), hooks, tracer, SCOPE.get())
+    deps = RunDeps(config, _drive, _FACTS, _now(config), hooks, tracer, SCOPE.get())
     model = agent.model if config.model is None else config.model
     if config.window is not None and config.token_counter is None and model is not None:
         counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
@@ -520,21 +520,21 @@ def _prepared(
             context = given.context
         if context is None:
             context = load_context(config, value)
-        run, begin = _resumed(agent, given, RunContextWrapper(context), ports)
+        run, begin = _resumed(agent, given, RunContextWrapper(context), deps)
         require_guards(value, agent, config, context)
         limits = run.limits if max_turns is None else structs.replace(run.limits, turns=max_turns)
         run.limits = with_raised(limits, value.limits_raised)
     else:
-        run, begin = _fresh(agent, given, history, RunContextWrapper(context), ports)
+        run, begin = _fresh(agent, given, history, RunContextWrapper(context), deps)
         if max_turns is not None:
             run.limits = structs.replace(run.limits, turns=max_turns)
-    finalizes = ports.keeps_back and not callable(config.on_limit)
-    run.has_budget = finalizes or ports.scope is not None or has_budget(run.limits)
+    finalizes = deps.keeps_back and not callable(config.on_limit)
+    run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
     return run, begin
 
 
 def _fresh(
-    agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: RunContextWrapper[Any], ports: Ports
+    agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: RunContextWrapper[Any], deps: RunDeps
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A new run, and its start."""
     if isinstance(given, str):
@@ -546,20 +546,20 @@ def _fresh(
             f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
         )
     items, known = joined(history, new) if history or not isinstance(given, str) else (new, 0)
-    run = Run(agent, context, ports, new_state())
+    run = Run(agent, context, deps, new_state())
     if len(items) > 1:
         run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
-    run_id = ports.config.run_id or os.urandom(8).hex()
-    guards = guards_of(agent, ports.config, context.context)
-    return run, (RunStarted(run_id, agent.name, items, known, ports.now(), keys=SCHEME, guards=guards),)
+    run_id = deps.config.run_id or os.urandom(8).hex()
+    guards = guards_of(agent, deps.config, context.context)
+    return run, (RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards),)
 
 
 def _resumed(
-    agent: Agent[Any, Any], given: RunState, context: RunContextWrapper[Any], ports: Ports
+    agent: Agent[Any, Any], given: RunState, context: RunContextWrapper[Any], deps: RunDeps
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A run where it stood, and what was decided on it meanwhile."""
     state, decisions = given.pieces()
-    run = Run(_current(agent, given.value), context, ports, state)
+    run = Run(_current(agent, given.value), context, deps, state)
     run.kept = given.kept
     run.call_ids = call_ids(given.value)
     for event in state.log:

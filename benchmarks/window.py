@@ -197,7 +197,7 @@ class Offline:
         for item in self._items:
             if isinstance(item, FunctionCall) or item is self._items[-1]:
                 yield sent
-            sent += weigh(item)
+            sent += count_input_tokens(item)
 
     def requests(self, window: ContextWindow) -> Iterator[int]:
         """The tokens of each request, those for summaries included."""
@@ -213,14 +213,14 @@ class Offline:
                         replaced = step.done(ModelResponse((Message("assistant", SUMMARY),)))
                         assert replaced is not None, "it is a summary"
                         step = replaced
-                    view = step.done(map(weigh, step.new))
+                    view = step.done(map(count_input_tokens, step.new))
                 items, counts = list(view.items), list(view.counts)
                 yield view.tokens
             items.append(item)
-            counts.append(weigh(item))
+            counts.append(count_input_tokens(item))
 
 
-def weigh(item: Item) -> int:
+def count_input_tokens(item: Item) -> int:
     """What the server counts for an item."""
     if isinstance(item, FunctionCall):
         function = {"name": item.name, "arguments": item.arguments}

@@ -45,7 +45,7 @@ class Cost:
         window = ContextWindow(size=SIZE if strategies else 10**9, strategies=strategies)
         items.append(Message("user", "Read every page."))
         for turn in range(TURNS):
-            view = window.view(items, list(map(weigh, items)), size=window.size or 0, fixed=FIXED)
+            view = window.view(items, list(map(count_input_tokens, items)), size=window.size or 0, fixed=FIXED)
             paid = CALL * OUTPUT
             while not isinstance(step := fit(view), Fits):
                 assert not isinstance(step, Impossible), step.reason
@@ -56,12 +56,12 @@ class Cost:
                     replaced = step.done(ModelResponse((Message("assistant", TEXT),)))
                     assert replaced is not None, "it is a summary"
                     step = replaced
-                view = step.done(map(weigh, step.new))
+                view = step.done(map(count_input_tokens, step.new))
             items = list(view.items)
             same = 0
             while same < min(len(items), len(before)) and items[same] is before[same]:
                 same += 1
-            cached = FIXED + sum(map(weigh, items[:same])) if turn else 0
+            cached = FIXED + sum(map(count_input_tokens, items[:same])) if turn else 0
             self.sent += view.tokens
             self.cached += cached
             paid += cached * CACHED + (view.tokens - cached) * FRESH
@@ -70,7 +70,7 @@ class Cost:
             items += [FunctionCall(f"c{turn}", "page", "{}"), FunctionCallOutput(f"c{turn}", "x" * RESULT * 4)]
 
 
-def weigh(item: Item) -> int:
+def count_input_tokens(item: Item) -> int:
     """Tokens; a result that was cut is shorter than it was."""
     if isinstance(item, FunctionCallOutput):
         return RESULT if len(str(item.output)) == RESULT * 4 else CUT + 40

@@ -45,7 +45,7 @@ class Backoff:
         return True
 
 
-async def insisted(ask: Callable[[], Awaitable[T]], config: RunConfig, now: Callable[[], float]) -> T:
+async def with_retries(ask: Callable[[], Awaitable[T]], config: RunConfig, now: Callable[[], float]) -> T:
     """What `ask` gives, asked again while the store is away. Only for what may be done twice. Raises what it raised last."""
     backoff: Backoff | None = None
     while True:

@@ -1,4 +1,4 @@
-"""`together`: coroutines run side by side, none of which outlives the call unnoticed."""
+"""`gather_with_limit`: coroutines run side by side, none of which outlives the call unnoticed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsdk.engine.grace import BODIES, LAST_MOMENT, SESSION, Grace
 logger = logging.getLogger("agentsdk")
 
 
-async def outlast(future: asyncio.Future[Any], grace: Grace, share: float) -> asyncio.CancelledError | None:
+async def wait_within_grace(future: asyncio.Future[Any], grace: Grace, share: float) -> asyncio.CancelledError | None:
     """Wait until `future` is done, or that share of a cancelled run's grace is over; the caller's last cancellation, if any.
 
     The first begins the grace, none reaches `future`. It has a moment at the least, so that what is late itself does not make
@@ -37,7 +37,7 @@ async def outlast(future: asyncio.Future[Any], grace: Grace, share: float) -> as
     return cancelled
 
 
-async def together(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], *, limit: int, grace: Grace) -> None:
+async def gather_with_limit(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], *, limit: int, grace: Grace) -> None:
     """Run the named `jobs`, at most `limit` at once, until each is over; then raise the first error, if any.
 
     A job's error never stops its siblings. When the caller is cancelled so is every job, and the cancellation goes on once they
@@ -62,7 +62,7 @@ async def together(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], 
         raise next((error for error in errors if not isinstance(error, Exception)), errors[0])
 
 
-async def both(
+async def run_pair(
     name: str,
     main: Coroutine[object, object, None],
     other_name: str,
@@ -94,7 +94,7 @@ async def shielded(job: Coroutine[object, object, None], *, grace: Grace) -> Non
     where that was before the call.
     """
     task = asyncio.create_task(job)
-    cancelled = await outlast(task, grace, SESSION)
+    cancelled = await wait_within_grace(task, grace, SESSION)
     if not task.done():
         given_up = cancelled or TimeoutError()
         again = await _end([task], grace, given_up, LAST_MOMENT)

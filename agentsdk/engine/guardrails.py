@@ -19,8 +19,8 @@ from agentsdk.define.guardrail import (
 )
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool_output import to_output
-from agentsdk.engine.callbacks import answer
-from agentsdk.engine.concurrency import together
+from agentsdk.engine.callbacks import call_user
+from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
 from agentsdk.types.errors import (
@@ -46,18 +46,18 @@ InputGuardrails = Sequence[tuple[GuardrailPlace, InputGuardrail[Any]]]
 """Input guardrails, each with its place among those declared."""
 
 
-def waiting_input_guardrails(run: Run) -> InputGuardrails:
+def pending_input_guardrails(run: Run) -> InputGuardrails:
     """The input guardrails still to be asked: those of the agent the run began with, while the run is with it."""
     given = run.agent.input_guardrails
-    if run.parent is None and run.ports.config.input_guardrails:
-        given = [*run.ports.config.input_guardrails, *given]
+    if run.parent is None and run.deps.config.input_guardrails:
+        given = [*run.deps.config.input_guardrails, *given]
     if not given or run.state.agent != run.state.first_agent:
         return []
     judged = {verdict.place for verdict in run.state.input_verdicts}
     return [placed for placed in places(given) if placed[0] not in judged]
 
 
-async def judge_input(run: Run, guardrails: InputGuardrails) -> None:
+async def run_input_guardrails(run: Run, guardrails: InputGuardrails) -> None:
     """Ask `guardrails`, side by side. Raises `InputGuardrailTripwireTriggered` if one trips."""
     items = input_of(run.state)
 
@@ -65,19 +65,19 @@ async def judge_input(run: Run, guardrails: InputGuardrails) -> None:
         output = await _verdict("input", guardrail.name, guardrail.guardrail_function, run.context, run.agent, items)
         await run.record(_judged(place, "input", output))
 
-    config = run.ports.config
+    config = run.deps.config
     jobs = [(guardrail.name, ask(place, guardrail)) for place, guardrail in guardrails]
-    await together(jobs, limit=config.max_tool_concurrency, grace=run.ports.grace)
+    await gather_with_limit(jobs, limit=config.max_tool_concurrency, grace=run.deps.grace)
     raise_if_input_tripped(run)
 
 
-async def judge_added_input(run: Run, messages: Sequence[Message]) -> list[list[GuardrailJudged]]:
+async def run_guardrails_on_added_input(run: Run, messages: Sequence[Message]) -> list[list[GuardrailJudged]]:
     """Ask the input guardrails about each message that arrived during the run, side by side; their verdicts by message.
 
     They are those of the agent the run began with, whichever it is with by now, and the run's own.
     """
     first = run.agents[run.state.first_agent]
-    guardrails = places([*run.ports.config.input_guardrails, *first.input_guardrails])
+    guardrails = places([*run.deps.config.input_guardrails, *first.input_guardrails])
     verdicts: list[dict[int, GuardrailJudged]] = [{} for _ in messages]
 
     async def ask(at: int, number: int) -> None:
@@ -85,10 +85,10 @@ async def judge_added_input(run: Run, messages: Sequence[Message]) -> list[list[
         output = await _verdict("input", guardrail.name, guardrail.guardrail_function, run.context, first, (messages[at],))
         verdicts[at][number] = _judged(place, "added_input", output)
 
-    config = run.ports.config
+    config = run.deps.config
     jobs = [(name, ask(at, number)) for at in range(len(messages)) for number, ((name, _, _), _) in enumerate(guardrails)]
     if jobs:
-        await together(jobs, limit=config.max_tool_concurrency, grace=run.ports.grace)
+        await gather_with_limit(jobs, limit=config.max_tool_concurrency, grace=run.deps.grace)
     return [[given[number] for number in sorted(given)] for given in verdicts]
 
 
@@ -103,11 +103,11 @@ def raise_if_input_tripped(run: Run) -> None:
             )
 
 
-async def judge_output(run: Run, prepared: Prepared, value: object) -> None:
+async def run_output_guardrails(run: Run, prepared: Prepared, value: object) -> None:
     """Ask the output guardrails of the agent that gave `value`. Raises `OutputGuardrailTripwireTriggered` if one trips."""
     given: Sequence[OutputGuardrail[Any]] = prepared.agent.output_guardrails
-    if run.parent is None and run.ports.config.output_guardrails:
-        given = [*run.ports.config.output_guardrails, *given]
+    if run.parent is None and run.deps.config.output_guardrails:
+        given = [*run.deps.config.output_guardrails, *given]
     if not given:
         return
     turn = run.state.turn
@@ -118,10 +118,10 @@ async def judge_output(run: Run, prepared: Prepared, value: object) -> None:
         output = await _verdict("output", guardrail.name, guardrail.guardrail_function, run.context, run.agent, value)
         await run.record(_judged(place, "output", output))
 
-    config = run.ports.config
+    config = run.deps.config
     jobs = [(guardrail.name, ask(place, guardrail)) for place, guardrail in places(given) if place not in judged]
     if jobs:
-        await together(jobs, limit=config.max_tool_concurrency, grace=run.ports.grace)
+        await gather_with_limit(jobs, limit=config.max_tool_concurrency, grace=run.deps.grace)
     turn = run.state.turn
     assert turn is not None
     for verdict in turn.verdicts:
@@ -153,7 +153,7 @@ async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: Proc
         await run.record(OutputJudged(""))
 
 
-async def judge_tool_use(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
+async def decide_tool_use(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
     """Ask the agent's `tool_use_behavior` callable whether the results are final, once."""
     turn = run.state.turn
     assert turn is not None
@@ -166,7 +166,7 @@ async def judge_tool_use(run: Run, prepared: Prepared, processed: ProcessedRespo
         if (given := turn.results[call.call_id])
     ]
     behavior = cast(Any, prepared.agent.tool_use_behavior)
-    judged = cast(object, await answer(what, behavior, run.context, results))
+    judged = cast(object, await call_user(what, behavior, run.context, results))
     if not isinstance(judged, ToolsToFinalOutputResult):
         raise UserError(f"{what} returned {type(judged).__name__!r}, expected a ToolsToFinalOutputResult; return one")
     await run.record(ToolUseJudged(judged.is_final_output, as_json(judged.final_output)))
@@ -198,7 +198,7 @@ def as_json(value: object) -> str:
 
 async def _verdict(kind: str, name: str, function: Any, *args: object) -> GuardrailFunctionOutput:
     try:
-        output = cast(object, await answer(f"{kind} guardrail {name!r}", function, *args))
+        output = cast(object, await call_user(f"{kind} guardrail {name!r}", function, *args))
     except CallbackError as error:
         raise GuardrailFailedError(
             f"{kind} guardrail {name!r} raised {type(error.__cause__).__name__}, expected a verdict; "

@@ -12,7 +12,7 @@ from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import committed
 from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData
 from agentsdk.engine import hooks
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
 from agentsdk.types.errors import UserError
@@ -52,7 +52,7 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     if declared.on_handoff is not None:
         # Last, so that nothing but a crash lies between its effect and the record of it.
         payload = () if declared.payload is None else (_payload(declared, step.call),)
-        await answer(f"on_handoff of the handoff to agent {target.name!r}", declared.on_handoff, run.context, *payload)
+        await call_user(f"on_handoff of the handoff to agent {target.name!r}", declared.on_handoff, run.context, *payload)
     events.append(HandedOff(target.name))
     if view is not None:
         events.append(view)
@@ -61,7 +61,7 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     run.agent = target
     run.agents[target.name] = target
     await run.record(*events)
-    if hooks.watched(run):
+    if hooks.has_hooks(run):
         await hooks.handed_off(run, source)
         await hooks.agent_started(run)
 
@@ -70,7 +70,7 @@ async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[T
     """What the next agent sees, where a filter decides it."""
     chosen = declared.input_filter
     if chosen is None:
-        chosen = run.ports.config.handoff_input_filter
+        chosen = run.deps.config.handoff_input_filter
     if chosen is None:
         return None
     state = run.state
@@ -82,7 +82,7 @@ async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[T
     inputs = state.history + len(input_of(state)) if state.view is state.transcript else len(view)
     data = HandoffInputData(view[:inputs], view[inputs:], committed(closed))
     what = f"input_filter of the handoff to agent {declared.agent.name!r}"
-    given = cast(object, await answer(what, chosen, data))
+    given = cast(object, await call_user(what, chosen, data))
     if not isinstance(given, HandoffInputData):
         raise UserError(f"{what} returned {type(given).__name__!r}, expected a HandoffInputData; return data.clone(...)")
     try:

@@ -15,63 +15,63 @@ from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse
 
 
-def watched(run: Run) -> bool:
+def has_hooks(run: Run) -> bool:
     """Whether anybody has hooks here: asked before anything is built for them."""
-    return run.ports.hooks is not None or run.agent.hooks is not None
+    return run.deps.hooks is not None or run.agent.hooks is not None
 
 
 async def agent_started(run: Run) -> None:
     """The run's agent takes over."""
-    if run.ports.hooks is not None:
-        await _call("on_agent_start", run, run.ports.hooks.on_agent_start, run.context, run.agent)
+    if run.deps.hooks is not None:
+        await _call("on_agent_start", run, run.deps.hooks.on_agent_start, run.context, run.agent)
     if run.agent.hooks is not None:
         await _call("on_start", run, run.agent.hooks.on_start, run.context, run.agent)
 
 
 async def agent_ended(run: Run, output: object) -> None:
     """The run's agent gave the final output."""
-    if run.ports.hooks is not None:
-        await _call("on_agent_end", run, run.ports.hooks.on_agent_end, run.context, run.agent, output)
+    if run.deps.hooks is not None:
+        await _call("on_agent_end", run, run.deps.hooks.on_agent_end, run.context, run.agent, output)
     if run.agent.hooks is not None:
         await _call("on_end", run, run.agent.hooks.on_end, run.context, run.agent, output)
 
 
 async def llm_started(run: Run, system_prompt: str, items: Sequence[Item]) -> None:
     """The model is about to be asked."""
-    if run.ports.hooks is not None:
-        await _call("on_llm_start", run, run.ports.hooks.on_llm_start, run.context, run.agent, system_prompt, items)
+    if run.deps.hooks is not None:
+        await _call("on_llm_start", run, run.deps.hooks.on_llm_start, run.context, run.agent, system_prompt, items)
     if run.agent.hooks is not None:
         await _call("on_llm_start", run, run.agent.hooks.on_llm_start, run.context, run.agent, system_prompt, items)
 
 
 async def llm_ended(run: Run, response: ModelResponse) -> None:
     """The reply is recorded."""
-    if run.ports.hooks is not None:
-        await _call("on_llm_end", run, run.ports.hooks.on_llm_end, run.context, run.agent, response)
+    if run.deps.hooks is not None:
+        await _call("on_llm_end", run, run.deps.hooks.on_llm_end, run.context, run.agent, response)
     if run.agent.hooks is not None:
         await _call("on_llm_end", run, run.agent.hooks.on_llm_end, run.context, run.agent, response)
 
 
 async def handed_off(run: Run, source: Agent[Any, Any]) -> None:
     """`source` handed over to the run's agent."""
-    if run.ports.hooks is not None:
-        await _call("on_handoff", run, run.ports.hooks.on_handoff, run.context, source, run.agent)
+    if run.deps.hooks is not None:
+        await _call("on_handoff", run, run.deps.hooks.on_handoff, run.context, source, run.agent)
     if run.agent.hooks is not None:
         await _call("on_handoff", run, run.agent.hooks.on_handoff, run.context, run.agent, source)
 
 
 async def tool_started(run: Run, context: ToolContext[Any], tool: FunctionTool[Any]) -> None:
     """The intent is recorded."""
-    if run.ports.hooks is not None:
-        await _call("on_tool_start", run, run.ports.hooks.on_tool_start, context, run.agent, tool)
+    if run.deps.hooks is not None:
+        await _call("on_tool_start", run, run.deps.hooks.on_tool_start, context, run.agent, tool)
     if run.agent.hooks is not None:
         await _call("on_tool_start", run, run.agent.hooks.on_tool_start, context, run.agent, tool)
 
 
 async def tool_ended(run: Run, context: ToolContext[Any], tool: FunctionTool[Any], result: object) -> None:
     """The result is recorded."""
-    if run.ports.hooks is not None:
-        await _call("on_tool_end", run, run.ports.hooks.on_tool_end, context, run.agent, tool, result)
+    if run.deps.hooks is not None:
+        await _call("on_tool_end", run, run.deps.hooks.on_tool_end, context, run.agent, tool, result)
     if run.agent.hooks is not None:
         await _call("on_tool_end", run, run.agent.hooks.on_tool_end, context, run.agent, tool, result)
 

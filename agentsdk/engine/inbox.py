@@ -1,15 +1,15 @@
-"""`let_in`: what has arrived in the inbox enters the run, once the input guardrails have let it pass."""
+"""`take_messages`: what has arrived in the inbox enters the run, once the input guardrails have let it pass."""
 
 from __future__ import annotations
 
 from agentsdk.define.inbox import Inbox
-from agentsdk.engine.guardrails import judge_added_input, result
+from agentsdk.engine.guardrails import result, run_guardrails_on_added_input
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import InputGuardrailTripwireTriggered
 from agentsdk.types.events import InputAdded, RunEvent
 
 
-async def let_in(run: Run, inbox: Inbox, *before: RunEvent) -> bool:
+async def take_messages(run: Run, inbox: Inbox, *before: RunEvent) -> bool:
     """Record what is due as the run's input, behind the events `before`, in one append; whether there was any.
 
     A message leaves the inbox once it is recorded, or refused. Raises `InputGuardrailTripwireTriggered` for one that was
@@ -18,7 +18,7 @@ async def let_in(run: Run, inbox: Inbox, *before: RunEvent) -> bool:
     arrived = inbox.due()
     if not arrived:
         return False
-    judged = await judge_added_input(run, arrived)
+    judged = await run_guardrails_on_added_input(run, arrived)
     for message, verdicts in zip(arrived, judged, strict=True):
         refused = next((verdict for verdict in verdicts if verdict.behavior != "allow"), None)
         if refused is not None:

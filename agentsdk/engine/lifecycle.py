@@ -10,7 +10,7 @@ from agentsdk.core.next_step import NextStep
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlerResult, RunErrorHandlers
 from agentsdk.engine import hooks
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.limits.deadline import within_time
@@ -63,11 +63,11 @@ async def execute(
     first: Agent[Any, Any],
 ) -> None:
     """Drive a run to rest. It begins with `begin`; `first` is the agent that it was begun with."""
-    run.span = span = None if run.ports.tracer is None else _run_span(run, run.ports.tracer, session)
+    run.span = span = None if run.deps.tracer is None else _run_span(run, run.deps.tracer, session)
     before = run.state
     failure: BaseException | None = None
     try:
-        await _to_rest(run, begin, session, handlers, first)
+        await _run_until_done(run, begin, session, handlers, first)
     except BaseException as error:
         failure = error
         if not isinstance(error, AgentsException) and isinstance(error, Exception):
@@ -79,7 +79,7 @@ async def execute(
         cancelled = await _stopped(run, failure, session)
         if isinstance(failure, AgentsException):
             unrecorded = begin if before.log and len(run.state.log) == len(before.log) else ()
-            failure.state = run.at_rest(unrecorded) if run.state.log else None
+            failure.state = run.snapshot(unrecorded) if run.state.log else None
         if cancelled is not None and isinstance(failure, Exception):
             failure = cancelled
         if failure is error:
@@ -91,11 +91,11 @@ async def execute(
             run.recorder.close()
         if span is not None:
             span.end(failure)
-            if isinstance(run.ports.tracer, Settling) and (failure is None or isinstance(failure, Exception)):
-                await run.ports.tracer.settle()
+            if isinstance(run.deps.tracer, Settling) and (failure is None or isinstance(failure, Exception)):
+                await run.deps.tracer.settle()
 
 
-async def _to_rest(
+async def _run_until_done(
     run: Run,
     begin: tuple[RunEvent, ...],
     session: Session | None,
@@ -103,9 +103,9 @@ async def _to_rest(
     first: Agent[Any, Any],
 ) -> None:
     fresh = not run.state.log
-    store = run.ports.config.store
+    store = run.deps.config.store
     try:
-        if run.ports.config.context_codec is not None and run.state.ended is None:
+        if run.deps.config.context_codec is not None and run.state.ended is None:
             begin = (*begin, *changed_context(run))
         if session is not None and not fresh:
             begin = (*await what_stands(run.state, session), *begin)
@@ -115,31 +115,31 @@ async def _to_rest(
             await run.record(*begin)
         if run.recorder is not None:
             await run.recorder.flush()
-        if fresh and hooks.watched(run):
+        if fresh and hooks.has_hooks(run):
             await hooks.agent_started(run)
         try:
             await _driven(run)
         except LimitExceededError as error:
             await _past_limits(run, error, handlers)
     except AgentsException as error:
-        error.state = run.at_rest()
+        error.state = run.snapshot()
         if isinstance(error, LimitExceededError) or not await _handled(run, error, handlers):
             raise
     if session is not None:
         await save_session(run, session)
     if run.recorder is not None:
-        await run.recorder.rest()
+        await run.recorder.finish()
 
 
 def _driven(run: Run) -> Awaitable[NextStep]:
-    limits, drive = run.limits, run.ports.drive
+    limits, drive = run.limits, run.deps.drive
     return drive(run) if limits.deadline is None and limits.active_time is None else within_time(run, lambda: drive(run))
 
 
 async def _past_limits(run: Run, error: LimitExceededError, handlers: RunErrorHandlers | None) -> None:
     """Do as the handlers and `on_limit` say at each limit that the run reaches."""
     while True:
-        error.state = run.at_rest()
+        error.state = run.snapshot()
         if await _handled(run, error, handlers) or not await at_limit(run, error):
             return
         try:
@@ -155,9 +155,9 @@ async def _stopped(run: Run, failure: BaseException, session: Session | None) ->
     However often the caller is cancelled meanwhile, everything is done that the run's grace allows; the last cancellation.
     """
     recorder = run.recorder
-    is_ours = run.ports.config.store is None or (recorder is not None and recorder.failure is None)
+    is_ours = run.deps.config.store is None or (recorder is not None and recorder.failure is None)
     if not isinstance(failure, Exception):
-        run.ports.grace.begin()
+        run.deps.grace.begin()
     cancelled: asyncio.CancelledError | None = None
 
     async def keep(what: Awaitable[None]) -> None:
@@ -177,7 +177,7 @@ async def _stopped(run: Run, failure: BaseException, session: Session | None) ->
         if session is not None and not isinstance(failure, SessionError):  # what became of its write nobody knows
             await keep(save_session(run, session, after=failure))
     if recorder is not None:
-        await keep(recorder.rest())
+        await keep(recorder.finish())
     return cancelled
 
 
@@ -185,8 +185,8 @@ def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:
     attributes: SpanAttributes = {"agent": run.agent.name}
     if session is not None:
         attributes["conversation_id"] = session.session_id
-    if run.ports.config.workflow_name:
-        attributes["metadata"] = {"workflow_name": run.ports.config.workflow_name}
+    if run.deps.config.workflow_name:
+        attributes["metadata"] = {"workflow_name": run.deps.config.workflow_name}
     return tracer.start("run", run.agent.name, None, attributes)
 
 
@@ -196,7 +196,7 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
         handler = handlers.get(name) if handlers and isinstance(error, kind) else None
         if handler is None:
             continue
-        given = await answer(f"error handler {name!r}", handler, RunErrorHandlerInput(error, run.context))
+        given = await call_user(f"error handler {name!r}", handler, RunErrorHandlerInput(error, run.context))
         if given is None:
             return False
         if not isinstance(cast(object, given), RunErrorHandlerResult):

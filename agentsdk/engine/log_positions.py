@@ -1,4 +1,4 @@
-"""`Moment`: an event of a recorded run together with the run, nested or not, that it happened in."""
+"""`LogPosition`: an event of a recorded run together with the run, nested or not, that it happened in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsdk.types.errors import StateMismatchError
 from agentsdk.types.events import Nested, RunEvent
 
 
-class Moment(Struct, frozen=True):
+class LogPosition(Struct, frozen=True):
     """An event, and what stood before it.
 
     `path` names the calls that lead to the run it is of, outermost first; `state` is that run before the event, `whole` the
@@ -29,7 +29,7 @@ class Moment(Struct, frozen=True):
     agent: Agent[Any, Any] | None
 
 
-def moments(recorded: State, first: Agent[Any, Any]) -> Iterator[Moment]:
+def log_positions(recorded: State, first: Agent[Any, Any]) -> Iterator[LogPosition]:
     """The moments of a run that `first` began."""
     whole = new_state()
     for revision, entry in enumerate(recorded.log):
@@ -39,7 +39,7 @@ def moments(recorded: State, first: Agent[Any, Any]) -> Iterator[Moment]:
             agent = nested_agent(state, agent, event.call_id)
             state = state.turn.children.get(event.call_id, new_state()) if state.turn else new_state()
             path, event = (*path, event.call_id), event.event
-        yield Moment(revision, event, path, state, whole, agent)
+        yield LogPosition(revision, event, path, state, whole, agent)
         whole = apply(whole, entry)
 
 

@@ -16,9 +16,9 @@ from agentsdk.core.process import cleaned, is_empty, with_unique_calls
 from agentsdk.define.run_config import CallModelInputFilter
 from agentsdk.define.stream_events import RawResponsesStreamEvent
 from agentsdk.engine import hooks
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.limits import reservation
-from agentsdk.engine.limits.reservation import Leave
+from agentsdk.engine.limits.reservation import Reservation
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
 from agentsdk.engine.window.fit import fit_window, shorten
@@ -87,14 +87,14 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
     An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound. `last` is
     the prompt of a last answer: calls in it are left out.
     """
-    config = run.ports.config
-    model = run.ports.model_of(prepared.agent)
+    config = run.deps.config
+    model = run.deps.model_of(prepared.agent)
     given = prepared.agent.instructions
     system_prompt = given if isinstance(given, str) else await instructions(run)
-    is_watched = hooks.watched(run)
+    is_watched = hooks.has_hooks(run)
     is_guarded = config.window is not None or (run if run.parent is None else run.root).has_budget
-    send = _reply if run.ports.tracer is None else _traced_reply
-    leave: Leave | None = None
+    send = _reply if run.deps.tracer is None else _traced_reply
+    leave: Reservation | None = None
     empty = 0
     is_shortened = False
     while True:
@@ -119,17 +119,17 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
         else:
             response = await send(run, model, request)
         try:
-            response = _proven(model, _spoken(response) if last else response)
+            response = _require_complete(model, _without_tool_calls(response) if last else response)
             if len(response.output) > config.max_calls_per_reply:
                 _check_calls(model, response, config.max_calls_per_reply)
             response = with_unique_calls(response, run.call_ids)
         except ModelBehaviorError:
-            await _wasted(run, model, response, leave)  # no use to the turn, but paid for
+            await _record_discarded_attempt(run, model, response, leave)  # no use to the turn, but paid for
             raise
         if response.finish == "length" and _continues(run, response):
-            await _wasted(run, model, response, leave, response.text)
+            await _record_discarded_attempt(run, model, response, leave, response.text)
         elif not partial and is_empty(response):
-            await _wasted(run, model, response, leave)
+            await _record_discarded_attempt(run, model, response, leave)
             empty += 1
             if empty > MAX_EMPTY_REPLIES:
                 raise EmptyResponseError(
@@ -145,7 +145,7 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
             run.call_ids.add(item.call_id)
     counted = run.counted if config.call_model_input_filter is None else 0
     asked = "" if response.model == model.name else model.name
-    await run.record(ModelReplied(response, run.ports.now(), prepared.disabled, counted, asked, last != ""))
+    await run.record(ModelReplied(response, run.deps.now(), prepared.disabled, counted, asked, last != ""))
     if leave is not None:
         await leave.spent(response, turns=1)
     if is_watched:
@@ -157,7 +157,7 @@ _Send = Callable[[Run, Model, ModelRequest], Coroutine[object, object, ModelResp
 
 async def _guarded(
     run: Run, prepared: Prepared, model: Model, request: ModelRequest, send: _Send, *, is_last: bool
-) -> tuple[ModelResponse, Leave | None]:
+) -> tuple[ModelResponse, Reservation | None]:
     """One reply, its request reserved and capped where limits say so."""
     if not run.root.has_budget:
         return await send(run, model, request), None
@@ -172,7 +172,9 @@ async def _guarded(
     return response, leave
 
 
-async def _wasted(run: Run, model: Model, response: ModelResponse, leave: Leave | None, partial: str = "") -> None:
+async def _record_discarded_attempt(
+    run: Run, model: Model, response: ModelResponse, leave: Reservation | None, partial: str = ""
+) -> None:
     """Record a reply that is not the turn's: text that is being continued, or one of no use."""
     asked = "" if response.model == model.name else model.name
     await run.record(AttemptSpent(response.usage, partial, "reply", response.model, asked))
@@ -200,7 +202,7 @@ def _without_calls(request: ModelRequest, prompt: str) -> ModelRequest:
     return structs.replace(request, tail=(*request.tail, Message("user", prompt)), settings=settings)
 
 
-def _spoken(response: ModelResponse) -> ModelResponse:
+def _without_tool_calls(response: ModelResponse) -> ModelResponse:
     """A last answer without the calls that it was not to make."""
     output = tuple([item for item in response.output if type(item) is not FunctionCall])
     return response if len(output) == len(response.output) else structs.replace(response, output=output, finish="stop")
@@ -208,7 +210,7 @@ def _spoken(response: ModelResponse) -> ModelResponse:
 
 def _settings(run: Run, prepared: Prepared) -> ModelSettings:
     settings = prepared.agent.model_settings
-    override = run.ports.config.model_settings
+    override = run.deps.config.model_settings
     if override is not None:
         settings = settings.resolve(override)
     if settings.tool_choice not in (None, "auto", "none") and run.state.used_tools and prepared.agent.reset_tool_choice:
@@ -224,7 +226,7 @@ def _sent(request: ModelRequest) -> Sequence[Item]:
 
 async def filtered(change: CallModelInputFilter, request: ModelRequest) -> ModelRequest:
     """The request as a `call_model_input_filter` wants it. Raises `UserError` if it gives something else."""
-    given = await answer("call_model_input_filter", change, request)
+    given = await call_user("call_model_input_filter", change, request)
     if not isinstance(given, ModelRequest):
         raise UserError(
             f"call_model_input_filter returned {type(given).__name__!r}, expected a ModelRequest; "
@@ -314,7 +316,7 @@ async def _spent_in_vain(run: Run, model: Model, attempts: Sequence[SpentAttempt
 
 
 async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    assert run.ports.tracer is not None
+    assert run.deps.tracer is not None
     attributes: SpanAttributes = {
         "model": model.name,
         "agent": run.agent.name,
@@ -326,7 +328,7 @@ async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelR
     }
     if provider := getattr(model, "provider", ""):
         attributes["provider"] = provider
-    span = run.ports.tracer.start("chat", model.name, run.span, attributes)
+    span = run.deps.tracer.start("chat", model.name, run.span, attributes)
     timed = _Timed(model)
     failure: BaseException | None = None
     try:
@@ -369,7 +371,7 @@ class _Timed:
                 yield event
 
 
-def _proven(model: Model, response: ModelResponse) -> ModelResponse:
+def _require_complete(model: Model, response: ModelResponse) -> ModelResponse:
     """The response, unless it holds a call that its finish does not vouch for."""
     if response.finish in ("stop", "tool_calls"):
         return response
@@ -397,7 +399,7 @@ def _continues(run: Run, response: ModelResponse) -> bool:
     """Whether text that stopped at its length is to be continued."""
     turn = run.state.turn
     done = 0 if turn is None else turn.continuations
-    return bool(response.text) and done < run.ports.config.max_continuations
+    return bool(response.text) and done < run.deps.config.max_continuations
 
 
 def _joined(partial: str, response: ModelResponse) -> ModelResponse:

@@ -12,7 +12,7 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail import GuardrailResult
 from agentsdk.define.tool import default_tool_error_function, within_timeout
 from agentsdk.define.tool_output import to_output
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
 from agentsdk.ports.tracer import Span
@@ -61,7 +61,7 @@ async def run_agent_tool(
     to the calling model. A limit of the whole run, and whatever is the caller's fault (a guardrail that raises too), ends the
     whole run. The nested run's spans hang under `span`, the call's own.
     """
-    config = run.ports.config
+    config = run.deps.config
     if run.depth + 1 > config.max_depth:
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
@@ -81,7 +81,7 @@ async def run_agent_tool(
         return None
     value = child.final_output
     if tool.custom_output_extractor is not None:
-        value = await answer(f"custom_output_extractor of tool {tool.name!r}", tool.custom_output_extractor, value)
+        value = await call_user(f"custom_output_extractor of tool {tool.name!r}", tool.custom_output_extractor, value)
     output, overflow = cap_output(to_output(value), config.max_tool_result_chars)
     if overflow is not None:
         await run.keep(overflow)
@@ -92,7 +92,7 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
     """Let a nested run begin, or find the agent that it has come to."""
     if not child.state.log:
         items = (Message("user", clean_text(asked)),)
-        await child.record(RunStarted("", tool.agent.name, items, 0, child.ports.now()))
+        await child.record(RunStarted("", tool.agent.name, items, 0, child.deps.now()))
     elif child.state.agent != child.agent.name:
         current = find_agent(tool.agent, child.state.agent)
         if current is None:
@@ -107,20 +107,20 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
 
 async def _driven(child: Run, tool: AgentTool[Any]) -> NextStep:
     if tool.timeout is None:
-        return await child.ports.drive(child)
+        return await child.deps.drive(child)
 
     async def drive() -> NextStep | ToolTimeoutError:
         try:
-            return await child.ports.drive(child)
+            return await child.deps.drive(child)
         except ToolTimeoutError as error:
             return error  # of one of its own tools: no word on this one's time
 
-    is_cancelled = child.ports.grace.left() is not None
+    is_cancelled = child.deps.grace.left() is not None
     try:
         step = await within_timeout(tool, drive())
     except ToolTimeoutError:
         if not is_cancelled:
-            child.ports.grace.reset()  # only this run was
+            child.deps.grace.reset()  # only this run was
         child.is_over = True  # whatever ignores its cancellation changes the run no more
         raise
     if isinstance(step, ToolTimeoutError):

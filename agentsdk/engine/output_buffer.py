@@ -13,13 +13,14 @@ T = TypeVar("T")
 _SAYS = ("message_output_created", "reasoning_item_created", "tool_output")
 
 
-async def held_back(run: Run, take: Callable[[Run], Awaitable[T]]) -> T:
-    """What `take(run)` gives, its stream events let go with it, or as soon as `let_go` says that nothing is left to judge.
+async def buffer_turn(run: Run, take: Callable[[Run], Awaitable[T]]) -> T:
+    """What `take(run)` gives, its stream events released with it, or as soon as `release_output` says that nothing is left
+    to judge.
 
     When it raises, whatever the model or a tool said stays back for good.
     """
     channel = run.channel
-    if channel is None or not run.ports.config.buffer_output or not has_output_guardrails(run):
+    if channel is None or not run.deps.config.buffer_output or not has_output_guardrails(run):
         return await take(run)
     channel.hold()
     try:
@@ -31,7 +32,7 @@ async def held_back(run: Run, take: Callable[[Run], Awaitable[T]]) -> T:
     return given
 
 
-def let_go(run: Run) -> None:
+def release_output(run: Run) -> None:
     """Nothing that is held back can be an output that a guardrail would stop."""
     if run.channel is not None:
         run.channel.release()
@@ -39,7 +40,7 @@ def let_go(run: Run) -> None:
 
 def has_output_guardrails(run: Run) -> bool:
     """Whether a final output would be judged here."""
-    return bool(run.agent.output_guardrails or (run.parent is None and run.ports.config.output_guardrails))
+    return bool(run.agent.output_guardrails or (run.parent is None and run.deps.config.output_guardrails))
 
 
 def _is_harmless(event: StreamEvent) -> bool:

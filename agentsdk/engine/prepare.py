@@ -13,7 +13,7 @@ from agentsdk.core.window.strategies import TruncateToolResults
 from agentsdk.define.agent import Agent, AgentTool, Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine.callbacks import answer, yes_or_no
+from agentsdk.engine.callbacks import call_user, yes_or_no
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import Item, Message
@@ -72,7 +72,7 @@ async def instructions(run: Run) -> str:
 
 
 async def _asked_for(run: Run, given: Callable[..., object]) -> str:
-    text = await answer(f"instructions of agent {run.agent.name!r}", given, run.context, run.agent)
+    text = await call_user(f"instructions of agent {run.agent.name!r}", given, run.context, run.agent)
     if not isinstance(text, str):
         raise UserError(
             f"instructions of agent {run.agent.name!r} returned {type(text).__name__!r}, expected a str; return the text"

@@ -17,9 +17,9 @@ from agentsdk.core.run_state import Kept
 from agentsdk.core.state import State, apply
 from agentsdk.core.summary import summarize
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine.backoff import AWAY, Backoff, insisted
+from agentsdk.engine.backoff import AWAY, Backoff, with_retries
 from agentsdk.engine.checked_store import CheckedStore
-from agentsdk.engine.concurrency import outlast
+from agentsdk.engine.concurrency import wait_within_grace
 from agentsdk.engine.grace import LAST_MOMENT, RECORD, STORE, Grace
 from agentsdk.types.errors import (
     AgentsException,
@@ -92,7 +92,7 @@ class Recorder:
         self._heartbeat: asyncio.TimerHandle | None = None
         self._appended_at = 0.0
         self._held_until = 0.0
-        self._resting = False
+        self._finishing = False
 
     async def write(self, events: Sequence[RunEvent]) -> None:
         """Record `events`: durable first, where the level asks for it, then applied. Raises `StoreError`."""
@@ -129,9 +129,9 @@ class Recorder:
             return
         run_id, data = self._state.run_id, text.encode()
         attaching = asyncio.create_task(
-            insisted(lambda: self._store.attach(run_id, name, data), self._config, self._now), name="agentsdk attachment"
+            with_retries(lambda: self._store.attach(run_id, name, data), self._config, self._now), name="agentsdk attachment"
         )
-        cancelled = await outlast(attaching, self._grace, STORE)
+        cancelled = await wait_within_grace(attaching, self._grace, STORE)
         error: BaseException = asyncio.CancelledError()
         if not attaching.done():
             attaching.cancel()
@@ -144,7 +144,7 @@ class Recorder:
         else:
             error = failed
         if self._writer is not None:
-            cancelled = await outlast(self._writer, self._grace, STORE) or cancelled
+            cancelled = await wait_within_grace(self._writer, self._grace, STORE) or cancelled
         if self.failure is None:
             self._fail(error)
         if cancelled is not None:
@@ -162,14 +162,14 @@ class Recorder:
                 "expected far less; no further call was begun: look after the store, or raise RunConfig.lease"
             )
 
-    async def rest(self) -> None:
+    async def finish(self) -> None:
         """Make everything durable and let go of the run. Raises `StoreError`."""
         self.close()
         if self.failure is None:
             await self._durable()
         elif self._writer is not None:
             writer = self._writer  # it was on its way when something else failed
-            cancelled = await outlast(writer, self._grace, STORE)
+            cancelled = await wait_within_grace(writer, self._grace, STORE)
             if not writer.done():
                 writer.cancel()
                 await asyncio.wait({writer}, timeout=LAST_MOMENT)
@@ -179,7 +179,7 @@ class Recorder:
 
     def close(self) -> None:
         """Renew the lease no more."""
-        self._resting = True
+        self._finishing = True
         if self._heartbeat is not None:
             self._heartbeat.cancel()
 
@@ -203,12 +203,12 @@ class Recorder:
     async def _durable(self) -> None:
         """Wait for what is queued now. A caller who is cancelled goes on when its fate is known, or the grace is over."""
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        saved.add_done_callback(_look_at)
+        saved.add_done_callback(retrieve_exception)
         self._waiting.append(saved)
         self._start_writing()
         # A call that waits here when the run is cancelled still has to end before the calls are given up.
         share = STORE if self._grace.left(RECORD) == 0.0 else RECORD
-        cancelled = await outlast(saved, self._grace, share)
+        cancelled = await wait_within_grace(saved, self._grace, share)
         if not saved.done() and self._writer is not None:
             self._writer.cancel()
             await asyncio.wait({saved}, timeout=LAST_MOMENT)
@@ -249,7 +249,7 @@ class Recorder:
                         saved.set_result(None)
                 if not (self._queue or self._waiting):
                     # An append may take long, and a lease counts from its beginning.
-                    if is_renewed or not is_wanted or self._resting or self._left() > self._lease / 2:
+                    if is_renewed or not is_wanted or self._finishing or self._left() > self._lease / 2:
                         return
                     is_renewed = True
         except BaseException as error:
@@ -276,13 +276,13 @@ class Recorder:
         first_held_until = 0.0  # of what may stand there already
         while True:
             began, now = loop.time(), self._now()
-            held_until = now if self._resting else now + self._lease
+            held_until = now if self._finishing else now + self._lease
             summary = summarize(state, now=now, owner=self._owner, held_until=held_until)
             try:
                 await self._store.append(state.run_id, self._rev, records, summary)
                 break
             except RunConflictError:
-                there = await self._standing(state.run_id, records) if self._is_uncertain and records else 0
+                there = await self._left_open(state.run_id, records) if self._is_uncertain and records else 0
                 if not there:
                     raise
                 self._rev += there
@@ -306,19 +306,19 @@ class Recorder:
         self._is_uncertain = False
         self._held_until = held_until
         self._appended_at = began
-        if self._heartbeat is None and not self._resting:
+        if self._heartbeat is None and not self._finishing:
             self._beat_in(self._lease / 3)
 
-    async def _standing(self, run_id: str, records: Sequence[bytes]) -> int:
+    async def _left_open(self, run_id: str, records: Sequence[bytes]) -> int:
         """How many of `records` an append has written of which nobody knew: all, or those of one before a resume."""
-        stored = await insisted(lambda: self._store.read(run_id, self._rev), self._config, self._now)
+        stored = await with_retries(lambda: self._store.read(run_id, self._rev), self._config, self._now)
         there = [encode_event(event) for event in decode_events(stored)]
         return len(there) if there == records[: len(there)] else 0
 
     def _beat_in(self, seconds: float) -> None:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
-        if not self._resting:
+        if not self._finishing:
             self._heartbeat = asyncio.get_running_loop().call_later(seconds, self._beat)
 
     def _beat(self) -> None:
@@ -352,7 +352,7 @@ def _is(event: RunEvent, kinds: type[RunEvent] | tuple[type[RunEvent], ...]) -> 
     return isinstance(event, kinds)
 
 
-def _look_at(saved: asyncio.Future[None]) -> None:
+def retrieve_exception(saved: asyncio.Future[None]) -> None:
     """Take the outcome that nobody may be waiting for any more, so that asyncio does not complain."""
     if not saved.cancelled():
         saved.exception()

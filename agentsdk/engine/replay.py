@@ -23,9 +23,9 @@ from agentsdk.define.handoff import HandoffDeclaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.copies import copied
-from agentsdk.engine.log_positions import Moment, moments, nested_agent
+from agentsdk.engine.log_positions import LogPosition, log_positions, nested_agent
 from agentsdk.engine.prepare import find_agent
-from agentsdk.engine.run import ModelFacts, Ports, Run
+from agentsdk.engine.run import ModelCatalog, Run, RunDeps
 from agentsdk.engine.turn import run_single_turn
 from agentsdk.types.errors import AgentsException, ModelRefusalError
 from agentsdk.types.events import (
@@ -98,9 +98,9 @@ class _Step(Struct, frozen=True):
 
 def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
     """The steps of a run, but for a final output that no turn gave: an error handler did."""
-    results: list[Moment] = []
+    results: list[LogPosition] = []
     deciding = False
-    for moment in moments(recorded, first):
+    for moment in log_positions(recorded, first):
         event, turn = moment.event, moment.state.turn
         decides = isinstance(event, ApprovalDecided) or (
             isinstance(event, CallRetried | ToolFinished) and turn is not None and event.call_id in turn.in_doubt
@@ -153,8 +153,8 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         return f"there is no agent {step.state.agent!r}"
     if step.is_nested:
         config = structs.replace(config, input_guardrails=(), output_guardrails=())
-    ports = Ports(config, run_single_turn, _NOTHING_OF_MODELS, _late, None, None, None)
-    run = _Entered(step.agent, RunContextWrapper(None), ports, step.state)
+    deps = RunDeps(config, run_single_turn, _NOTHING_OF_MODELS, _late, None, None, None)
+    run = _Entered(step.agent, RunContextWrapper(None), deps, step.state)
     try:
         taken = await run_single_turn(run)
     except _Asked as asked:
@@ -183,8 +183,8 @@ class _Entered(Run):
 
     __slots__ = ("closed",)
 
-    def __init__(self, agent: Agent[Any, Any], context: RunContextWrapper[Any], ports: Ports, state: State) -> None:
-        super().__init__(agent, context, ports, state)
+    def __init__(self, agent: Agent[Any, Any], context: RunContextWrapper[Any], deps: RunDeps, state: State) -> None:
+        super().__init__(agent, context, deps, state)
         self.closed: RunEvent | None = None
 
     async def record(self, *events: RunEvent) -> None:
@@ -229,7 +229,7 @@ def _never(what: str) -> Any:
     return asked
 
 
-_NOTHING_OF_MODELS = ModelFacts(
+_NOTHING_OF_MODELS = ModelCatalog(
     _never("the model"), _never("a price"), _never("the prices"), _never("a token counter"), _never("a window's size")
 )
 

@@ -30,9 +30,9 @@ from agentsdk.define.handoff import HandoffDeclaration
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
-from agentsdk.engine.log_positions import Moment, moments
+from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.engine.model_call import filtered
 from agentsdk.engine.prepare import with_read_result
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
@@ -157,7 +157,7 @@ class EffectHeld(AgentsException):
 class _Reply(Struct, frozen=True):
     """A recorded reply, and when it came."""
 
-    moment: Moment
+    moment: LogPosition
     response: ModelResponse
     disabled: tuple[str, ...] = ()
     is_refused: bool = False
@@ -349,7 +349,7 @@ class _Record:
     def _read(self, recorded: State, begin: int) -> None:
         calls: dict[_Place, _Call] = {}
         attempts: dict[_Place, list[str]] = {}
-        for moment in moments(recorded, self._change.before):
+        for moment in log_positions(recorded, self._change.before):
             event, path = moment.event, moment.path
             match event:
                 case AttemptSpent(kind="summary"):
@@ -394,7 +394,7 @@ class _Record:
         if recorded.stopped and self._stops:
             self._stops.pop()  # nobody went on from there
 
-    def _request_id(self, moment: Moment, summary: int = 0) -> str:
+    def _request_id(self, moment: LogPosition, summary: int = 0) -> str:
         """The id that the rerun's request has whose reply, or summary, came at this moment."""
         turn = moment.state.turn
         attempt = 0 if turn is None else turn.continuations + turn.empty_replies
@@ -402,7 +402,7 @@ class _Record:
         return request_id(prefix, moment.state.turns + 1, attempt, summary)
 
     @staticmethod
-    def _read_calls(moment: Moment, event: ModelReplied, calls: dict[_Place, _Call]) -> None:
+    def _read_calls(moment: LogPosition, event: ModelReplied, calls: dict[_Place, _Call]) -> None:
         for item in event.response.output:
             if isinstance(item, FunctionCall):
                 call = calls[*moment.path, item.call_id] = _Call()
@@ -422,7 +422,7 @@ class _Record:
             if verdict is not None:
                 info = decode_value(verdict.info)
                 return ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message)
-            return await answer(f"tool output guardrail {guardrail.name!r}", guardrail.guardrail_function, data)
+            return await call_user(f"tool output guardrail {guardrail.name!r}", guardrail.guardrail_function, data)
 
         return ToolOutputGuardrail(function, guardrail.name)
 
@@ -528,7 +528,7 @@ def _unbegun(state: State) -> list[RunEvent]:
     return events
 
 
-def _own_part(moment: Moment, event: ModelReplied) -> ModelResponse:
+def _own_part(moment: LogPosition, event: ModelReplied) -> ModelResponse:
     """A reply without the text it continues, which the engine joins to it again."""
     turn, response = moment.state.turn, event.response
     partial = "" if turn is None else turn.partial

@@ -80,7 +80,7 @@ Drive = Callable[["Run"], Awaitable[NextStep]]
 """Drives a run to the step where it rests: how an agent used as a tool is run."""
 
 
-class ModelFacts(Struct, frozen=True):
+class ModelCatalog(Struct, frozen=True):
     """What is known of models by their names: the models, their prices beside those given, what counts their tokens, and how
     large their windows are, in tokens."""
 
@@ -99,7 +99,7 @@ class LookedUp(Struct, frozen=True):
     token_counters: dict[str, TokenCounter]
 
 
-class Ports:
+class RunDeps:
     """What runs of one tree share: everything that is not state."""
 
     __slots__ = (
@@ -122,7 +122,7 @@ class Ports:
         self,
         config: RunConfig,
         drive: Drive,
-        facts: ModelFacts,
+        facts: ModelCatalog,
         now: Callable[[], float],
         hooks: RunHooks[Any] | None,
         tracer: Tracer | None,
@@ -212,6 +212,7 @@ class Run:
         "channel",
         "context",
         "counted",
+        "deps",
         "final_output",
         "has_budget",
         "instructions",
@@ -221,7 +222,6 @@ class Run:
         "limiter",
         "limits",
         "parent",
-        "ports",
         "publish",
         "recorder",
         "span",
@@ -233,7 +233,7 @@ class Run:
         self,
         agent: Agent[Any, Any],
         context: RunContextWrapper[Any],
-        ports: Ports,
+        deps: RunDeps,
         state: State,
         parent: Run | None = None,
         call_id: str = "",
@@ -241,7 +241,7 @@ class Run:
         self.agent = agent
         self.agents: dict[str, Agent[Any, Any]] = {agent.name: agent}
         self.context = context
-        self.ports = ports
+        self.deps = deps
         self.state = state
         self.parent = parent
         self.call_id = call_id
@@ -254,7 +254,7 @@ class Run:
         """What the process knew of how the run is kept when it went on with it; the root's."""
         self.span: Span | None = None
         self.final_output: object = None
-        self.limits = ports.config.limits if parent is None else NO_LIMITS
+        self.limits = deps.config.limits if parent is None else NO_LIMITS
         self.limiter: Limiter | None = None
         self.has_budget = False
         """Whether the tree's requests and calls need leave; the root's."""
@@ -317,14 +317,14 @@ class Run:
 
     async def keep(self, overflow: Overflow) -> None:
         """Keep a result that is too long for the model, whole, where the run is kept."""
-        self.ports.full_results[overflow.id] = overflow.text
+        self.deps.full_results[overflow.id] = overflow.text
         root = self.root
         if root.recorder is not None:
             await root.recorder.attach(overflow.id, overflow.text)
 
     def thread_patience(self) -> float | None:
         """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""
-        return self.ports.grace.left(THREADS)
+        return self.deps.grace.left(THREADS)
 
     @property
     def cost(self) -> Decimal | None:
@@ -332,19 +332,19 @@ class Run:
 
         The first price that the lists give takes 0.4 s, in which they are read.
         """
-        return follow(self.state.log, self.ports.price).total
+        return follow(self.state.log, self.deps.price).total
 
     @property
     def max_result_chars(self) -> int:
         """The most characters of a result that are not cut."""
-        return self.ports.config.max_tool_result_chars
+        return self.deps.config.max_tool_result_chars
 
     async def full_result(self, result_id: str) -> str | None:
         """The whole text of a result that was cut, from wherever it is kept. Raises `StoreError`."""
         if not _RESULT_ID.fullmatch(result_id):
             return None
-        kept = self.ports.full_results
-        store = self.ports.config.store
+        kept = self.deps.full_results
+        store = self.deps.config.store
         if result_id not in kept and store is not None:
             started = self.root.state.log[0]
             origin = started.forked_from if isinstance(started, RunStarted) else ""
@@ -361,10 +361,10 @@ class Run:
                     break
         return kept.get(result_id)
 
-    def at_rest(self, unrecorded: tuple[RunEvent, ...] = ()) -> RunState:
+    def snapshot(self, unrecorded: tuple[RunEvent, ...] = ()) -> RunState:
         """The run as it stands, to be saved, decided on and resumed; with decisions that could not be recorded."""
         kept = self.kept if self.recorder is None else self.recorder.kept
-        return RunState(self.state, unrecorded, self.ports.config.state_key, context=self.context.context, kept=kept)
+        return RunState(self.state, unrecorded, self.deps.config.state_key, context=self.context.context, kept=kept)
 
     @property
     def is_ahead(self) -> bool:
@@ -433,6 +433,6 @@ class Run:
         assert turn is not None
         state = turn.children.get(call_id) or new_state()
         context = RunContextWrapper(self.context.context, self.context.usage)
-        run = Run(agent, context, self.ports, state, self, call_id)
+        run = Run(agent, context, self.deps, state, self, call_id)
         run.call_ids = call_ids(state)
         return run

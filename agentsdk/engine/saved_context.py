@@ -21,7 +21,7 @@ async def save_context(run: Run) -> None:
 
 def changed_context(run: Run) -> tuple[ContextSaved, ...]:
     """The context object as it is now, if it is to be kept and has changed: the first time it goes with the run's start."""
-    codec = run.ports.config.context_codec
+    codec = run.deps.config.context_codec
     if codec is None or run.parent is not None:
         return ()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import State, fold, transcript
 from agentsdk.engine.concurrency import shielded
-from agentsdk.engine.guardrails import waiting_input_guardrails
+from agentsdk.engine.guardrails import pending_input_guardrails
 from agentsdk.engine.output_buffer import has_output_guardrails
 from agentsdk.engine.run import Run
 from agentsdk.ports.session import ReplacingSession, Session
@@ -38,7 +38,7 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
     Raises `SessionError`, unless `after` is already on its way: the failed write is then added to its notes.
     """
     try:
-        await shielded(_save(run, session, after is not None and not _is_guarded(run)), grace=run.ports.grace)
+        await shielded(_save(run, session, after is not None and not _is_guarded(run)), grace=run.deps.grace)
     except Exception as error:
         typed = error
         if not isinstance(error, AgentsException):
@@ -54,12 +54,12 @@ async def save_session(run: Run, session: Session, after: BaseException | None =
 
 async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     state = run.state
-    if waiting_input_guardrails(run) or any(verdict.behavior != "allow" for verdict in state.input_verdicts):
+    if pending_input_guardrails(run) or any(verdict.behavior != "allow" for verdict in state.input_verdicts):
         return
     committed = len(state.transcript)
     if state.provisional and committed == state.saved and not with_open_turn:
         return  # the turn that stands there is still open
-    standing, is_replaced = _standing(state)
+    standing, is_replaced = _left_open(state)
     items = transcript(state) if with_open_turn else tuple(state.transcript)
     new = items[state.saved :]
     if not (new or standing):
@@ -80,7 +80,7 @@ async def what_stands(state: State, session: Session) -> tuple[SessionSaved, ...
     What such a write adds was in the state before it, so that the session's end is what it would be given of this state.
     """
     committed, saved = len(state.transcript), state.saved
-    standing, _ = _standing(state)
+    standing, _ = _left_open(state)
     new = transcript(state)[saved:]
     stands = paired(await load_history(session))[saved:]
     for end in (len(new), committed - saved):
@@ -90,7 +90,7 @@ async def what_stands(state: State, session: Session) -> tuple[SessionSaved, ...
     return ()
 
 
-def _standing(state: State) -> tuple[tuple[Item, ...], bool]:
+def _left_open(state: State) -> tuple[tuple[Item, ...], bool]:
     """What the session holds that the transcript may not: the open turn, or an input that was replaced; and whether it was."""
     if not state.provisional:
         return (), False

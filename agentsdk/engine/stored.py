@@ -19,7 +19,7 @@ from agentsdk.core.state import State, apply, fold
 from agentsdk.core.summary import summarize
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine.backoff import insisted
+from agentsdk.engine.backoff import with_retries
 from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.guards import Guard
 from agentsdk.engine.recorder import Recorder
@@ -86,18 +86,18 @@ async def begin_stored(
     The state may be ahead of the store, which is then given what it lacks first. Raises `RunConflictError` if the run
     stands in the store, but elsewhere than here.
     """
-    ports, state, fingerprint = run.ports, run.state, fingerprint_of(first)
+    deps, state, fingerprint = run.deps, run.state, fingerprint_of(first)
     kept = run.kept or Kept(0)
-    config, now = ports.config, ports.now
-    await ports.facts.read_price_lists()
-    follow(state.log, ports.price)
-    summary = await insisted(lambda: store.summary(state.run_id), config, now) if state.log else None
+    config, now = deps.config, deps.now
+    await deps.facts.read_price_lists()
+    follow(state.log, deps.price)
+    summary = await with_retries(lambda: store.summary(state.run_id), config, now) if state.log else None
     rev = 0 if summary is None else summary.rev
     if summary is not None:
         # What this process does not know to stand there is compared whole: another way may end with the same event.
         # Both sides as they would be written now: what stands there may have been written by another version.
         known = kept.rev - 1 if 0 < kept.rev <= rev else 0
-        latest = await insisted(lambda: store.read(state.run_id, known), config, now) if rev <= len(state.log) else []
+        latest = await with_retries(lambda: store.read(state.run_id, known), config, now) if rev <= len(state.log) else []
         ours = [encode_event(event) for event in state.log[known:rev]]
         if not latest or [encode_event(event) for event in decode_events(latest)] != ours:
             raise RunConflictError(
@@ -105,8 +105,8 @@ async def begin_stored(
                 "latest state; go on with Runner.resume"
             )
     kept = kept._replace(rev=rev)
-    ports.full_results.update(kept.attachments)
-    run.recorder = Recorder(store, config, now, state, kept, run.advance, ports.grace)
+    deps.full_results.update(kept.attachments)
+    run.recorder = Recorder(store, config, now, state, kept, run.advance, deps.grace)
     if not state.log:
         started, *more = begin
         return (structs.replace(started, fingerprint=fingerprint), *more)

@@ -31,8 +31,8 @@ from agentsdk.define.agent import AgentTool
 from agentsdk.define.tool import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
-from agentsdk.engine.callbacks import answer, yes_or_no
-from agentsdk.engine.concurrency import together
+from agentsdk.engine.callbacks import call_user, yes_or_no
+from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
 from agentsdk.engine.limits.reservation import reserve_calls
@@ -40,10 +40,10 @@ from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.tool_guardrails import (
-    judge_tool_input,
-    judge_tool_output,
+    pending_tool_output_guardrails,
     raise_if_tool_tripped,
-    waiting_output_guardrails,
+    run_tool_input_guardrails,
+    run_tool_output_guardrails,
 )
 from agentsdk.ports.tracer import Span, SpanAttributes
 from agentsdk.types.errors import InvalidArgumentsError, StateMismatchError, StateTamperedError
@@ -77,13 +77,13 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
                 await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
             else:
                 await run.record(ToolsIntended(intended))
-        await together(
+        await gather_with_limit(
             [
                 *[(f"tool {job.tool.name}", _run(run, job, job.call.call_id in intended)) for job in jobs],
                 *[(f"guardrails of tool {job.tool.name}", _judge(run, job)) for job in unjudged],
             ],
-            limit=run.ports.config.max_tool_concurrency,
-            grace=run.ports.grace,
+            limit=run.deps.config.max_tool_concurrency,
+            grace=run.deps.grace,
         )
     except BaseException as error:
         # A call whose body never began (its intent was in vain, it was queued, or its start hook raised) is not in doubt.
@@ -137,7 +137,7 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
         is_guarded = is_guarded or bool(tool.tool_input_guardrails)
         jobs.append(job)
     if is_guarded:
-        jobs = await judge_tool_input(run, jobs)
+        jobs = await run_tool_input_guardrails(run, jobs)
     admitted: list[Job] = []
     for job in jobs:
         if (gate := await _approval(run, turn, job)) is not None:
@@ -165,9 +165,9 @@ def _unjudged(run: Run, prepared: Prepared, processed: ProcessedResponse) -> lis
         if result is None or call.call_id not in turn.intended:
             continue
         tool = prepared.declared.tools[spec.name]
-        if waiting_output_guardrails(turn, call.call_id, tool):
+        if pending_tool_output_guardrails(turn, call.call_id, tool):
             jobs.append(Job(run, call, tool, {}))
-        elif result.is_withheld and not run.ports.config.without_guards:  # else it stays withheld
+        elif result.is_withheld and not run.deps.config.without_guards:  # else it stays withheld
             raise StateMismatchError(
                 f"the result of call {call.call_id!r} waits for the output guardrails of tool {call.name!r}, which has none "
                 "now, expected those the run was started with; give the tool its guardrails again"
@@ -234,7 +234,7 @@ def _applies(recorded: str, fingerprint: str) -> bool:
 
 
 def _expired(run: Run, decided: ApprovalDecided) -> bool:
-    return decided.expires_at is not None and run.ports.now() >= decided.expires_at
+    return decided.expires_at is not None and run.deps.now() >= decided.expires_at
 
 
 def _rejected(call: FunctionCall, decided: ApprovalDecided, begun: bool) -> ToolFinished:
@@ -247,39 +247,39 @@ async def _reconciled(job: Job) -> RunEvent:
     if job.tool.reconcile is None:
         return CallsInDoubt((job.call.call_id,))
     what = f"reconcile of tool {job.tool.name!r}"
-    known = cast(object, await answer(what, cast(Any, job.tool.reconcile), job.context, job.arguments))
+    known = cast(object, await call_user(what, cast(Any, job.tool.reconcile), job.context, job.arguments))
     return ToolFinished(job.call.call_id, to_output(known), is_withheld=bool(job.tool.tool_output_guardrails))
 
 
 async def _run(run: Run, job: Job, is_new: bool) -> None:
     """Run one call's body and record its result. The start hook is called once, not for a call that goes on where it stood."""
-    if is_new and hooks.watched(run):
+    if is_new and hooks.has_hooks(run):
         await hooks.tool_started(run, job.context, job.tool)
     recorder = run.recorder if run.parent is None else run.root.recorder
     if recorder is not None:
         await recorder.hold()
     job.begun = True
-    result = await (_answered(run, job) if run.ports.tracer is None else _traced(run, job))
-    if result is not None and hooks.watched(run):
+    result = await (_answered(run, job) if run.deps.tracer is None else _traced(run, job))
+    if result is not None and hooks.has_hooks(run):
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
 async def _judge(run: Run, job: Job) -> None:
     """Ask the output guardrails of a call whose result was recorded before the run was left."""
-    result = await judge_tool_output(run, job)
-    if hooks.watched(run):
+    result = await run_tool_output_guardrails(run, job)
+    if hooks.has_hooks(run):
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
 async def _traced(run: Run, job: Job) -> ToolFinished | None:
-    assert run.ports.tracer is not None
+    assert run.deps.tracer is not None
     attributes: SpanAttributes = {
         "tool": job.tool.name,
         "call_id": job.call.call_id,
         "arguments": job.call.arguments,
         "agent": run.agent.name,
     }
-    span = run.ports.tracer.start("tool", job.tool.name, run.span, attributes)
+    span = run.deps.tracer.start("tool", job.tool.name, run.span, attributes)
     failure: BaseException | None = None
     try:
         with span.activate():
@@ -312,7 +312,7 @@ async def _answered(run: Run, job: Job, span: Span | None = None) -> ToolFinishe
     else:
         await run.record(structs.replace(result, is_withheld=True))
         if raised is None:
-            return await judge_tool_output(run, job)
+            return await run_tool_output_guardrails(run, job)
     if raised is not None:
         raise raised
     return result
@@ -329,7 +329,7 @@ async def _result(run: Run, job: Job, span: Span | None) -> ToolFinished | None:
         return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
     if isinstance(value, ToolFinished):  # a recorded result stands as it is
         return ToolFinished(call_id, value.output, value.is_error, value.whole)
-    output, overflow = cap_output(to_output(value), run.ports.config.max_tool_result_chars)
+    output, overflow = cap_output(to_output(value), run.deps.config.max_tool_result_chars)
     if overflow is None:
         return ToolFinished(call_id, output)
     finished = ToolFinished(call_id, output, whole=overflow.id)

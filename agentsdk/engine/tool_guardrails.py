@@ -18,8 +18,8 @@ from agentsdk.define.guardrail import (
     places,
 )
 from agentsdk.define.tool import FunctionTool
-from agentsdk.engine.callbacks import answer
-from agentsdk.engine.concurrency import together
+from agentsdk.engine.callbacks import call_user
+from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.job import Job
 from agentsdk.engine.run import Run
@@ -41,12 +41,12 @@ def raise_if_tool_tripped(run: Run) -> None:
             raise _tripped(run, verdict)
 
 
-async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
+async def run_tool_input_guardrails(run: Run, jobs: Sequence[Job]) -> list[Job]:
     """Ask the input guardrails of these calls; the calls that passed. A rejected call gets the guardrail's message as result.
 
     Raises `ToolInputGuardrailTripwireTriggered` when one stops the run.
     """
-    config, turn = run.ports.config, _turn(run)
+    config, turn = run.deps.config, _turn(run)
     # Where a log of schema version 1 waits for a person, the guardrails come after the decision.
     asking = [
         (job.tool.name, _ask(run, job))
@@ -54,7 +54,7 @@ async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
         if job.tool.tool_input_guardrails and not waits_for_decision(turn, job.call.call_id)
     ]
     if asking:
-        await together(asking, limit=config.max_tool_concurrency, grace=run.ports.grace)
+        await gather_with_limit(asking, limit=config.max_tool_concurrency, grace=run.deps.grace)
     passed: list[Job] = []
     for job in jobs:
         refused = _refusal(_turn(run), "tool_input", job.call.call_id)
@@ -67,7 +67,7 @@ async def judge_tool_input(run: Run, jobs: Sequence[Job]) -> list[Job]:
     return passed
 
 
-def waiting_output_guardrails(
+def pending_tool_output_guardrails(
     turn: OpenTurn, call_id: str, tool: FunctionTool[Any]
 ) -> list[tuple[GuardrailPlace, ToolOutputGuardrail[Any]]]:
     """The output guardrails still to be asked about a call's result: none once one has refused it."""
@@ -77,7 +77,7 @@ def waiting_output_guardrails(
     return [placed for placed in places(tool.tool_output_guardrails) if placed[0] not in judged]
 
 
-async def judge_tool_output(run: Run, job: Job) -> ToolFinished:
+async def run_tool_output_guardrails(run: Run, job: Job) -> ToolFinished:
     """Ask the output guardrails of a call about its recorded result; that result, as the model is to get it.
 
     Raises `ToolOutputGuardrailTripwireTriggered` when one stops the run, or `GuardrailFailedError`: the result stays withheld.
@@ -87,7 +87,7 @@ async def judge_tool_output(run: Run, job: Job) -> ToolFinished:
     whole = await run.full_result(result.whole) if result.whole else None
     output = result.output if whole is None else whole_output(result.output, whole)
     data: ToolOutputGuardrailData[Any] = ToolOutputGuardrailData(job.context, run.agent, output, result.is_error)
-    waiting = waiting_output_guardrails(_turn(run), call_id, job.tool)
+    waiting = pending_tool_output_guardrails(_turn(run), call_id, job.tool)
     for number, (place, guardrail) in enumerate(waiting, 1):
         verdict = await _verdict("tool output", guardrail.name, guardrail.guardrail_function, data)
         judged = _judged(place, "tool_output", verdict, job, releases=number == len(waiting))
@@ -124,7 +124,7 @@ def _refusal(turn: OpenTurn, kind: GuardrailKind, call_id: str) -> GuardrailJudg
 
 async def _verdict(kind: str, name: str, function: Any, data: object) -> ToolGuardrailFunctionOutput:
     try:
-        output = cast(object, await answer(f"{kind} guardrail {name!r}", function, data))
+        output = cast(object, await call_user(f"{kind} guardrail {name!r}", function, data))
     except CallbackError as error:
         raise GuardrailFailedError(
             f"{kind} guardrail {name!r} raised {type(error.__cause__).__name__}, expected a verdict; "

@@ -11,21 +11,21 @@ from typing import assert_never
 from agentsdk.core.next_step import RUN_AGAIN, FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
-from agentsdk.engine.concurrency import both
+from agentsdk.engine.concurrency import run_pair
 from agentsdk.engine.guardrails import (
     InputGuardrails,
     check_output,
+    decide_tool_use,
     final_value,
-    judge_input,
-    judge_output,
-    judge_tool_use,
+    pending_input_guardrails,
     raise_if_input_tripped,
-    waiting_input_guardrails,
+    run_input_guardrails,
+    run_output_guardrails,
 )
 from agentsdk.engine.handoffs import hand_over
-from agentsdk.engine.inbox import let_in
+from agentsdk.engine.inbox import take_messages
 from agentsdk.engine.model_call import ask
-from agentsdk.engine.output_buffer import has_output_guardrails, let_go
+from agentsdk.engine.output_buffer import has_output_guardrails, release_output
 from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
 from agentsdk.engine.tool_calls import act
@@ -37,7 +37,7 @@ from agentsdk.types.items import Item, Message
 async def run_single_turn(run: Run) -> NextStep:
     """Take the run through one turn, or through what is missing of the open one."""
     agent = run.agent
-    config, turn = run.ports.config, run.state.turn
+    config, turn = run.deps.config, run.state.turn
     declared = agent.declaration()
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
@@ -47,32 +47,32 @@ async def run_single_turn(run: Run) -> NextStep:
         else await prepare(run, agent, declared)
     )
     if config.inbox is not None and turn is None and run.parent is None:
-        await let_in(run, config.inbox)
+        await take_messages(run, config.inbox)
     if run.state.input_verdicts:
         raise_if_input_tripped(run)
     if run.state.invalid_outputs and run.state.turn is None:
         _give_up(run, prepared)  # what the run was left before
-    guardrails = waiting_input_guardrails(run)
+    guardrails = pending_input_guardrails(run)
     if turn is None or turn.response is None:
         await (_ask_beside_guardrails(run, prepared, guardrails) if guardrails else ask(run, prepared))
         turn = run.state.turn
     elif guardrails:
-        await judge_input(run, guardrails)
+        await run_input_guardrails(run, guardrails)
     assert turn is not None and turn.response is not None
     processed = process_model_response(prepared.spec, turn.response)
     _raise_if_refused(run, processed)
     if processed.has_calls:
         if prepared.spec.tool_use == "run_llm_again":
-            let_go(run)
+            release_output(run)
         await act(run, prepared, processed)
         if prepared.spec.tool_use == "custom" and processed.functions:
-            await judge_tool_use(run, prepared, processed)
+            await decide_tool_use(run, prepared, processed)
     elif prepared.declared.output is not None:
         await check_output(run, prepared.declared.output, processed)
     step = resolve_next_step(prepared.spec, run.state, processed)
     match step:
         case FinalOutput():
-            if config.inbox is not None and run.parent is None and await let_in(run, config.inbox, TurnEnded()):
+            if config.inbox is not None and run.parent is None and await take_messages(run, config.inbox, TurnEnded()):
                 run.final_output = None
                 return RUN_AGAIN
             await _finish(run, prepared, step)
@@ -92,11 +92,13 @@ async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: Input
     first = [(place, guardrail) for place, guardrail in guardrails if not guardrail.run_in_parallel]
     beside = [(place, guardrail) for place, guardrail in guardrails if guardrail.run_in_parallel]
     if first:
-        await judge_input(run, first)
+        await run_input_guardrails(run, first)
     if not beside:
         await ask(run, prepared)
         return
-    await both("input guardrails", judge_input(run, beside), "model call", ask(run, prepared), grace=run.ports.grace)
+    await run_pair(
+        "input guardrails", run_input_guardrails(run, beside), "model call", ask(run, prepared), grace=run.deps.grace
+    )
 
 
 def _raise_if_refused(run: Run, processed: ProcessedResponse) -> None:
@@ -119,11 +121,11 @@ async def _finish(run: Run, prepared: Prepared, step: FinalOutput) -> None:
     if run.final_output is None:
         run.final_output = final_value(prepared.declared.output, step.output, step.is_json)
     if has_output_guardrails(run):
-        await judge_output(run, prepared, run.final_output)
+        await run_output_guardrails(run, prepared, run.final_output)
     if run.channel is not None:
-        let_go(run)
+        release_output(run)
     await run.record(RunEnded(step.output, step.is_json))
-    if hooks.watched(run):
+    if hooks.has_hooks(run):
         await hooks.agent_ended(run, run.final_output)
 
 
@@ -146,7 +148,7 @@ async def _again(run: Run, prepared: Prepared) -> None:
 
 def _give_up(run: Run, prepared: Prepared) -> None:
     """Raise `InvalidOutputError` once the feedback turns are spent. Once the run has stopped for it they are granted anew."""
-    retries = run.ports.config.max_output_retries
+    retries = run.deps.config.max_output_retries
     if run.state.invalid_outputs <= retries:
         return
     error = next(event.error for event in reversed(run.state.log) if isinstance(event, OutputJudged))

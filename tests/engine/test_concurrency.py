@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentsdk.define.threads import run_in_thread
-from agentsdk.engine.concurrency import both, outlast, shielded, together
+from agentsdk.engine.concurrency import gather_with_limit, run_pair, shielded, wait_within_grace
 from agentsdk.engine.grace import Grace
 from tests.steps import Outcome, at_every_step
 
@@ -34,7 +34,7 @@ async def test_an_error_is_raised_when_all_have_ended() -> None:
         ("second", steps(5, done, error=KeyError("second"))),
     ]
     with pytest.raises(ValueError, match="first"):
-        await together(jobs, limit=16, grace=Grace(GRACE))
+        await gather_with_limit(jobs, limit=16, grace=Grace(GRACE))
     assert done == ["late"]
 
 
@@ -47,7 +47,7 @@ async def test_what_is_no_exception_comes_before_what_is() -> None:
         ("b", steps(2, [], error=Hard())),
     ]
     with pytest.raises(Hard):
-        await together(jobs, limit=16, grace=Grace(GRACE))
+        await gather_with_limit(jobs, limit=16, grace=Grace(GRACE))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 16])
@@ -56,7 +56,7 @@ async def test_cancelled_at_any_step_no_job_is_left_and_none_is_forgotten(limit:
 
     async def work() -> None:
         done.clear()
-        await together([(str(n), steps(3, done, n)) for n in range(4)], limit=limit, grace=Grace(GRACE))
+        await gather_with_limit([(str(n), steps(3, done, n)) for n in range(4)], limit=limit, grace=Grace(GRACE))
 
     async def check(outcome: Outcome[None]) -> None:
         assert isinstance(outcome.error, asyncio.CancelledError)
@@ -76,7 +76,7 @@ async def test_the_cap_holds() -> None:
         await asyncio.sleep(0)
         running -= 1
 
-    await together([(str(n), job()) for n in range(10)], limit=3, grace=Grace(GRACE))
+    await gather_with_limit([(str(n), job()) for n in range(10)], limit=3, grace=Grace(GRACE))
     assert peak == 3
 
 
@@ -90,7 +90,7 @@ async def test_a_job_that_ignores_its_cancellation_is_named(caplog: pytest.LogCa
             except asyncio.CancelledError:
                 pass
 
-    task = asyncio.create_task(together([("the stubborn one", stubborn())], limit=16, grace=Grace(0.01)))
+    task = asyncio.create_task(gather_with_limit([("the stubborn one", stubborn())], limit=16, grace=Grace(0.01)))
     await asyncio.sleep(0.001)
     task.cancel()
     with caplog.at_level(logging.WARNING, "agentsdk"), pytest.raises(asyncio.CancelledError) as caught:
@@ -109,7 +109,7 @@ async def test_the_first_error_of_either_cancels_the_other() -> None:
         failing = steps(2, done, error=ValueError("mine"))
         jobs = (failing, slow) if first < second else (slow, failing)
         with pytest.raises(ValueError, match="mine"):
-            await both("a", jobs[0], "b", jobs[1], grace=Grace(GRACE))
+            await run_pair("a", jobs[0], "b", jobs[1], grace=Grace(GRACE))
         assert done == []
 
 
@@ -126,7 +126,7 @@ async def test_both_cancelled_at_any_step_leave_nothing_and_swallow_nothing() ->
 
     async def work() -> None:
         try:
-            await both("a", steps(3, [], error=Failed()), "b", careful(), grace=Grace(GRACE))
+            await run_pair("a", steps(3, [], error=Failed()), "b", careful(), grace=Grace(GRACE))
         except Failed:
             return
 
@@ -181,25 +181,25 @@ async def test_a_run_whose_one_side_failed_still_has_its_whole_grace() -> None:
     async def recording() -> None:
         saved = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_later(0, lambda: asyncio.get_running_loop().call_soon(saved.set_result, None))
-        cancelled = await outlast(saved, grace, 1.0)
+        cancelled = await wait_within_grace(saved, grace, 1.0)
         assert cancelled is not None and grace.left() is not None
         raise cancelled
 
     with pytest.raises(ValueError, match="mine"):
-        await both("a", steps(0, [], error=ValueError("mine")), "b", recording(), grace=grace)
+        await run_pair("a", steps(0, [], error=ValueError("mine")), "b", recording(), grace=grace)
     assert grace.left() is None
 
 
 async def test_what_is_outlasted_ends_by_itself_or_with_its_share_of_the_grace() -> None:
     grace, over = Grace(0.001), asyncio.get_running_loop().create_future()
-    waiting = asyncio.create_task(outlast(over, grace, 0.5))
+    waiting = asyncio.create_task(wait_within_grace(over, grace, 0.5))
     for _ in range(3):
         await asyncio.sleep(0)
         waiting.cancel()
     cancelled = await waiting
     assert isinstance(cancelled, asyncio.CancelledError) and not over.done()
     over.set_result(None)
-    assert await outlast(over, grace, 0.5) is None
+    assert await wait_within_grace(over, grace, 0.5) is None
 
 
 async def test_a_thread_that_is_left_running_is_named() -> None:
@@ -208,7 +208,7 @@ async def test_a_thread_that_is_left_running_is_named() -> None:
     async def body() -> None:
         await run_in_thread("slow", release.wait, lambda: 0.001)
 
-    task = asyncio.create_task(together([("tool slow", body())], limit=16, grace=Grace(GRACE)))
+    task = asyncio.create_task(gather_with_limit([("tool slow", body())], limit=16, grace=Grace(GRACE)))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     task.cancel()

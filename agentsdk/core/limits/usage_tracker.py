@@ -1,4 +1,4 @@
-"""`Tally`: what a run has spent, and whether it is stuck, counted on from where its log was read last."""
+"""`UsageTracker`: what a run has spent, and whether it is stuck, counted on from where its log was read last."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _Path = tuple[str, ...]
 _NO_REPLY = ModelResponse(())
 
 
-class Tally:
+class UsageTracker:
     """What a run has spent, nested runs included, and whether its own turns lead anywhere: a fold of its log.
 
     `limits` say what need not be looked for. `price` is asked for each reply. A tool call counts once it is about to run, again

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from msgspec import Struct, structs
 
 from agentsdk.core.overflow import Overflow
-from agentsdk.core.window.lost_terms import Vanished, put_back, vanished
+from agentsdk.core.window.lost_terms import LostTerms, lost_terms, put_back
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
 
@@ -171,7 +171,7 @@ class Replace(Struct, frozen=True):
     items: tuple[Item, ...]
     counts: tuple[int | None, ...]
     cut: tuple[Overflow, ...] = ()
-    vanished: Vanished = Vanished()
+    vanished: LostTerms = LostTerms()
 
     @property
     def new(self) -> tuple[Item, ...]:
@@ -225,7 +225,7 @@ class SummaryRequest(Struct, frozen=True):
         out = {position for block in self.gone for position in block.positions}
         before = [item for position, item in enumerate(self.view.items) if position in out]
         after = [item for position, item in enumerate(self.view.items) if position not in out]
-        lost = vanished(before, after, summary)
+        lost = lost_terms(before, after, summary)
         text, left = put_back(summary, lost, self.max_put_back)
         replaced = self.view.without(self.gone, Message("user", SUMMARY_HEADER + text))
         assert replaced is not None, "a summary is asked for of something"

@@ -33,7 +33,7 @@ _NUMERIC = _DIGITS + ".,:/-+%$\u20ac\u00a3"
 _EDGE = ".,:;!?*#&=\u2026"
 
 
-class Vanished(Struct, frozen=True):
+class LostTerms(Struct, frozen=True):
     """What is gone, the most often mentioned first and of those the latest: questions that no one answered, paths and
     addresses, identifiers, quoted names, numbers; `MOST` of each at most."""
 
@@ -56,7 +56,7 @@ _TITLES = {
 }
 
 
-def vanished(before: Iterable[Item], after: Iterable[Item], summary: str) -> Vanished:
+def lost_terms(before: Iterable[Item], after: Iterable[Item], summary: str) -> LostTerms:
     """What stands in `before`, the items that the summary replaces, but neither in the summary nor in `after`, the items that
     stay."""
     remaining = "\n".join([summary, *(_text(item) for item in after)]).casefold()
@@ -78,10 +78,10 @@ def vanished(before: Iterable[Item], after: Iterable[Item], summary: str) -> Van
     ranked = {kind: sorted(terms, key=terms.__getitem__, reverse=True) for kind, terms in found.items()}
     # A name may be several words, which only a search finds: for as many as are told, and as many again that are not.
     ranked["names"] = [name for name in ranked["names"][: 2 * MOST] if name.casefold() not in remaining]
-    return Vanished(**{kind: tuple(terms[:MOST]) for kind, terms in ranked.items()})
+    return LostTerms(**{kind: tuple(terms[:MOST]) for kind, terms in ranked.items()})
 
 
-def put_back(summary: str, lost: Vanished, max_chars: int) -> tuple[str, Vanished]:
+def put_back(summary: str, lost: LostTerms, max_chars: int) -> tuple[str, LostTerms]:
     """The summary with what it lost listed behind it, in at most `max_chars` characters more; and what had no room."""
     text = summary
     left: dict[str, tuple[str, ...]] = {}
@@ -100,7 +100,7 @@ def put_back(summary: str, lost: Vanished, max_chars: int) -> tuple[str, Vanishe
         if taken:
             text += line
             room -= len(line)
-    return text, Vanished(**left)
+    return text, LostTerms(**left)
 
 
 def _text(item: Item) -> str:

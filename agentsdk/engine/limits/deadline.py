@@ -20,7 +20,7 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> Nex
     Waits for rate limits and before retries do not count as working time. What ignores its cancellation is left behind after
     the run's `cancel_grace`.
     """
-    limits, state, now = run.limits, run.state, run.ports.now
+    limits, state, now = run.limits, run.state, run.deps.now
     began = waited_until = now()
     waited = 0.0
 
@@ -53,7 +53,7 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> Nex
             failure = error
             raise
         over = left()[1]
-        run.ports.grace.reset()
+        run.deps.grace.reset()
     finally:
         waits.reset(token)
         elapsed = now() - began

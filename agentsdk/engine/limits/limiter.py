@@ -11,7 +11,7 @@ from typing import Any
 from agentsdk.core.limits.budget import Amount, Budget, Grant, Wait
 from agentsdk.core.limits.run_limits import Reached, RunLimits
 from agentsdk.core.limits.totals import Price
-from agentsdk.core.limits.usage_tracker import Tally
+from agentsdk.core.limits.usage_tracker import UsageTracker
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import RunEvent
 from agentsdk.types.tape import Tape
@@ -57,7 +57,7 @@ class Limiter:
         within: Budget | None,
         last_on_top: bool,
     ) -> None:
-        self.tally = Tally(limits, price)
+        self.tally = UsageTracker(limits, price)
         self._read = 0
         self.read(log)
         self.budget = Budget(limits, self.tally.spent, within, last_on_top=last_on_top) if has_budget else None
@@ -70,7 +70,7 @@ class Limiter:
         self.tally.feed(new)
 
 
-async def granted(ask: Callable[[], Grant | Wait | Reached]) -> Grant | Reached:
+async def wait_for_grant(ask: Callable[[], Grant | Wait | Reached]) -> Grant | Reached:
     """What `ask` comes to: where only the reservations of others stand in the way, once one of them has settled."""
     loop = asyncio.get_running_loop()
     while isinstance(answer := ask(), Wait):

@@ -7,13 +7,13 @@ from typing import Any, cast
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.next_step import FinalOutput, NextStep
 from agentsdk.core.state import UNKNOWN_OUTCOME
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.model_call import ask_last
-from agentsdk.engine.output_buffer import held_back
+from agentsdk.engine.output_buffer import buffer_turn
 from agentsdk.engine.prepare import Prepared, prepare, with_read_result
 from agentsdk.engine.run import Run
 from agentsdk.engine.turn import run_single_turn
-from agentsdk.engine.window.fit import halve
+from agentsdk.engine.window.fit import shrink_to_half
 from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.events import LimitReachedEvent, RunEvent, ToolFinished, TurnEnded
 
@@ -27,9 +27,9 @@ LAST_PROMPT = (
 
 async def at_limit(run: Run, error: LimitExceededError) -> bool:
     """Do as `on_limit` says. Whether the run goes on, with other limits; else it rests, paused or answered. Raises `error`."""
-    chosen: object = run.ports.config.on_limit
+    chosen: object = run.deps.config.on_limit
     if callable(chosen):
-        chosen = cast(object, await answer("on_limit", cast(Any, chosen), error, run.context))
+        chosen = cast(object, await call_user("on_limit", cast(Any, chosen), error, run.context))
     given = type(chosen).__name__
     if isinstance(chosen, RunLimits):
         if chosen == run.limits:
@@ -55,7 +55,7 @@ async def at_limit(run: Run, error: LimitExceededError) -> bool:
 async def _finalize(run: Run, error: LimitExceededError) -> None:
     """One last answer, without calls. What goes wrong with it is added to the notes of `error`, and that is raised."""
     await run.record(*_closing(run))
-    declared = with_read_result(run.agent.declaration(), run.ports.config, run.state)
+    declared = with_read_result(run.agent.declaration(), run.deps.config, run.state)
     try:
         prepared = await prepare(run, run.agent, declared)
         prompt = LAST_PROMPT.format(kind=error.kind.replace("_", " "))
@@ -64,7 +64,7 @@ async def _finalize(run: Run, error: LimitExceededError) -> None:
             await _answered(run, prepared, prompt)
             return await run_single_turn(run)
 
-        if isinstance(await held_back(run, last_turn), FinalOutput):
+        if isinstance(await buffer_turn(run, last_turn), FinalOutput):
             return
     except AgentsException as failure:
         error.add_note(f"the last answer failed too: {failure}")
@@ -78,7 +78,7 @@ async def _answered(run: Run, prepared: Prepared, prompt: str) -> None:
             await ask_last(run, prepared, prompt)
             return
         except LimitExceededError as refused:
-            if refused.kind not in ("input_tokens", "tokens", "cost") or not await halve(run, prepared):
+            if refused.kind not in ("input_tokens", "tokens", "cost") or not await shrink_to_half(run, prepared):
                 raise
 
 

@@ -10,10 +10,10 @@ from msgspec import structs
 
 from agentsdk.core.limits.budget import Amount, Budget, Grant, RequestPrice
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, Reached, RunLimits, limit_error
-from agentsdk.engine.limits.limiter import Limiter, granted, settle
+from agentsdk.engine.limits.limiter import Limiter, settle, wait_for_grant
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
-from agentsdk.engine.window.count_tokens import weigh
+from agentsdk.engine.window.count_tokens import count_input_tokens
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent, ToolsIntended
 from agentsdk.types.items import FunctionCall
@@ -38,14 +38,14 @@ def limiter_of(run: Run) -> Limiter:
     """The run's limiter, its log read to the end."""
     limiter = run.limiter
     if limiter is None:
-        outer = run.ports.scope if run.parent is None else limiter_of(run.parent).budget
+        outer = run.deps.scope if run.parent is None else limiter_of(run.parent).budget
         limiter = run.limiter = Limiter(
             run.limits,
-            run.ports.price,
+            run.deps.price,
             run.state.log,
             has_budget=run.root.has_budget,
             within=outer,
-            last_on_top=run.parent is None and callable(run.ports.config.on_limit),
+            last_on_top=run.parent is None and callable(run.deps.config.on_limit),
         )
     else:
         limiter.read(run.state.log)
@@ -57,7 +57,7 @@ def stuck(run: Run, prepared: Prepared) -> Reached | None:
     return limiter_of(run).tally.stuck(prepared.declared.polling)
 
 
-class Leave:
+class Reservation:
     """Leave for one request, until it is known what became of it."""
 
     __slots__ = ("_budget", "_grant", "_model", "_run")
@@ -83,32 +83,32 @@ class Leave:
         """Count what the reply came to: all that was reserved, where the provider left its usage out."""
         usage, used = response.usage, self._grant.reserved
         if usage.known:
-            ports = self._run.ports
-            is_priced = self._budget.counts_cost or ports.scope is not None  # a scope tells what its runs cost
-            cost = ports.price(usage, response.model, self._model) if is_priced else None
+            deps = self._run.deps
+            is_priced = self._budget.counts_cost or deps.scope is not None  # a scope tells what its runs cost
+            cost = deps.price(usage, response.model, self._model) if is_priced else None
             requests = max(usage.requests, 1)
             used = Amount(turns, requests, usage.input_tokens, usage.output_tokens, used.cost if cost is None else cost)
         settle(self._budget, self._grant, used)
         await _warn(self._run.root)
 
 
-async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_last: bool) -> Leave:
+async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_last: bool) -> Reservation:
     """Leave for one request. Waits for what others have reserved; raises the limit reached."""
     budget = _budget(run)
-    model = run.ports.model_of(prepared.agent).name
+    model = run.deps.model_of(prepared.agent).name
     price = _request_price(run, model) if budget.counts_cost else None
-    tokens = await weigh(run, prepared) if budget.counts_tokens else 0
-    if run.ports.keeps_back and not is_last:
+    tokens = await count_input_tokens(run, prepared) if budget.counts_tokens else 0
+    if run.deps.keeps_back and not is_last:
         _budget(run.root).keep_back(tokens, price)
-    answer = await granted(lambda: budget.ask(tokens, request.settings.max_tokens, price, is_last=is_last))
+    answer = await wait_for_grant(lambda: budget.ask(tokens, request.settings.max_tokens, price, is_last=is_last))
     if isinstance(answer, Reached):
         await stop(run, answer)
-    return Leave(run, model, budget, answer)
+    return Reservation(run, model, budget, answer)
 
 
 async def charge(run: Run, attempts: Sequence[SpentAttempt]) -> None:
     """Count what requests cost that came to nothing: it was not reserved for them."""
-    budget, price = _budget(run), run.ports.price
+    budget, price = _budget(run), run.deps.price
     for usage, cost in [(attempt.usage, price(attempt.usage, attempt.model)) for attempt in attempts]:
         used = Amount(0, max(usage.requests, 1), usage.input_tokens, usage.output_tokens, cost or Decimal(0))
         settle(budget, Grant(Amount()), used)
@@ -166,7 +166,7 @@ def _budget(run: Run) -> Budget:
 
 def _request_price(run: Run, name: str) -> RequestPrice | None:
     """What a request to the model of this name costs at most; None where that is not known."""
-    price = run.ports.price
+    price = run.deps.price
     if price(Usage(1, 1, 1), name) is None:
         return None
 

@@ -1,4 +1,4 @@
-"""Weighing: how many tokens a request will be billed as, known before it is sent.
+"""How many tokens a request will be billed as, known before it is sent.
 
 Each item of a run is counted once: the totals stand beside the view's items and grow with them.
 """
@@ -13,7 +13,7 @@ from typing import cast
 from msgspec import Struct
 
 from agentsdk.core.window.calibration import Calibration
-from agentsdk.engine.callbacks import answer
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
 from agentsdk.ports.token_counter import TokenCounter
@@ -25,7 +25,7 @@ from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
 
 
-class Weight(Struct, frozen=True):
+class TokenEstimate(Struct, frozen=True):
     """What the next request weighs: `counted` tokens in all. The first n items of its view are `sums[n]` of them.
 
     `calibration` says what will be billed for that.
@@ -49,12 +49,12 @@ class Weight(Struct, frozen=True):
         return [after - before for before, after in pairwise(self.sums[: items + 1])]
 
 
-async def weigh(run: Run, prepared: Prepared) -> int:
+async def count_input_tokens(run: Run, prepared: Prepared) -> int:
     """The input tokens that the run's next request will be billed as."""
-    return (await weighed(run, prepared)).tokens
+    return (await estimate_tokens(run, prepared)).tokens
 
 
-async def weighed(run: Run, prepared: Prepared) -> Weight:
+async def estimate_tokens(run: Run, prepared: Prepared) -> TokenEstimate:
     """What the run's next request weighs. O(new items)."""
     counter = counter_of(run)
     view = run.state.view
@@ -64,24 +64,24 @@ async def weighed(run: Run, prepared: Prepared) -> Weight:
     if tail := continuation(run):
         counted += sum(await count(counter, tail))
     run.counted = counted
-    return Weight(counted, totals, _calibration(run))
+    return TokenEstimate(counted, totals, _calibration(run))
 
 
 def counter_of(run: Run) -> TokenCounter:
     """What counts the run's tokens."""
-    ports = run.ports
-    if ports.config.token_counter is not None:
-        return ports.config.token_counter
-    name, known = ports.model_of(run.agent).name, ports.looked_up.token_counters
+    deps = run.deps
+    if deps.config.token_counter is not None:
+        return deps.config.token_counter
+    name, known = deps.model_of(run.agent).name, deps.looked_up.token_counters
     counter = known.get(name)
     if counter is None:
-        counter = known[name] = ports.facts.counter_of(name)
+        counter = known[name] = deps.facts.counter_of(name)
     return counter
 
 
 async def count(counter: TokenCounter, items: Sequence[Item]) -> Sequence[int]:
     """The tokens of each item. Raises `CallbackError` for a counter that does not say them."""
-    counts: object = await answer("count of the token_counter", counter.count, items)
+    counts: object = await call_user("count of the token_counter", counter.count, items)
     if not isinstance(counts, list | tuple) or not all(is_whole(one, 0) for one in cast("Sequence[object]", counts)):
         raise _miscounted(counter, f"gave {shown(counts)} from count")
     given = cast("Sequence[int]", counts)
@@ -93,7 +93,7 @@ async def count(counter: TokenCounter, items: Sequence[Item]) -> Sequence[int]:
 async def _fixed(
     counter: TokenCounter, instructions: str, tools: tuple[ToolSpec | HandoffSpec, ...], output: OutputSpec | None
 ) -> int:
-    tokens: int = await answer("count_fixed of the token_counter", counter.count_fixed, instructions, tools, output)
+    tokens: int = await call_user("count_fixed of the token_counter", counter.count_fixed, instructions, tools, output)
     if not is_whole(tokens, 0):
         raise _miscounted(counter, f"gave {shown(tokens)} from count_fixed")
     return tokens

@@ -21,10 +21,10 @@ from agentsdk.core.window.compaction_price import TokenPrices, compaction_price
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import Fits, Impossible, Replace, Step, SummaryRequest, WindowView, current_input, fit
 from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
-from agentsdk.engine.limits.reservation import Leave, limiter_of
+from agentsdk.engine.limits.reservation import Reservation, limiter_of
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
-from agentsdk.engine.window.count_tokens import Weight, count, counter_of, remember, weighed
+from agentsdk.engine.window.count_tokens import TokenEstimate, count, counter_of, estimate_tokens, remember
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import SpanAttributes
 from agentsdk.types.declared import is_whole, shown
@@ -49,13 +49,13 @@ async def fit_window(run: Run, prepared: Prepared, window: ContextWindow) -> Non
     A view that a person has restored is left alone until it does not fit at all. Raises `ContextWindowError` where what must
     stay does not fit, and `UserError` for a model whose window nobody knows.
     """
-    weight = await weighed(run, prepared)
+    estimate = await estimate_tokens(run, prepared)
     size = await _size(run, window)
     if run.state.is_restored:
         window = structs.replace(window, trigger=1.0)
-    bare = _view(window, (), (), size, weight.tokens)
+    bare = _view(window, (), (), size, estimate.tokens)
     if bare.tokens > bare.least_trigger:
-        await _compact(run, weight, window, size)
+        await _compact(run, estimate, window, size)
 
 
 async def shorten(run: Run, prepared: Prepared, window: ContextWindow) -> bool:
@@ -63,21 +63,21 @@ async def shorten(run: Run, prepared: Prepared, window: ContextWindow) -> bool:
 
     Whether it is smaller now.
     """
-    weight = await weighed(run, prepared)
+    estimate = await estimate_tokens(run, prepared)
     try:
-        refused = AttemptSpent(Usage(requests=1), "", "refused", run.ports.model_of(run.agent).name)
-        return await _compact(run, weight, window, weight.tokens, refused)
+        refused = AttemptSpent(Usage(requests=1), "", "refused", run.deps.model_of(run.agent).name)
+        return await _compact(run, estimate, window, estimate.tokens, refused)
     except ContextWindowError:
         return False
 
 
-async def halve(run: Run, prepared: Prepared) -> bool:
+async def shrink_to_half(run: Run, prepared: Prepared) -> bool:
     """Make the next request about half as heavy, for a last answer that its limits leave too little for. Whether it is now."""
-    weight = await weighed(run, prepared)
+    estimate = await estimate_tokens(run, prepared)
     strategies = (TruncateToolResults(keep_turns=0), DropOldest())
     window = ContextWindow(trigger=1.0, target=0.9, reserve=0, strategies=strategies)
     try:
-        return await _compact(run, weight, window, max(1, weight.tokens // 2))
+        return await _compact(run, estimate, window, max(1, estimate.tokens // 2))
     except ContextWindowError:
         return False
 
@@ -86,10 +86,10 @@ async def _size(run: Run, window: ContextWindow) -> int:
     """The window's size in tokens: as given, or as is known of the model, or less where a refusal has shown it."""
     size, shown = window.size, run.state.window
     if size is None:
-        size = await _known_size(run, run.ports.model_of(run.agent))
+        size = await _known_size(run, run.deps.model_of(run.agent))
         if size is None and not shown:
             raise UserError(
-                f"the context window of model {run.ports.model_of(run.agent).name!r} is not known, expected its size in "
+                f"the context window of model {run.deps.model_of(run.agent).name!r} is not known, expected its size in "
                 "tokens; give ContextWindow(size=...), or pip install 'agentsdk[prices]' for the sizes of known models"
             )
     return min(size, shown) if size and shown else size or shown
@@ -99,9 +99,9 @@ async def _known_size(run: Run, model: Model) -> int | None:
     told: object = getattr(model, "context_window", None)
     if is_whole(told, 1):
         return cast(int, told)
-    known = run.ports.looked_up.context_windows
+    known = run.deps.looked_up.context_windows
     if model.name not in known:
-        known[model.name] = await asyncio.to_thread(run.ports.facts.context_window_of, model.name)
+        known[model.name] = await asyncio.to_thread(run.deps.facts.context_window_of, model.name)
     return known[model.name]
 
 
@@ -112,13 +112,15 @@ def _view(window: ContextWindow, items: Sequence[Item], counts: Sequence[int], s
     return window.view(items, counts, size=size, fixed=max(0, tokens - sum(counts)))
 
 
-async def _compact(run: Run, weight: Weight, window: ContextWindow, size: int, refused: AttemptSpent | None = None) -> bool:
+async def _compact(
+    run: Run, estimate: TokenEstimate, window: ContextWindow, size: int, refused: AttemptSpent | None = None
+) -> bool:
     """Take the view through the strategies; whether it is smaller now. Raises `ContextWindowError`."""
     counter = counter_of(run)
     items = tuple(run.state.view)
-    counts = weight.of_items(len(items))
+    counts = estimate.of_items(len(items))
     counted = dict(zip(map(id, items), counts, strict=True))
-    view = _view(window, items, weight.billed(counts), size, weight.tokens)
+    view = _view(window, items, estimate.billed(counts), size, estimate.tokens)
     view = structs.replace(view, inputs=current_input(input_of(run.state)))
     before = view.tokens
     done: list[Replace] = []
@@ -135,7 +137,7 @@ async def _compact(run: Run, weight: Weight, window: ContextWindow, size: int, r
                 continue
             step = replaced
         new = await count(counter, step.new)
-        view = step.done(weight.billed(new))
+        view = step.done(estimate.billed(new))
         if view is not step.view:
             counted.update(zip(map(id, step.new), new, strict=True))
             done.append(step)
@@ -175,7 +177,7 @@ def _step(view: WindowView) -> Step:
 async def _summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
     """The view with a summary in it, what that took added to `spent`. None where it is not worth it, fails, or is none."""
     given = cast(str | Model | None, step.model)
-    model = run.ports.model_of(run.agent) if given is None else run.ports.model(given)
+    model = run.deps.model_of(run.agent) if given is None else run.deps.model(given)
     view = step.view
     if view.tokens <= view.budget and (_failed_lately(run) or not await _is_worth_it(run, step, model)):
         return None
@@ -221,7 +223,7 @@ def _failed_lately(run: Run) -> bool:
 
 async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
     """The model's reply, which no reader is shown."""
-    tracer = run.ports.tracer
+    tracer = run.deps.tracer
     span = None
     if tracer is not None:
         attributes: SpanAttributes = {"model": model.name, "agent": run.agent.name, "input": request.items}
@@ -244,23 +246,23 @@ async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse
             span.end(failure)
 
 
-async def _leave(run: Run, model: Model, input_tokens: int, max_tokens: int) -> Leave | None:
+async def _leave(run: Run, model: Model, input_tokens: int, max_tokens: int) -> Reservation | None:
     """Leave for a summary, of the limits; None where they do not give it now, or there are none."""
     budget = limiter_of(run).budget
     if budget is None:
         return None
-    price = run.ports.price
+    price = run.deps.price
 
     def most(input_tokens: int, output_tokens: int) -> Decimal:
         return price(Usage(1, input_tokens, output_tokens), model.name) or Decimal(0)
 
     answer = budget.ask(input_tokens, max_tokens, most)
-    return Leave(run, model.name, budget, answer) if isinstance(answer, Grant) else None
+    return Reservation(run, model.name, budget, answer) if isinstance(answer, Grant) else None
 
 
 async def _is_worth_it(run: Run, step: SummaryRequest, model: Model) -> bool:
     """Whether a summary saves more than it costs over the turns that can still come. True where prices are not known."""
-    own = run.ports.model_of(run.agent)
+    own = run.deps.model_of(run.agent)
     prices, asked = await _prices(run, own.name), await _prices(run, model.name)
     if prices is None or asked is None:
         return True
@@ -284,9 +286,9 @@ async def _is_worth_it(run: Run, step: SummaryRequest, model: Model) -> bool:
 
 
 async def _prices(run: Run, model: str) -> TokenPrices | None:
-    known = run.ports.looked_up.token_prices
+    known = run.deps.looked_up.token_prices
     if model not in known:
-        known[model] = await asyncio.to_thread(_token_prices, run.ports.price, model)  # the first price reads the lists
+        known[model] = await asyncio.to_thread(_token_prices, run.deps.price, model)  # the first price reads the lists
     return known[model]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentsdk.core.limits.budget import Amount
 from agentsdk.core.limits.run_limits import RunLimits
-from agentsdk.core.limits.usage_tracker import Tally
+from agentsdk.core.limits.usage_tracker import UsageTracker
 from agentsdk.core.state import fold
 from agentsdk.types.errors import LimitKind
 from agentsdk.types.events import (
@@ -63,14 +63,14 @@ def called(*names: str, result: str = "nothing", failed: Sequence[bool] = (False
     return [replied(*calls), ToolsIntended(tuple(ids)), *results, end]
 
 
-def fed(*turns: Sequence[RunEvent], limits: RunLimits = WATCHFUL) -> Tally:
-    tally = Tally(limits, price)
+def fed(*turns: Sequence[RunEvent], limits: RunLimits = WATCHFUL) -> UsageTracker:
+    tally = UsageTracker(limits, price)
     for events in turns:
         tally.feed(events)
     return tally
 
 
-def kind(tally: Tally, polling: Sequence[str] = ()) -> LimitKind | None:
+def kind(tally: UsageTracker, polling: Sequence[str] = ()) -> LimitKind | None:
     reached = tally.stuck(polling)
     return None if reached is None else reached.kind
 
@@ -132,7 +132,7 @@ def _is_paid(event: Any) -> bool:
 @settings(max_examples=40)
 @given(logs(), st.data())
 def test_it_is_the_recount_of_the_log_at_every_prefix(log: list[RunEvent], data: st.DataObject) -> None:
-    stepwise, lazy = Tally(WATCHFUL, price), Tally(WATCHFUL, price)
+    stepwise, lazy = UsageTracker(WATCHFUL, price), UsageTracker(WATCHFUL, price)
     done = 0
     for at in range(1, len(log) + 1):
         stepwise.feed(log[at - 1 : at])
@@ -280,12 +280,12 @@ def test_models_without_a_price_are_noted() -> None:
 
 
 def test_without_a_price_nothing_costs() -> None:
-    tally = Tally(RunLimits())
+    tally = UsageTracker(RunLimits())
     tally.feed([STARTED, replied(model="odd")])
     assert (tally.spent, tally.unpriced) == (Amount(1, 1, 10, 5), frozenset())
 
 
 def test_an_attempt_that_names_its_model_is_paid_for_by_that() -> None:
-    tally = Tally(WATCHFUL, price)
+    tally = UsageTracker(WATCHFUL, price)
     tally.feed([AttemptSpent(Usage(1, 10, 5), "", "summary", "odd"), replied(Message("assistant", "x"), model="odd")])
     assert "odd" in tally.unpriced
