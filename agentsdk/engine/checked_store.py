@@ -23,6 +23,7 @@ class CheckedStore:
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
         """Add events; what the store returns does not matter."""
+        assert summary.rev == expected_rev + len(events), "a summary that is ahead of its log would keep the run from going on"
         await self._asked(run_id, "append", lambda: self._store.append(run_id, expected_rev, events, summary))
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:

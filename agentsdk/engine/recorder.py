@@ -226,7 +226,7 @@ class Recorder:
         """Append what is queued until nothing is: all that comes in during one append is the next."""
         is_renewed = False
         try:
-            while True:
+            while self.failure is None:  # it may come before the first step of this task: the state is ahead of the store then
                 self._underway = events, applied, waiting = self._queue, self._applied, self._waiting
                 self._queue, self._applied, self._waiting = [], 0, []
                 is_wanted = bool(events or waiting)

@@ -126,7 +126,7 @@ async def test_the_error_names_the_run_and_the_method(method: str) -> None:
     store.break_(method, raises(ValueError("no")))
     asked = CheckedStore(store)
     calls: dict[str, Awaitable[object]] = {
-        "append": asked.append("r", 0, [], SUMMARY),
+        "append": asked.append("r", 1, [], SUMMARY),
         "read": asked.read("r"),
         "summary": asked.summary("r"),
         "attach": asked.attach("r", "a", b""),

@@ -783,6 +783,36 @@ async def test_an_append_under_way_is_waited_for_when_the_run_fails_otherwise() 
     assert await results(store) == ["1"]
 
 
+@pytest.mark.parametrize("early", range(8))
+async def test_what_is_about_to_be_written_when_the_run_fails_is_not_half_written(early: int) -> None:
+    """An attachment fails while one result is written and the next comes: its append may have been scheduled, not begun."""
+
+    class Full(MemoryRunStore):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            await asyncio.sleep(0)
+            await super().append(run_id, expected_rev, events, summary)
+            await asyncio.sleep(0)
+
+        async def attach(self, run_id: str, name: str, data: bytes) -> None:
+            raise StoreError("full")
+
+    async def put(steps: int, text: str) -> str:
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        return text
+
+    for late in range(12):
+        store = Full()
+        model = ScriptedModel(
+            [[call("put", steps=1, text="too long"), *[call("put", steps=n, text="x") for n in (early, late)]]]
+        )
+        agent = Agent("main", model=model, tools=[function_tool(put, effect="none")])
+        with pytest.raises(StoreError, match="full"):
+            await Runner.run(agent, "go", run_config=config_of(store, max_tool_result_chars=4))
+        summary = await store.summary("r")
+        assert summary is not None and summary.rev == len(await store.read("r")), f"{early} and {late} steps"
+
+
 @pytest.mark.parametrize("level", ["sync", "batch", "exit"])
 async def test_a_store_of_ones_own_that_raises_what_it_likes_is_typed(level: Durability) -> None:
     class Broken(MemoryRunStore):
