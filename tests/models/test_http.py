@@ -292,7 +292,7 @@ class RawServer:
             writer.close()
 
 
-ZIPPED = gzip.compress(b'{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}')
+ZIPPED = gzip.compress(b'{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}', mtime=0)
 LENGTH = b"content-length: %d\r\n\r\n" % len(ZIPPED)
 CHUNK = b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(ZIPPED), ZIPPED)
 
