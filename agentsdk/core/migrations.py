@@ -30,7 +30,7 @@ class _Envelope(msgspec.Struct):
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
-_LIMITS_OF_VERSION_1 = {"active_time": "active_time", "repeated_rounds": "repeated_rounds"}
+_LIMITS_OF_VERSION_1 = {"working_time": "active_time", "repeats": "repeated_rounds"}
 _NAME_A_LIMIT = ("near", "limit", "raised")
 
 

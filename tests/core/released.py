@@ -258,7 +258,7 @@ EVERY_EVENT: list[RunEvent] = [
     ToolFinished("c5", "Handed over to cashier."),
     HandedOff("cashier"),
     ViewReplaced((QUESTION, Message("developer", "Be brief."))),
-    ViewReplaced((QUESTION,), "Summarize", 20, 10, ("Ada",), 100),
+    ViewReplaced((QUESTION,), "Summarise", 20, 10, ("Ada",), 100),
     ViewRestored(),
     InputAdded((Message("user", "Be quick."),)),
     LimitWarningEvent("turns", "2", "3"),

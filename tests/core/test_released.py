@@ -65,11 +65,11 @@ def test_the_shape_of_version_1_is_in_that_of_version_2() -> None:
 
 def test_limits_of_version_1_have_the_names_of_version_2() -> None:
     log = [
-        ["near", "repeated_rounds", "2", "3"],
+        ["near", "repeats", "2", "3"],
         ["limit", "turns", "3", "3"],
-        ["nested", "a", ["nested", "b", ["limit", "active_time"]]],
+        ["nested", "a", ["nested", "b", ["limit", "working_time"]]],
     ]
-    taken = STEPS[1]({"version": 1, "log": log, "decisions": [["raised", "repeated_rounds", "9"]]})
+    taken = STEPS[1]({"version": 1, "log": log, "decisions": [["raised", "repeats", "9"]]})
     assert taken["log"] == [
         ["near", "repeated_rounds", "2", "3"],
         ["limit", "turns", "3", "3"],

@@ -35,9 +35,9 @@ class OpenAIChatCompletionsModel(HttpModel):
     """A model behind `POST {base_url}/chat/completions`, at OpenAI or any compatible server.
 
     `max_tokens_field` is how the cap on output tokens is sent: by default `max_completion_tokens` to OpenAI, whose reasoning
-    models take nothing else, and `max_tokens` elsewhere. `allow_missing_finish_reason` is for servers that never send one: their
-    text is accepted, their calls never, unless `whole_body_ok` says that a reply which was not streamed, and came as one whole
-    JSON body, is a finished one. `include_usage=False` is for servers that refuse `stream_options`, `native_output=False`
+    models take nothing else, and `max_tokens` elsewhere. `allow_missing_finish_reason` is for servers that never send one:
+    their text is accepted, their calls never, unless `whole_body_ok` says that a reply which was not streamed, and came as one
+    whole JSON body, is a finished one. `include_usage=False` is for servers that refuse `stream_options`, `native_output=False`
     for those that take no JSON schema: it is then put into the instructions.
 
     `options` are those of every adapter: see `HttpModelOptions`. `base_url` and `api_key` default to OPENAI_BASE_URL and
@@ -69,7 +69,7 @@ class OpenAIChatCompletionsModel(HttpModel):
         )
         super().__init__(model, **options)
         self._cap = max_tokens_field or ("max_completion_tokens" if self._at_home else "max_tokens")
-        self._incomplete_text_ok = allow_missing_finish_reason
+        self._allow_missing_finish_reason = allow_missing_finish_reason
         self._whole_body_ok = whole_body_ok
         self._include_usage = include_usage
         self._native_output = native_output
@@ -112,7 +112,7 @@ class OpenAIChatCompletionsModel(HttpModel):
         return ReplyAssembler(
             self.provider,
             fallback_id=request.request_id,
-            unfinished_text_ok=self._incomplete_text_ok,
+            unfinished_text_ok=self._allow_missing_finish_reason,
             whole_is_finished=self._whole_body_ok,
         )
 
