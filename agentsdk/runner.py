@@ -7,14 +7,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Generic, TypedDict, Unpack, assert_never, cast, overload
+from typing import Any, Generic, TypedDict, Unpack, cast, overload
 
 from msgspec import structs
 
 from agentsdk.core.diff import RunDiff, diff
 from agentsdk.core.keys import SCHEME
 from agentsdk.core.limits.run_limits import with_raised
-from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, NextStep, RunAgain
 from agentsdk.core.pairing import joined
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, new_state
@@ -24,23 +23,20 @@ from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
-from agentsdk.engine.guardrails import final_value
 from agentsdk.engine.guards import guards_of, require_guards, was_given_context
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.limits.limiter import SCOPE
 from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.log_positions import check_agent
-from agentsdk.engine.output_buffer import buffer_turn
+from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import check_agent_names, find_agent
 from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, ReplayWithChanges, rerun
 from agentsdk.engine.run import ModelCatalog, Run, RunDeps, call_ids, require_asyncio
-from agentsdk.engine.saved_context import load_context, save_context
+from agentsdk.engine.saved_context import load_context
 from agentsdk.engine.session import load_history
-from agentsdk.engine.spans import TracedTurns
 from agentsdk.engine.stored import forked, load_run, release, save_decisions, save_fork, store_of
-from agentsdk.engine.turn import run_single_turn
 from agentsdk.models.facts import context_window_of, counter_of
 from agentsdk.models.prices import price_with, read_price_lists
 from agentsdk.models.provider import find_model
@@ -467,30 +463,6 @@ class Runner:
         return await rerun(recorded, len(origin.log), start, changed, run_config, play=play, find_model=find_model, price=price)
 
 
-async def _drive(run: Run) -> NextStep:
-    """Take turns until the run rests. A run that was asked to stop rests after a turn, with `RunAgain` or `Handoff`."""
-    ended = run.state.ended
-    if ended is not None:
-        run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
-        return FinalOutput(ended.output, ended.is_json)
-    take = run_single_turn if run.deps.tracer is None else TracedTurns(run, run.deps.tracer).take
-    if run.channel is not None:
-        take = partial(buffer_turn, take=take)
-    keeps_context = run.deps.config.context_codec is not None
-    while True:
-        step = await take(run)
-        if keeps_context:
-            await save_context(run)
-        match step:
-            case RunAgain() | Handoff():
-                if run.stop_requested:
-                    return step
-            case FinalOutput() | Interruption():
-                return step
-            case _:
-                assert_never(step)
-
-
 def _prepared(
     agent: Agent[Any, Any],
     given: RunInput,
@@ -510,7 +482,7 @@ def _prepared(
     if isinstance(given, RunState):
         config = _sealed_as(given, config)
     tracer = None if config.tracing_disabled else find_tracer() if config.tracer is None else GuardedTracer(config.tracer)
-    deps = RunDeps(config, _drive, _FACTS, _now(config), hooks, tracer, SCOPE.get())
+    deps = RunDeps(config, run_loop, _FACTS, _now(config), hooks, tracer, SCOPE.get())
     model = agent.model if config.model is None else config.model
     if config.window is not None and config.token_counter is None and model is not None:
         counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins

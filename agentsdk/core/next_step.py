@@ -8,8 +8,7 @@ interruption > handoff > tool use is final > final output > run again
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn, State
@@ -18,7 +17,8 @@ from agentsdk.types.items import FunctionCall, InputText, OutputText
 from agentsdk.types.spec import AgentSpec, HandoffSpec
 
 
-class PendingCall(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PendingCall:
     """A call that cannot go on by itself. `path` names the calls (agents as tools) that lead to it, outermost first."""
 
     call: FunctionCall
@@ -51,35 +51,41 @@ class PendingCall(Struct, frozen=True):
         return self.call
 
 
-class ToolApprovalItem(PendingCall, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolApprovalItem(PendingCall):
     """A call that waits for `state.approve(item)` or `state.reject(item)`."""
 
 
-class ToolInDoubtItem(PendingCall, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolInDoubtItem(PendingCall):
     """A call that began, its outcome unknown.
 
     Settled by `state.provide_result(item, result=...)`, `.retry(item)` or `.mark_failed(item, reason)`.
     """
 
 
-class FinalOutput(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FinalOutput:
     """The run is over. `output` is text, or JSON where `is_json`."""
 
     output: str
     is_json: bool = False
 
 
-class RunAgain(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RunAgain:
     """The model is asked again, with the results."""
 
 
-class Interruption(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Interruption:
     """The run waits for a person."""
 
     pending: tuple[PendingCall, ...]
 
 
-class Handoff(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Handoff:
     """Another agent goes on."""
 
     call: FunctionCall

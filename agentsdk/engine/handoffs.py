@@ -15,6 +15,7 @@ from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
+from agentsdk.engine.saved_context import save_context
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import HandedOff, RunEvent, ToolFinished, ViewReplaced
 from agentsdk.types.items import FunctionCall
@@ -61,9 +62,9 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     run.agent = target
     run.agents[target.name] = target
     await run.record(*events)
-    if hooks.has_hooks(run):
-        await hooks.handed_off(run, source)
-        await hooks.agent_started(run)
+    await hooks.handed_off(run, source)
+    await hooks.agent_started(run)
+    await save_context(run)
 
 
 async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[ToolFinished]) -> ViewReplaced | None:

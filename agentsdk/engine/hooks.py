@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import ToolContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.run import Run
+from agentsdk.ports.model import ModelRequest
 from agentsdk.types.errors import AgentsException, HookError
-from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse
-
-
-def has_hooks(run: Run) -> bool:
-    """Whether anybody has hooks here: asked before anything is built for them."""
-    return run.deps.hooks is not None or run.agent.hooks is not None
 
 
 async def agent_started(run: Run) -> None:
@@ -36,12 +31,14 @@ async def agent_ended(run: Run, output: object) -> None:
         await _call("on_end", run, run.agent.hooks.on_end, run.context, run.agent, output)
 
 
-async def llm_started(run: Run, system_prompt: str, items: Sequence[Item]) -> None:
+async def llm_started(run: Run, request: ModelRequest) -> None:
     """The model is about to be asked."""
     if run.deps.hooks is not None:
-        await _call("on_llm_start", run, run.deps.hooks.on_llm_start, run.context, run.agent, system_prompt, items)
+        sent = (run.context, run.agent, request.instructions, request.all_items)
+        await _call("on_llm_start", run, run.deps.hooks.on_llm_start, *sent)
     if run.agent.hooks is not None:
-        await _call("on_llm_start", run, run.agent.hooks.on_llm_start, run.context, run.agent, system_prompt, items)
+        sent = (run.context, run.agent, request.instructions, request.all_items)
+        await _call("on_llm_start", run, run.agent.hooks.on_llm_start, *sent)
 
 
 async def llm_ended(run: Run, response: ModelResponse) -> None:

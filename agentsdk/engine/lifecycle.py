@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, cast
 
-from agentsdk.core.next_step import NextStep
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlerResult, RunErrorHandlers
 from agentsdk.engine import hooks
@@ -18,9 +17,10 @@ from agentsdk.engine.limits.on_limit import at_limit
 from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import changed_context
 from agentsdk.engine.session import save_session, what_stands
+from agentsdk.engine.spans import run_span
 from agentsdk.engine.stored import begin_stored
 from agentsdk.ports.session import Session
-from agentsdk.ports.tracer import Settling, Span, SpanAttributes, Tracer
+from agentsdk.ports.tracer import Settling
 from agentsdk.types.errors import (
     AgentsException,
     ConsecutiveErrorsExceededError,
@@ -62,37 +62,47 @@ async def execute(
     handlers: RunErrorHandlers | None,
     first: Agent[Any, Any],
 ) -> None:
-    """Drive a run to rest. It begins with `begin`; `first` is the agent that it was begun with."""
-    run.span = span = None if run.deps.tracer is None else _run_span(run, run.deps.tracer, session)
-    before = run.state
-    failure: BaseException | None = None
+    """Drive a run until it ends or waits. It begins with `begin`; `first` is the agent that it was begun with."""
+    tracer, is_stopped = run.deps.tracer, False
     try:
-        await _run_until_done(run, begin, session, handlers, first)
-    except BaseException as error:
-        failure = error
-        if not isinstance(error, AgentsException) and isinstance(error, Exception):
-            failure = AgentsException(
-                f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
-                "see the chained exception, and please report it"
-            )
-            failure.__cause__ = error
-        cancelled = await _stopped(run, failure, session)
-        if isinstance(failure, AgentsException):
-            unrecorded = begin if before.log and len(run.state.log) == len(before.log) else ()
-            failure.state = run.snapshot(unrecorded) if run.state.log else None
-        if cancelled is not None and isinstance(failure, Exception):
-            failure = cancelled
-        if failure is error:
-            raise
-        raise failure  # noqa: B904 - its cause is set
+        with run_span(run, session):
+            before = run.state
+            try:
+                await _run_until_done(run, begin, session, handlers, first)
+            except BaseException as error:
+                failure = await _failure(run, error, begin if before.log else (), len(before.log), session)
+                is_stopped = not isinstance(failure, Exception)
+                if failure is error:
+                    raise
+                raise failure  # noqa: B904 - its cause is set
+            finally:
+                run.is_over = True
+                if run.recorder is not None:
+                    run.recorder.close()
     finally:
-        run.is_over = True
-        if run.recorder is not None:
-            run.recorder.close()
-        if span is not None:
-            span.end(failure)
-            if isinstance(run.deps.tracer, Settling) and (failure is None or isinstance(failure, Exception)):
-                await run.deps.tracer.settle()
+        if isinstance(tracer, Settling) and not is_stopped:
+            await tracer.settle()
+
+
+async def _failure(
+    run: Run, error: BaseException, begin: tuple[RunEvent, ...], known: int, session: Session | None
+) -> BaseException:
+    """The error that the caller gets: typed, and with the state to go on from. A cancellation meanwhile takes its place.
+
+    `begin` is unrecorded as long as the log has the `known` events it had.
+    """
+    failure = error
+    if not isinstance(error, AgentsException) and isinstance(error, Exception):
+        failure = AgentsException(
+            f"run of agent {run.agent.name!r} failed with {type(error).__name__}, expected every error to be typed; "
+            "see the chained exception, and please report it"
+        )
+        failure.__cause__ = error
+    cancelled = await _stopped(run, failure, session)
+    if isinstance(failure, AgentsException):
+        unrecorded = begin if len(run.state.log) == known else ()
+        failure.state = run.snapshot(unrecorded) if run.state.log else None
+    return cancelled if cancelled is not None and isinstance(failure, Exception) else failure
 
 
 async def _run_until_done(
@@ -115,7 +125,7 @@ async def _run_until_done(
             await run.record(*begin)
         if run.recorder is not None:
             await run.recorder.flush()
-        if fresh and hooks.has_hooks(run):
+        if fresh:
             await hooks.agent_started(run)
         try:
             await _driven(run)
@@ -131,7 +141,7 @@ async def _run_until_done(
         await run.recorder.finish()
 
 
-def _driven(run: Run) -> Awaitable[NextStep]:
+def _driven(run: Run) -> Awaitable[None]:
     limits, drive = run.limits, run.deps.drive
     return drive(run) if limits.deadline is None and limits.active_time is None else within_time(run, lambda: drive(run))
 
@@ -179,15 +189,6 @@ async def _stopped(run: Run, failure: BaseException, session: Session | None) ->
     if recorder is not None:
         await keep(recorder.finish())
     return cancelled
-
-
-def _run_span(run: Run, tracer: Tracer, session: Session | None) -> Span:
-    attributes: SpanAttributes = {"agent": run.agent.name}
-    if session is not None:
-        attributes["conversation_id"] = session.session_id
-    if run.deps.config.workflow_name:
-        attributes["metadata"] = {"workflow_name": run.deps.config.workflow_name}
-    return tracer.start("run", run.agent.name, None, attributes)
 
 
 async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers | None) -> bool:

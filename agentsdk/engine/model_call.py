@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
 
 from msgspec import structs
 
@@ -17,13 +16,12 @@ from agentsdk.define.run_config import CallModelInputFilter
 from agentsdk.define.stream_events import RawResponsesStreamEvent
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user
-from agentsdk.engine.limits import reservation
-from agentsdk.engine.limits.reservation import Reservation
+from agentsdk.engine.limits.reservation import Reservation, charge, reserve, stop, stuck, warn_of_turns
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
+from agentsdk.engine.spans import chat_span
 from agentsdk.engine.window.fit import fit_window, shorten
 from agentsdk.ports.model import Model, ModelRequest
-from agentsdk.ports.tracer import SpanAttributes
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
     AgentsException,
@@ -35,7 +33,7 @@ from agentsdk.types.errors import (
     UserError,
 )
 from agentsdk.types.events import AttemptSpent, ModelReplied
-from agentsdk.types.items import FunctionCall, Item, Message, OutputText
+from agentsdk.types.items import FunctionCall, Message, OutputText
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.tape import Tape
@@ -52,20 +50,20 @@ async def ask(run: Run, prepared: Prepared) -> None:
     limit reached, `ModelError`s, and `EmptyResponseError`.
     """
     if run.state.turns:  # before, it cannot be stuck
-        loop = reservation.stuck(run, prepared)
+        loop = stuck(run, prepared)
         if loop is not None:
-            await reservation.stop(run, loop)
-    root = run if run.parent is None else run.root
-    if root.has_budget:  # each request asks for leave itself
+            await stop(run, loop)
+    root = run.root
+    if root.has_budget:  # each request is reserved by itself
         await _ask(run, prepared)
         return
     limit = turns_reached(root.limits, root.state, root.asking)
     if limit is None and run is not root:
         limit = turns_reached(run.limits, run.state)
     if limit is not None:
-        await reservation.stop(run, limit)
+        await stop(run, limit)
     if root.limits.turns is not None and root.state.all_turns >= root.limits.turns * root.limits.warn_at:
-        await reservation.warn_of_turns(root)
+        await warn_of_turns(root)
     root.asking += 1
     replies = run.state.turns
     try:
@@ -81,105 +79,146 @@ async def ask_last(run: Run, prepared: Prepared, prompt: str) -> None:
     await _ask(run, prepared, prompt)
 
 
+@dataclass(slots=True)
+class _Reply:
+    """The turn's reply, and what was reserved for it."""
+
+    response: ModelResponse
+    reservation: Reservation | None
+
+
+@dataclass(slots=True)
+class _Partial:
+    """Text that stopped at its length: recorded, to be continued."""
+
+
+@dataclass(slots=True)
+class _Empty:
+    """Nothing came, though it was paid for."""
+
+
+@dataclass(slots=True)
+class _TooLong:
+    """The provider takes no request of that length."""
+
+    error: ContextTooLongError
+
+
+_Attempt = _Reply | _Partial | _Empty | _TooLong
+"""What one request came to."""
+
+
 async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
-    """Ask until there is a reply the turn can be resolved from.
+    """Ask until there is a reply, and record it.
 
     An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound. `last` is
     the prompt of a last answer: calls in it are left out.
     """
-    config = run.deps.config
-    model = run.deps.model_of(prepared.agent)
-    given = prepared.agent.instructions
-    system_prompt = given if isinstance(given, str) else await instructions(run)
-    is_watched = hooks.has_hooks(run)
-    is_guarded = config.window is not None or (run if run.parent is None else run.root).has_budget
-    send = _reply if run.deps.tracer is None else _traced_reply
-    leave: Reservation | None = None
-    empty = 0
-    is_shortened = False
+    model, window = run.deps.model_of(prepared.agent), run.deps.config.window
+    system_prompt = await instructions(run)
+    empty, is_shortened = 0, False
     while True:
-        partial = "" if run.state.turn is None else run.state.turn.partial
-        if config.window is not None:
-            await fit_window(run, prepared, config.window)
-        request = _request(run, prepared, system_prompt)
-        if config.call_model_input_filter is not None:
-            request = await filtered(config.call_model_input_filter, request)
-        if last:
-            request = _without_calls(request, last)
-        if is_watched:
-            await hooks.llm_started(run, request.instructions, _sent(request))
-        if is_guarded:
-            try:
-                response, leave = await _guarded(run, prepared, model, request, send, is_last=bool(last))
-            except ContextTooLongError:
-                if config.window is None or is_shortened or not await shorten(run, prepared, config.window):
-                    raise
+        attempt = await _attempt(run, prepared, model, system_prompt, last)
+        match attempt:
+            case _Reply(response, reservation):
+                await _record_reply(run, prepared, model, response, reservation, is_last=bool(last))
+                return
+            case _Partial():
+                pass
+            case _Empty():
+                empty += 1
+                if empty > MAX_EMPTY_REPLIES:
+                    raise EmptyResponseError(
+                        f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call "
+                        "or a refusal; resume error.state to ask again, or change the prompt or the model"
+                    )
+            case _TooLong(error):
+                if window is None or is_shortened or not await shorten(run, prepared, window):
+                    raise error
                 is_shortened = True
-                continue
-        else:
-            response = await send(run, model, request)
-        try:
-            response = _require_complete(model, _without_tool_calls(response) if last else response)
-            if len(response.output) > config.max_calls_per_reply:
-                _check_calls(model, response, config.max_calls_per_reply)
-            response = with_unique_calls(response, run.call_ids)
-        except ModelBehaviorError:
-            await _record_discarded_attempt(run, model, response, leave)  # no use to the turn, but paid for
-            raise
-        if response.finish == "length" and _continues(run, response):
-            await _record_discarded_attempt(run, model, response, leave, response.text)
-        elif not partial and is_empty(response):
-            await _record_discarded_attempt(run, model, response, leave)
-            empty += 1
-            if empty > MAX_EMPTY_REPLIES:
-                raise EmptyResponseError(
-                    f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call or "
-                    "a refusal; resume error.state to ask again, or change the prompt or the model"
-                )
-        else:
-            break
-    if partial:
-        response = _joined(partial, response)
+            case _:
+                assert_never(attempt)
+
+
+async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: str, last: str) -> _Attempt:
+    """One request, reserved and capped where limits say so."""
+    config = run.deps.config
+    if config.window is not None:
+        await fit_window(run, prepared, config.window)
+    request = _request(run, prepared, system_prompt)
+    if config.call_model_input_filter is not None:
+        request = await filtered(config.call_model_input_filter, request)
+    if last:
+        request = _without_calls(request, last)
+    await hooks.llm_started(run, request)
+    reservation: Reservation | None = None
+    try:
+        if run.root.has_budget:
+            reservation = await reserve(run, prepared, request, is_last=bool(last))
+            request = reservation.capped(request)
+        response = await _reply(run, model, request)
+    except BaseException as error:
+        if reservation is not None:
+            reservation.release()
+        if isinstance(error, ContextTooLongError):
+            return _TooLong(error)
+        raise
+    if reservation is not None and not response.model:
+        response = structs.replace(response, model=model.name)  # what it is priced by, also after a resume
+    return await _judged(run, model, response, reservation, is_last=bool(last))
+
+
+async def _judged(
+    run: Run, model: Model, response: ModelResponse, reservation: Reservation | None, *, is_last: bool
+) -> _Attempt:
+    """What a reply is good for. Raises `ModelBehaviorError` for one that no turn can be taken with."""
+    partial = "" if run.state.turn is None else run.state.turn.partial
+    try:
+        response = _require_complete(model, _without_tool_calls(response) if is_last else response)
+        most = run.deps.config.max_calls_per_reply
+        if len(response.output) > most:
+            _check_calls(model, response, most)
+        response = with_unique_calls(response, run.call_ids)
+    except ModelBehaviorError:
+        await _record_discarded_attempt(run, model, response, reservation)  # no use to the turn, but paid for
+        raise
+    if response.finish == "length" and _continues(run, response):
+        await _record_discarded_attempt(run, model, response, reservation, response.text)
+        return _Partial()
+    if not partial and is_empty(response):
+        await _record_discarded_attempt(run, model, response, reservation)
+        return _Empty()
+    return _Reply(_joined(partial, response) if partial else response, reservation)
+
+
+async def _record_reply(
+    run: Run,
+    prepared: Prepared,
+    model: Model,
+    response: ModelResponse,
+    reservation: Reservation | None,
+    *,
+    is_last: bool,
+) -> None:
     for item in response.output:
         if type(item) is FunctionCall:
             run.call_ids.add(item.call_id)
-    counted = run.counted if config.call_model_input_filter is None else 0
+    counted = run.counted if run.deps.config.call_model_input_filter is None else 0
     asked = "" if response.model == model.name else model.name
-    await run.record(ModelReplied(response, run.deps.now(), prepared.disabled, counted, asked, last != ""))
-    if leave is not None:
-        await leave.spent(response, turns=1)
-    if is_watched:
-        await hooks.llm_ended(run, response)
-
-
-_Send = Callable[[Run, Model, ModelRequest], Coroutine[object, object, ModelResponse]]
-
-
-async def _guarded(
-    run: Run, prepared: Prepared, model: Model, request: ModelRequest, send: _Send, *, is_last: bool
-) -> tuple[ModelResponse, Reservation | None]:
-    """One reply, its request reserved and capped where limits say so."""
-    if not run.root.has_budget:
-        return await send(run, model, request), None
-    leave = await reservation.reserve(run, prepared, request, is_last=is_last)
-    try:
-        response = await send(run, model, leave.capped(request))
-    except BaseException:
-        leave.release()
-        raise
-    if not response.model:
-        response = structs.replace(response, model=model.name)  # what it is priced by, also after a resume
-    return response, leave
+    await run.record(ModelReplied(response, run.deps.now(), prepared.disabled, counted, asked, is_last))
+    if reservation is not None:
+        await reservation.spent(response, turns=1)
+    await hooks.llm_ended(run, response)
 
 
 async def _record_discarded_attempt(
-    run: Run, model: Model, response: ModelResponse, leave: Reservation | None, partial: str = ""
+    run: Run, model: Model, response: ModelResponse, reservation: Reservation | None, partial: str = ""
 ) -> None:
     """Record a reply that is not the turn's: text that is being continued, or one of no use."""
     asked = "" if response.model == model.name else model.name
     await run.record(AttemptSpent(response.usage, partial, "reply", response.model, asked))
-    if leave is not None:
-        await leave.spent(response, turns=0)
+    if reservation is not None:
+        await reservation.spent(response, turns=0)
 
 
 def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
@@ -219,11 +258,6 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
     return settings
 
 
-def _sent(request: ModelRequest) -> Sequence[Item]:
-    """All items of a request. The history itself where nothing follows it: copied, it would cost more with every turn."""
-    return (*request.items, *request.tail) if request.tail else request.items
-
-
 async def filtered(change: CallModelInputFilter, request: ModelRequest) -> ModelRequest:
     """The request as a `call_model_input_filter` wants it. Raises `UserError` if it gives something else."""
     given = await call_user("call_model_input_filter", change, request)
@@ -244,7 +278,23 @@ async def filtered(change: CallModelInputFilter, request: ModelRequest) -> Model
 
 
 async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    """One reply of the model; its deltas go to the reader, if there is one."""
+    """One reply of the model. Raises `ModelError`s."""
+    with chat_span(run, model, request) as span:
+        try:
+            completed = await _completed(run, span.timed(model), request)
+        except ModelError as error:
+            if error.attempts:
+                await _spent_in_vain(run, model, error.attempts, is_tried_again=False)
+            raise
+        if completed.attempts:
+            await _spent_in_vain(run, model, completed.attempts, is_tried_again=True)
+        response = _checked(model, completed.response)
+        span.replied(response)
+        return response
+
+
+async def _completed(run: Run, model: Model, request: ModelRequest) -> ResponseCompleted:
+    """The end of the model's stream, whose deltas go to the reader, if there is one."""
     completed: ResponseCompleted | None = None
     channel = run.channel
     events: AsyncGenerator[ModelStreamEvent, None] | None = None
@@ -267,8 +317,6 @@ async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse
         close: object = getattr(events, "aclose", None)
         if inspect.iscoroutinefunction(close) or inspect.isasyncgen(events):
             await cast("AsyncGenerator[object, None]", events).aclose()
-        if isinstance(error, ModelError) and error.attempts:
-            await _spent_in_vain(run, model, error.attempts, is_tried_again=False)
         if isinstance(error, AgentsException) or not isinstance(error, Exception):
             raise
         raise ModelError(
@@ -278,26 +326,23 @@ async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse
         raise IncompleteResponseError(
             f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
         )
-    if completed.attempts:
-        await _spent_in_vain(run, model, completed.attempts, is_tried_again=True)
-    response: object = completed.response
-    if not isinstance(response, ModelResponse):
-        raise ModelError(
-            f"model {model.name!r} gave a {type(response).__name__!r} in ResponseCompleted, expected a ModelResponse"
-        )
-    return _checked(model, response)
+    return completed
 
 
-def _checked(model: Model, reply: Any) -> ModelResponse:
-    """The reply without lone surrogates. Raises `ModelBehaviorError` for one that holds what a run could not keep."""
+def _checked(model: Model, reply: object) -> ModelResponse:
+    """The reply without lone surrogates. Raises `ModelError` for what is none, `ModelBehaviorError` for one that holds what a
+    run could not keep."""
+    if not isinstance(reply, ModelResponse):
+        raise ModelError(f"model {model.name!r} gave a {type(reply).__name__!r} in ResponseCompleted, expected a ModelResponse")
+    given: Any = reply  # its fields are what its maker says
     try:
-        if not (isinstance(reply.usage, Usage) and isinstance(reply.finish, str) and isinstance(reply.model, str)):
+        if not (isinstance(given.usage, Usage) and isinstance(given.finish, str) and isinstance(given.model, str)):
             raise TypeError("usage, finish or model")
         return cleaned(reply)
     except Exception as error:
         raise ModelBehaviorError(
             f"model {model.name!r} gave a reply whose parts are not what their types say ({type(error).__name__}), expected a "
-            "ModelResponse of items, texts and a Usage; mend the model"
+            "ModelResponse of items, texts and a Usage; fix the model"
         ) from error
 
 
@@ -312,63 +357,7 @@ async def _spent_in_vain(run: Run, model: Model, attempts: Sequence[SpentAttempt
         ]
     )
     if run.root.has_budget:
-        await reservation.charge(run, named)
-
-
-async def _traced_reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    assert run.deps.tracer is not None
-    attributes: SpanAttributes = {
-        "model": model.name,
-        "agent": run.agent.name,
-        "settings": request.settings,
-        "stream": request.stream,
-        "instructions": request.instructions,
-        "input": _sent(request),
-        "tools": request.tools,
-    }
-    if provider := getattr(model, "provider", ""):
-        attributes["provider"] = provider
-    span = run.deps.tracer.start("chat", model.name, run.span, attributes)
-    timed = _Timed(model)
-    failure: BaseException | None = None
-    try:
-        response = await _reply(run, timed, request)
-        span.set(
-            {
-                "response_id": response.response_id,
-                "response_model": response.model,
-                "finish": response.finish,
-                "usage": response.usage,
-                "output": response.output,
-            }
-        )
-        return response
-    except BaseException as error:
-        failure = error
-        if isinstance(error, ModelError) and (spent := error.usage) is not None:
-            span.set({"usage": spent})
-        raise
-    finally:
-        if timed.first is not None:
-            span.set({"time_to_first_chunk": timed.first})
-        span.end(failure)
-
-
-class _Timed:
-    """A model that notes how long its reply takes to begin: `first` is the seconds from the request to the first delta."""
-
-    def __init__(self, model: Model) -> None:
-        self.name = model.name
-        self.first: float | None = None
-        self._model = model
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        began = time.perf_counter()
-        async with contextlib.aclosing(self._model.stream(request)) as events:
-            async for event in events:
-                if self.first is None and request.stream and type(event) is not ResponseCompleted:
-                    self.first = time.perf_counter() - began
-                yield event
+        await charge(run, named)
 
 
 def _require_complete(model: Model, response: ModelResponse) -> ModelResponse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from agentsdk.core.limits.run_limits import RunLimits
-from agentsdk.core.next_step import FinalOutput, NextStep
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.context import ToolContext
@@ -68,7 +67,7 @@ async def run_agent_tool(
     child.span = span
     try:
         await _begin(child, tool, cast(str, arguments["input"]))
-        step = await _driven(child, tool)
+        await _driven(child, tool)
     except (ModelError, ToolTimeoutError, *_TRIPS) as error:
         if isinstance(error, ToolTimeoutError) and not child.is_over:
             raise
@@ -77,7 +76,7 @@ async def run_agent_tool(
         if not child.is_at_limit:
             raise
         return await _failed(child, call, tool, context, error)
-    if not isinstance(step, FinalOutput):
+    if child.state.ended is None:
         return None
     value = child.final_output
     if tool.custom_output_extractor is not None:
@@ -105,27 +104,28 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
         child.limits = RunLimits(turns=tool.max_turns)
 
 
-async def _driven(child: Run, tool: AgentTool[Any]) -> NextStep:
+async def _driven(child: Run, tool: AgentTool[Any]) -> None:
     if tool.timeout is None:
-        return await child.deps.drive(child)
+        await child.deps.drive(child)
+        return
 
-    async def drive() -> NextStep | ToolTimeoutError:
+    async def drive() -> ToolTimeoutError | None:
         try:
-            return await child.deps.drive(child)
+            await child.deps.drive(child)
         except ToolTimeoutError as error:
             return error  # of one of its own tools: no word on this one's time
+        return None
 
     is_cancelled = child.deps.grace.left() is not None
     try:
-        step = await within_timeout(tool, drive())
+        inner = await within_timeout(tool, drive())
     except ToolTimeoutError:
         if not is_cancelled:
             child.deps.grace.reset()  # only this run was
         child.is_over = True  # whatever ignores its cancellation changes the run no more
         raise
-    if isinstance(step, ToolTimeoutError):
-        raise step
-    return cast(NextStep, step)
+    if isinstance(inner, ToolTimeoutError):
+        raise inner
 
 
 async def _failed(

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
 
 from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
+from agentsdk.engine.channel import Channel
 from agentsdk.engine.run import Run
-
-T = TypeVar("T")
 
 _SAYS = ("message_output_created", "reasoning_item_created", "tool_output")
 
 
-async def buffer_turn(run: Run, take: Callable[[Run], Awaitable[T]]) -> T:
-    """What `take(run)` gives, its stream events released with it, or as soon as `release_output` says that nothing is left
-    to judge.
-
-    When it raises, whatever the model or a tool said stays back for good.
+def output_buffer(run: Run) -> AbstractContextManager[None]:
+    """A block for each turn, whose stream events are held back until it ends, or `release_output` says that nothing is left to
+    judge. Where the turn raises, whatever the model or a tool said stays back for good.
     """
     channel = run.channel
-    if channel is None or not run.deps.config.buffer_output or not has_output_guardrails(run):
-        return await take(run)
-    channel.hold()
-    try:
-        given = await take(run)
-    except BaseException:
-        channel.release(_is_harmless)
-        raise
-    channel.release()
-    return given
+    if channel is None or not run.deps.config.buffer_output:
+        return _NO_BUFFER
+    return _OutputBuffer(run, channel)
+
+
+_NO_BUFFER: AbstractContextManager[None] = nullcontext()
+
+
+class _OutputBuffer(AbstractContextManager[None]):
+    def __init__(self, run: Run, channel: Channel[StreamEvent]) -> None:
+        self._run = run
+        self._channel = channel
+        self._holds = False
+
+    def __enter__(self) -> None:
+        self._holds = has_output_guardrails(self._run)
+        if self._holds:
+            self._channel.hold()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if self._holds and error is None:
+            self._channel.release()
+        elif self._holds:
+            self._channel.release(_is_harmless)
 
 
 def release_output(run: Run) -> None:

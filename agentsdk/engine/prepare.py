@@ -40,9 +40,14 @@ def with_read_result(declared: Declaration, config: RunConfig, state: State) -> 
     return declared.with_tool(read_result) if declared.tools and (cuts or state.has_cut) else declared
 
 
-async def prepare(run: Run, agent: Agent[Any, Any], declared: Declaration) -> Prepared:
+async def prepare(run: Run) -> Prepared:
     """What is enabled now. The rules for it are asked once a turn: an open turn keeps what its reply was offered."""
-    turn = run.state.turn
+    agent, config, turn = run.agent, run.deps.config, run.state.turn
+    declared = agent.declaration()
+    if config.window is not None or run.state.has_cut:
+        declared = with_read_result(declared, config, run.state)
+    if declared.is_static:
+        return Prepared(agent, declared, declared.spec, declared.request_tools)
     if turn is not None and turn.response is not None:
         disabled = turn.disabled
     else:

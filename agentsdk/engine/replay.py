@@ -24,9 +24,9 @@ from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.copies import copied
 from agentsdk.engine.log_positions import LogPosition, log_positions, nested_agent
+from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import ModelCatalog, Run, RunDeps
-from agentsdk.engine.turn import run_single_turn
 from agentsdk.types.errors import AgentsException, ModelRefusalError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -153,10 +153,11 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         return f"there is no agent {step.state.agent!r}"
     if step.is_nested:
         config = structs.replace(config, input_guardrails=(), output_guardrails=())
-    deps = RunDeps(config, run_single_turn, _NOTHING_OF_MODELS, _late, None, None, None)
+    deps = RunDeps(config, run_loop, _NOTHING_OF_MODELS, _late, None, None, None)
     run = _Entered(step.agent, RunContextWrapper(None), deps, step.state)
+    run.stop_requested = True  # after this turn
     try:
-        taken = await run_single_turn(run)
+        await run_loop(run)
     except _Asked as asked:
         return asked.what
     except AgentsException as error:
@@ -164,11 +165,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
             # What the error handler then gave is recorded, and the handler not asked again.
             is_handled = isinstance(error, ModelRefusalError) and isinstance(step.closed, RunEnded)
             return step.told if is_handled else f"raises {type(error).__name__}"
-    else:
-        if isinstance(taken, Interruption):
-            return _told(taken)
-    assert run.closed is not None
-    return _told(run.closed)
+    return _told(Interruption(interruptions(run.state)) if run.closed is None else run.closed)
 
 
 class _Asked(BaseException):

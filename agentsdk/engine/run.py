@@ -14,7 +14,6 @@ from agentsdk.core.keys import approval_key, call_key, request_id, request_prefi
 from agentsdk.core.limits.budget import Budget
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.limits.totals import Price, follow
-from agentsdk.core.next_step import NextStep
 from agentsdk.core.overflow import Overflow, output_text
 from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.run_state import Kept, RunState
@@ -76,8 +75,8 @@ def input_of(state: State) -> tuple[Item, ...]:
     return given
 
 
-Drive = Callable[["Run"], Awaitable[NextStep]]
-"""Drives a run to the step where it rests: how an agent used as a tool is run."""
+Drive = Callable[["Run"], Awaitable[None]]
+"""The loop: how a run, and an agent used as a tool, is driven until it ends or waits."""
 
 
 class ModelCatalog(Struct, frozen=True):

@@ -39,13 +39,14 @@ from agentsdk.engine.limits.reservation import reserve_calls
 from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
+from agentsdk.engine.spans import tool_span
 from agentsdk.engine.tool_guardrails import (
     pending_tool_output_guardrails,
     raise_if_tool_tripped,
     run_tool_input_guardrails,
     run_tool_output_guardrails,
 )
-from agentsdk.ports.tracer import Span, SpanAttributes
+from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import InvalidArgumentsError, StateMismatchError, StateTamperedError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -73,7 +74,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
     try:
         if intended:
-            if (run if run.parent is None else run.root).has_budget:
+            if run.root.has_budget:
                 await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
             else:
                 await run.record(ToolsIntended(intended))
@@ -253,48 +254,26 @@ async def _reconciled(job: Job) -> RunEvent:
 
 async def _run(run: Run, job: Job, is_new: bool) -> None:
     """Run one call's body and record its result. The start hook is called once, not for a call that goes on where it stood."""
-    if is_new and hooks.has_hooks(run):
+    if is_new:
         await hooks.tool_started(run, job.context, job.tool)
-    recorder = run.recorder if run.parent is None else run.root.recorder
+    recorder = run.root.recorder
     if recorder is not None:
         await recorder.hold()
     job.begun = True
-    result = await (_answered(run, job) if run.deps.tracer is None else _traced(run, job))
-    if result is not None and hooks.has_hooks(run):
+    with tool_span(run, job) as span:
+        result = await _answered(run, job, span.span)
+        span.finished(result)
+    if result is not None:
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
 async def _judge(run: Run, job: Job) -> None:
     """Ask the output guardrails of a call whose result was recorded before the run was left."""
     result = await run_tool_output_guardrails(run, job)
-    if hooks.has_hooks(run):
-        await hooks.tool_ended(run, job.context, job.tool, result.output)
+    await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
-async def _traced(run: Run, job: Job) -> ToolFinished | None:
-    assert run.deps.tracer is not None
-    attributes: SpanAttributes = {
-        "tool": job.tool.name,
-        "call_id": job.call.call_id,
-        "arguments": job.call.arguments,
-        "agent": run.agent.name,
-    }
-    span = run.deps.tracer.start("tool", job.tool.name, run.span, attributes)
-    failure: BaseException | None = None
-    try:
-        with span.activate():
-            result = await _answered(run, job, span)
-        if result is not None:
-            span.set({"result": result.output})
-        return result
-    except BaseException as error:
-        failure = error
-        raise
-    finally:
-        span.end(failure)
-
-
-async def _answered(run: Run, job: Job, span: Span | None = None) -> ToolFinished | None:
+async def _answered(run: Run, job: Job, span: Span | None) -> ToolFinished | None:
     """What the model gets of a call: its result, recorded and then judged; None while a nested run waits for a person."""
     raised: Exception | None = None
     try:

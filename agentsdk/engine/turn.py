@@ -6,9 +6,9 @@ resumed run and a replay are this same code.
 
 from __future__ import annotations
 
-from typing import assert_never
+from dataclasses import dataclass
 
-from agentsdk.core.next_step import RUN_AGAIN, FinalOutput, Handoff, Interruption, NextStep, RunAgain, resolve_next_step
+from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
 from agentsdk.engine.concurrency import run_pair
@@ -22,30 +22,33 @@ from agentsdk.engine.guardrails import (
     run_input_guardrails,
     run_output_guardrails,
 )
-from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.inbox import take_messages
 from agentsdk.engine.model_call import ask
 from agentsdk.engine.output_buffer import has_output_guardrails, release_output
-from agentsdk.engine.prepare import Prepared, prepare, with_read_result
+from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
+from agentsdk.engine.saved_context import save_context
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
 from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
-from agentsdk.types.items import Item, Message
+from agentsdk.types.items import Message
+
+FEEDBACK = "Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
 
 
-async def run_single_turn(run: Run) -> NextStep:
-    """Take the run through one turn, or through what is missing of the open one."""
-    agent = run.agent
+@dataclass(slots=True)
+class SingleTurn:
+    """What a turn came to: its agent as it was prepared, the model's output sorted, and the next step."""
+
+    prepared: Prepared
+    processed: ProcessedResponse
+    next_step: NextStep
+
+
+async def run_single_turn(run: Run) -> SingleTurn:
+    """Take the run through one turn, or through what is missing of the open one, up to its next step."""
     config, turn = run.deps.config, run.state.turn
-    declared = agent.declaration()
-    if config.window is not None or run.state.has_cut:
-        declared = with_read_result(declared, config, run.state)
-    prepared = (
-        Prepared(agent, declared, declared.spec, declared.request_tools)
-        if declared.is_static
-        else await prepare(run, agent, declared)
-    )
+    prepared = await prepare(run)
     if config.inbox is not None and turn is None and run.parent is None:
         await take_messages(run, config.inbox)
     if run.state.input_verdicts:
@@ -69,22 +72,45 @@ async def run_single_turn(run: Run) -> NextStep:
             await decide_tool_use(run, prepared, processed)
     elif prepared.declared.output is not None:
         await check_output(run, prepared.declared.output, processed)
-    step = resolve_next_step(prepared.spec, run.state, processed)
-    match step:
-        case FinalOutput():
-            if config.inbox is not None and run.parent is None and await take_messages(run, config.inbox, TurnEnded()):
-                run.final_output = None
-                return RUN_AGAIN
-            await _finish(run, prepared, step)
-        case RunAgain():
-            await _again(run, prepared)
-        case Handoff():
-            await hand_over(run, prepared, processed, step)
-        case Interruption():
-            pass
-        case _:
-            assert_never(step)
-    return step
+    return SingleTurn(prepared, processed, resolve_next_step(prepared.spec, run.state, processed))
+
+
+async def run_again(run: Run, done: SingleTurn) -> None:
+    """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
+    turn = run.state.turn
+    assert turn is not None
+    error = "" if turn.output is None else turn.output.error
+    feedback = (Message("user", FEEDBACK.format(error=error)),) if error else ()
+    await run.record(TurnEnded(feedback))
+    if error:
+        _give_up(run, done.prepared)
+    await save_context(run)
+
+
+async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
+    """End the run with its final output, once the output guardrails have let it pass.
+
+    False where a message has arrived in the inbox meanwhile: the turn is closed with it, and the run goes on.
+    """
+    inbox = run.deps.config.inbox
+    if inbox is not None and run.parent is None and await take_messages(run, inbox, TurnEnded()):
+        run.final_output = None
+        await save_context(run)
+        return False
+    if run.final_output is None:
+        run.final_output = final_value(done.prepared.declared.output, step.output, step.is_json)
+    if has_output_guardrails(run):
+        await run_output_guardrails(run, done.prepared, run.final_output)
+    release_output(run)
+    await run.record(RunEnded(step.output, step.is_json))
+    await hooks.agent_ended(run, run.final_output)
+    await save_context(run)
+    return True
+
+
+async def pause(run: Run) -> None:
+    """Leave the turn open, for a person to decide."""
+    await save_context(run)
 
 
 async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: InputGuardrails) -> None:
@@ -115,35 +141,6 @@ def _raise_if_refused(run: Run, processed: ProcessedResponse) -> None:
             f"the provider's content filter stopped the reply to agent {run.agent.name!r}; change the input with "
             "error.state.replace_input(...)"
         )
-
-
-async def _finish(run: Run, prepared: Prepared, step: FinalOutput) -> None:
-    if run.final_output is None:
-        run.final_output = final_value(prepared.declared.output, step.output, step.is_json)
-    if has_output_guardrails(run):
-        await run_output_guardrails(run, prepared, run.final_output)
-    if run.channel is not None:
-        release_output(run)
-    await run.record(RunEnded(step.output, step.is_json))
-    if hooks.has_hooks(run):
-        await hooks.agent_ended(run, run.final_output)
-
-
-async def _again(run: Run, prepared: Prepared) -> None:
-    """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
-    turn = run.state.turn
-    assert turn is not None
-    error = "" if turn.output is None else turn.output.error
-    if not error:
-        await run.record(TurnEnded())
-        return
-    feedback: tuple[Item, ...] = (
-        Message(
-            "user", f"Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
-        ),
-    )
-    await run.record(TurnEnded(feedback))
-    _give_up(run, prepared)
 
 
 def _give_up(run: Run, prepared: Prepared) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -32,6 +32,11 @@ class ModelRequest(Struct, frozen=True):
     settings: ModelSettings = ModelSettings()
     stream: bool = False
     request_id: str = ""
+
+    @property
+    def all_items(self) -> Sequence[Item]:
+        """The history and what follows it: the history itself where nothing does, as a copy would cost more with each turn."""
+        return (*self.items, *self.tail) if self.tail else self.items
 
 
 class Model(Protocol):

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from agentsdk.core.limits.run_limits import Reached
-from agentsdk.core.next_step import NextStep
 from agentsdk.engine.limits.reservation import stop
 from agentsdk.engine.run import Run
 from agentsdk.ports.clock import waits
@@ -14,7 +13,7 @@ from agentsdk.types.errors import LimitKind
 from agentsdk.types.events import TimeSpent
 
 
-async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> NextStep:
+async def within_time(run: Run, drive: Callable[[], Awaitable[None]]) -> None:
     """Drive the run for the time it has left, and record what it took. Raises `DeadlineExceededError`.
 
     Waits for rate limits and before retries do not count as working time. What ignores its cancellation is left behind after
@@ -47,7 +46,8 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[NextStep]]) -> Nex
     try:
         if seconds > 0:
             async with timer:
-                return await drive()
+                await drive()
+                return
     except BaseException as error:
         if not (isinstance(error, TimeoutError) and timer.expired()):
             failure = error

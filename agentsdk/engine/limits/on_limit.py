@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from agentsdk.core.limits.run_limits import RunLimits
-from agentsdk.core.next_step import FinalOutput, NextStep
 from agentsdk.core.state import UNKNOWN_OUTCOME
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.model_call import ask_last
-from agentsdk.engine.output_buffer import buffer_turn
-from agentsdk.engine.prepare import Prepared, prepare, with_read_result
+from agentsdk.engine.output_buffer import output_buffer
+from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
-from agentsdk.engine.turn import run_single_turn
 from agentsdk.engine.window.fit import shrink_to_half
 from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.events import LimitReachedEvent, RunEvent, ToolFinished, TurnEnded
@@ -55,16 +53,12 @@ async def at_limit(run: Run, error: LimitExceededError) -> bool:
 async def _finalize(run: Run, error: LimitExceededError) -> None:
     """One last answer, without calls. What goes wrong with it is added to the notes of `error`, and that is raised."""
     await run.record(*_closing(run))
-    declared = with_read_result(run.agent.declaration(), run.deps.config, run.state)
     try:
-        prepared = await prepare(run, run.agent, declared)
-        prompt = LAST_PROMPT.format(kind=error.kind.replace("_", " "))
-
-        async def last_turn(run: Run) -> NextStep:
-            await _answered(run, prepared, prompt)
-            return await run_single_turn(run)
-
-        if isinstance(await buffer_turn(run, last_turn), FinalOutput):
+        with output_buffer(run):
+            await _answered(run, await prepare(run), LAST_PROMPT.format(kind=error.kind.replace("_", " ")))
+            run.stop_requested = True  # after this turn
+            await run.deps.drive(run)
+        if run.state.ended is not None:
             return
     except AgentsException as failure:
         error.add_note(f"the last answer failed too: {failure}")

@@ -24,9 +24,9 @@ from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.engine.limits.reservation import Reservation, limiter_of
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
+from agentsdk.engine.spans import summary_span
 from agentsdk.engine.window.count_tokens import TokenEstimate, count, counter_of, estimate_tokens, remember
 from agentsdk.ports.model import Model, ModelRequest
-from agentsdk.ports.tracer import SpanAttributes
 from agentsdk.types.declared import is_whole, shown
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.errors import AgentsException, CallbackError, ContextWindowError, ModelError, UserError
@@ -188,7 +188,7 @@ async def _summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent])
         request_id=run.request_id(len(spent) + 1),
     )
     tokens = sum(await count(counter_of(run), (Message("user", step.instructions), *request.items)))
-    leave = await _leave(run, model, tokens, step.max_tokens)
+    leave = await _reserve(run, model, tokens, step.max_tokens)
     if leave is None and run.root.has_budget:
         return None
     try:
@@ -223,31 +223,18 @@ def _failed_lately(run: Run) -> bool:
 
 async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
     """The model's reply, which no reader is shown."""
-    tracer = run.deps.tracer
-    span = None
-    if tracer is not None:
-        attributes: SpanAttributes = {"model": model.name, "agent": run.agent.name, "input": request.items}
-        span = tracer.start("chat", model.name, run.span, attributes)
-    failure: BaseException | None = None
-    try:
+    with summary_span(run, model, request) as span:
         async with aclosing(model.stream(request)) as events:
             async for event in events:
                 if isinstance(event, ResponseCompleted):
-                    if span is not None:
-                        span.set({"usage": event.response.usage, "output": event.response.output})
+                    span.replied(event.response)
                     usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
                     return cleaned(structs.replace(event.response, usage=usage))
         raise UserError(f"model {model.name!r} ended its stream without ResponseCompleted, expected it last")
-    except BaseException as error:
-        failure = error
-        raise
-    finally:
-        if span is not None:
-            span.end(failure)
 
 
-async def _leave(run: Run, model: Model, input_tokens: int, max_tokens: int) -> Reservation | None:
-    """Leave for a summary, of the limits; None where they do not give it now, or there are none."""
+async def _reserve(run: Run, model: Model, input_tokens: int, max_tokens: int) -> Reservation | None:
+    """A reservation for a summary, of the limits; None where they do not give it now, or there are none."""
     budget = limiter_of(run).budget
     if budget is None:
         return None

@@ -1,0 +1,43 @@
+"""`run_loop`: the loop. Every turn resolves to one of four next steps, and each step is acted on here.
+
+Fresh, streamed, resumed, nested and replayed runs are all driven by it.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, RunAgain
+from agentsdk.engine.guardrails import final_value
+from agentsdk.engine.handoffs import hand_over
+from agentsdk.engine.output_buffer import output_buffer
+from agentsdk.engine.run import Run
+from agentsdk.engine.spans import turn_spans
+from agentsdk.engine.turn import finish, pause, run_again, run_single_turn
+
+
+async def run_loop(run: Run) -> None:
+    """Take turns until one gives the final output or waits for a person, or the run was asked to stop after a turn."""
+    ended = run.state.ended
+    if ended is not None:
+        run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
+        return
+    spans, buffer = turn_spans(run), output_buffer(run)
+    while True:
+        with spans, buffer:
+            turn = await run_single_turn(run)
+            match turn.next_step:
+                case RunAgain():
+                    await run_again(run, turn)
+                case Handoff() as handoff:
+                    await hand_over(run, turn.prepared, turn.processed, handoff)
+                case Interruption():
+                    await pause(run)
+                    return
+                case FinalOutput() as final:
+                    if await finish(run, turn, final):
+                        return
+                case _:
+                    assert_never(turn.next_step)
+        if run.stop_requested:
+            return
