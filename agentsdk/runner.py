@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypedDict, Unpack, cast, overload
-
-from msgspec import structs
 
 from agentsdk.core.diff import RunDiff, diff
 from agentsdk.core.keys import SCHEME
@@ -448,7 +447,7 @@ class Runner:
         guards = guards_of(change or agent, run_config, True if was_given_context(origin) else None)
         start = forked(origin, _fork_id(new_run_id), now, guards=guards)
         if new_run_id is None:
-            run_config = structs.replace(run_config, store=None)
+            run_config = dataclasses.replace(run_config, store=None)
         else:
             await save_fork(store, start, now, price_with(run_config.prices))
 
@@ -494,12 +493,12 @@ def _prepared(
             context = load_context(config, value)
         run, begin = _resumed(agent, given, RunContextWrapper(context), deps)
         require_guards(value, agent, config, context)
-        limits = run.limits if max_turns is None else structs.replace(run.limits, turns=max_turns)
+        limits = run.limits if max_turns is None else dataclasses.replace(run.limits, turns=max_turns)
         run.limits = with_raised(limits, value.limits_raised)
     else:
         run, begin = _fresh(agent, given, history, RunContextWrapper(context), deps)
         if max_turns is not None:
-            run.limits = structs.replace(run.limits, turns=max_turns)
+            run.limits = dataclasses.replace(run.limits, turns=max_turns)
     finalizes = deps.keeps_back and not callable(config.on_limit)
     run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
     return run, begin
@@ -545,7 +544,7 @@ def _resumed(
 def _sealed_as(given: RunState, config: RunConfig) -> RunConfig:
     """The config of a run that goes on: its states are sealed as the one it goes on from; what was not checked gets no seal."""
     if config.state_key is None:
-        return config if given.state_key is None else structs.replace(config, state_key=given.state_key)
+        return config if given.state_key is None else dataclasses.replace(config, state_key=given.state_key)
     if not given.is_verified:
         raise StateTamperedError(
             f"the state of run {given.run_id!r} was loaded without its state_key, so nothing vouches for it, expected a "

@@ -8,12 +8,11 @@ replies, and `recorded` says which of those notes a log already accounts for.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from msgspec import structs
 
 from agentsdk import (
     Agent,
@@ -244,7 +243,7 @@ async def start(scenario: Scenario, agent: Agent[Any, Any], given: RunState | No
 
 
 def config_of(scenario: Scenario, **changes: Any) -> RunConfig:
-    return structs.replace(scenario.config, run_id=RUN_ID, **changes)
+    return dataclasses.replace(scenario.config, run_id=RUN_ID, **changes)
 
 
 def reloaded(agent: Agent[Any, Any], state: RunState) -> RunState:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, get_args
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
@@ -94,7 +95,8 @@ Durability = Literal["sync", "batch", "exit"]
 """When a stored run's events are durable: before the run goes on, a moment behind it, or when it comes to rest."""
 
 
-class ContextCodec(Struct, Generic[TContext], frozen=True):
+@dataclass(frozen=True)
+class ContextCodec(Generic[TContext]):
     """How the context object is kept with a run that is to bring it back: as the text that `encode` gives and `decode` reads.
 
     Without one a run's context is never saved. The text lands in the state and the store: keep secrets out of it.
@@ -110,7 +112,8 @@ class ContextCodec(Struct, Generic[TContext], frozen=True):
 _CODEC = Fields("ContextCodec", encode=SYNC, decode=SYNC)
 
 
-class RunConfig(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class RunConfig:
     """Settings of one run; every field has a default that suits production.
 
     `model` and `model_settings` stand in place of those of all agents (of the settings, only what is given); `model_provider`
@@ -188,8 +191,7 @@ class RunConfig(Struct, frozen=True, kw_only=True):
         _ = checked_keys(self.state_key)
 
     def __repr__(self) -> str:
-        values = structs.asdict(self)
-        del values["state_key"]
+        values = {name: getattr(self, name) for name in self.__slots__ if name != "state_key"}
         given = {name: value for name, value in values.items() if value is not getattr(_DEFAULT, name)}
         return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 

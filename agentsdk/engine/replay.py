@@ -6,6 +6,7 @@ copies whose model, tools and other callables only say that they were called, wh
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -152,7 +153,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
     if step.agent is None:
         return f"there is no agent {step.state.agent!r}"
     if step.is_nested:
-        config = structs.replace(config, input_guardrails=(), output_guardrails=())
+        config = dataclasses.replace(config, input_guardrails=(), output_guardrails=())
     deps = RunDeps(config, run_loop, _NOTHING_OF_MODELS, _late, None, None, None)
     run = _Entered(step.agent, RunContextWrapper(None), deps, step.state)
     run.stop_requested = True  # after this turn
@@ -237,7 +238,7 @@ def _late() -> float:
 
 
 def _inert_config(config: RunConfig) -> RunConfig:
-    return structs.replace(
+    return dataclasses.replace(
         config,
         model=None,
         input_guardrails=_inert_guardrails(config.input_guardrails),

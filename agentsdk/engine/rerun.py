@@ -8,6 +8,7 @@ only if it has no effect. So a run in which nothing was changed comes out the sa
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, cast
 
@@ -120,7 +121,7 @@ async def rerun(
     record = _Record(recorded, begin, start, change, config, find_model)
     agent = copied(change.after, record.fields, record.tool, record.handoff, change.before)
     window = record.window(config.window)
-    config = structs.replace(config, run_id=None, model=None, call_model_input_filter=None, window=window)
+    config = dataclasses.replace(config, run_id=None, model=None, call_model_input_filter=None, window=window)
     hooks = _Gate(record)
     state, output, failure = RunState(start, _unbegun(start), config.state_key), cast(object, None), None
     while True:
@@ -284,12 +285,12 @@ class _Record:
         if window is None:
             return None
         strategies = [
-            structs.replace(strategy, model=_RecordedSummaries(self, cast("str | Model", strategy.model)))
+            dataclasses.replace(strategy, model=_RecordedSummaries(self, cast("str | Model", strategy.model)))
             if isinstance(strategy, Summarize) and strategy.model is not None
             else strategy
             for strategy in window.strategies
         ]
-        return structs.replace(window, strategies=strategies)
+        return dataclasses.replace(window, strategies=strategies)
 
     def summary_model(self, given: str | Model) -> Model:
         """The model to ask for a summary."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from agentsdk.core.keys import approval_key, call_key, request_id, request_prefix
 from agentsdk.core.limits.budget import Budget
@@ -148,7 +149,7 @@ class RunDeps:
     def __getstate__(self) -> tuple[None, dict[str, object]]:
         """What a pickle of a result has of it: not the key that seals the run's states."""
         kept = {name: getattr(self, name) for name in self.__slots__}
-        return None, {**kept, "config": structs.replace(self.config, state_key=None)}
+        return None, {**kept, "config": dataclasses.replace(self.config, state_key=None)}
 
     @property
     def grace(self) -> Grace:

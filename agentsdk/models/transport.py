@@ -6,9 +6,8 @@ Nothing here knows an HTTP library. The built-in implementation is in `httpx_tra
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
-
-from msgspec import Struct
 
 from agentsdk.types.declared import Fields, number, optional
 from agentsdk.types.errors import ModelError, ModelTimeoutError, UserError
@@ -19,7 +18,8 @@ END_GRACE = 0.02
 """Seconds in which the end of a body may follow once all that is needed has come; where it comes, it comes at once."""
 
 
-class ModelTimeouts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelTimeouts:
     """Deadlines of one request attempt in seconds; None is no deadline.
 
     `pool`: to wait until a connection is free, where all are in use. `connect`: to open a connection. `read`: silence on the

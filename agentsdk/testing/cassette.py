@@ -208,9 +208,7 @@ class ReplayModel:
 
 def _asked(request: ModelRequest) -> JsonObject:
     """What must be equal, as JSON would give it back. Headers may hold keys, and ids differ from run to run."""
-    settings = {
-        name: value for name, value in structs.asdict(request.settings).items() if value is not None and name not in _NOT_ASKED
-    }
+    settings = {name: value for name, value in request.settings.given().items() if name not in _NOT_ASKED}
     asked: JsonObject = {
         "stream": request.stream,
         "instructions": request.instructions,

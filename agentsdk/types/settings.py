@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import Literal
-
-from msgspec import Struct, structs
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import (
@@ -27,7 +27,8 @@ ToolChoice = Literal["auto", "required", "none"] | str
 """`"auto"`, `"required"`, `"none"`, or the name of the one tool the model must call."""
 
 
-class ModelRetrySettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelRetrySettings:
     """How failed requests are repeated: the only retry layer there is, so a request is sent at most `1 + max_retries` times.
 
     Wait number n lasts `min(max_delay, initial_delay * multiplier**n)` seconds, less up to `jitter` of it. A provider's
@@ -62,7 +63,8 @@ _RETRY = Fields(
 )
 
 
-class ModelSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ModelSettings:
     """What to ask of the model; `None` leaves the provider's default.
 
     `extra_body` is merged into the request as it stands, `extra_headers` likewise. Raises `UserError` for a wrong field.
@@ -91,7 +93,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
         """What is set, without the values of the headers: they may be keys."""
-        given = {name: value for name, value in structs.asdict(self).items() if value is not None}
+        given = self.given()
         if self.extra_headers is not None:
             given["extra_headers"] = dict.fromkeys(self.extra_headers, "***")
         return list(given.items())
@@ -100,8 +102,12 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
         """These settings with every value that `override` gives."""
         if override is None or override == _UNSET:
             return self
-        given = {name: value for name, value in structs.asdict(override).items() if value is not None}
-        return structs.replace(self, **given)
+        return dataclasses.replace(self, **override.given())
+
+    def given(self) -> dict[str, Any]:
+        """What is set, by the field's name."""
+        values = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: value for name, value in values if value is not None}
 
 
 _PENALTY = optional(number("a finite number; most providers take -2 to 2"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any, Literal
 
 import pytest
 from hypothesis import given
-from msgspec import structs
 
 from agentsdk.core.next_step import (
     PRIORITY,
@@ -257,4 +257,4 @@ def test_a_pending_call_shows_its_call() -> None:
     item = ToolApprovalItem(A, "first")
     assert (item.call_id, item.tool_name, item.name, item.arguments, item.raw_item) == ("a", "pay", "pay", "{}", A)
     assert item != ToolInDoubtItem(A, "first")
-    assert item != structs.replace(item, path=("b",))
+    assert item != dataclasses.replace(item, path=("b",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import pickle
@@ -179,12 +180,12 @@ def test_a_nested_decision_goes_down_its_path() -> None:
 @pytest.mark.parametrize(
     "forge",
     [
-        lambda item: structs.replace(item, call=structs.replace(item.call, arguments='{"to": "Eve", "amount": 1}')),
-        lambda item: structs.replace(item, call=structs.replace(item.call, name="read")),
-        lambda item: structs.replace(item, call=structs.replace(item.call, call_id="b")),
-        lambda item: structs.replace(item, call=structs.replace(item.call, call_id="unheard of")),
-        lambda item: structs.replace(item, agent="second"),
-        lambda item: structs.replace(item, path=("c",)),
+        lambda item: dataclasses.replace(item, call=structs.replace(item.call, arguments='{"to": "Eve", "amount": 1}')),
+        lambda item: dataclasses.replace(item, call=structs.replace(item.call, name="read")),
+        lambda item: dataclasses.replace(item, call=structs.replace(item.call, call_id="b")),
+        lambda item: dataclasses.replace(item, call=structs.replace(item.call, call_id="unheard of")),
+        lambda item: dataclasses.replace(item, agent="second"),
+        lambda item: dataclasses.replace(item, path=("c",)),
         lambda item: ToolInDoubtItem(item.call, item.agent, item.path),
         lambda item: PendingCall(item.call, item.agent, item.path),
         lambda item: item.call,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from msgspec import structs
-
 from agentsdk import MemoryRunStore, RunConfig
 from agentsdk.core.codec import encode_event
 from agentsdk.core.limits.run_limits import RunLimits
@@ -23,9 +21,9 @@ def scenario_called(name: str) -> Scenario:
 
 async def recorded(scenario: Scenario, streamed: bool = False, store: RunStore | None = None) -> RunConfig:
     """Play a scenario to its end into a store. The config that has it, for going on with it under any limit."""
-    config = structs.replace(scenario.config, store=store or MemoryRunStore())
+    config = dataclasses.replace(scenario.config, store=store or MemoryRunStore())
     await play(dataclasses.replace(scenario, config=config), World(), None, {}, streamed)
-    return structs.replace(config, limits=RunLimits(turns=None))
+    return dataclasses.replace(config, limits=RunLimits(turns=None))
 
 
 async def stored(log: Sequence[RunEvent]) -> RunConfig:

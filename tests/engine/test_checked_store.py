@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -91,7 +92,7 @@ async def everything(store: Kept, config: RunConfig, wrong: Callable[[], None]) 
     decided.approve(decided.interruptions[0])
     wrong()
     steps: list[Callable[[], Awaitable[object]]] = [
-        lambda: Runner.run(made(), "go", run_config=structs.replace(config, run_id="new")),
+        lambda: Runner.run(made(), "go", run_config=dataclasses.replace(config, run_id="new")),
         lambda: Runner.load("r", run_config=config),
         lambda: Runner.decide(decided, run_config=config),
         lambda: Runner.fork("r", run_config=config),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import signal
 import sys
 import time
@@ -131,7 +132,7 @@ def told(log: Sequence[RunEvent]) -> tuple[dict[str, list[RunEvent]], Counter[st
 
 def at_rest(scenario: Scenario) -> Scenario:
     """The scenario in a world where time stands still."""
-    return replace(scenario, config=structs.replace(scenario.config, clock=FakeClock()))
+    return replace(scenario, config=dataclasses.replace(scenario.config, clock=FakeClock()))
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["run", "stream"])
@@ -382,7 +383,7 @@ async def test_a_run_whose_process_was_killed_goes_on_elsewhere(tmp_path: Path) 
         config = RunConfig(store=store, run_id=RUN_ID)
         with pytest.raises(RunConflictError, match="held by another process"):
             await Runner.resume(agent, RUN_ID, run_config=config)
-        config = structs.replace(config, clock=FakeClock(time.time() + config.lease))
+        config = dataclasses.replace(config, clock=FakeClock(time.time() + config.lease))
         [abandoned] = await store.list(RunQuery(abandoned_at=time.time() + config.lease))
         result = await Runner.resume(agent, abandoned.run_id, run_config=config)
         in_doubt = [item.tool_name for item in result.interruptions]

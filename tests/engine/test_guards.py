@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from msgspec import structs
 
 from agentsdk import (
     Agent,
@@ -233,7 +233,7 @@ async def test_a_loaded_state_that_had_a_context_needs_one(way: str) -> None:
     else:
         loaded = pickle.loads(pickle.dumps(state))
     assert loaded.context is None
-    config = structs.replace(config, run_id=None)
+    config = dataclasses.replace(config, run_id=None)
     with pytest.raises(UserError, match="was given a context and goes on here without one"):
         await Runner.run(agent, loaded, run_config=config)
     assert model.requests == []

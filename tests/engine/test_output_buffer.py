@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from agentsdk import (
     Agent,
@@ -78,7 +78,7 @@ async def test_what_is_not_let_pass_never_reaches_the_reader(verdict: Any, of_ru
     seen: list[StreamEvent] = []
     guards = [guard(seen, verdict)]
     agent = Agent("main", model=ScriptedModel(["the secret is 42"]), output_guardrails=[] if of_run else guards)
-    config = structs.replace(BUFFERED, output_guardrails=guards) if of_run else BUFFERED
+    config = dataclasses.replace(BUFFERED, output_guardrails=guards) if of_run else BUFFERED
     with pytest.raises((OutputGuardrailTripwireTriggered, GuardrailFailedError)):
         await read(agent, seen, config)
     assert "secret" not in shown(seen)
@@ -125,11 +125,11 @@ async def test_a_last_answer_is_held_as_well() -> None:
         output_guardrails=[guard(seen, True)],
     )
     with pytest.raises(MaxTurnsExceeded):
-        await read(agent, seen, structs.replace(BUFFERED, limits=RunLimits(turns=1), on_limit="finalize"))
+        await read(agent, seen, dataclasses.replace(BUFFERED, limits=RunLimits(turns=1), on_limit="finalize"))
     assert "secret" not in shown(seen)
     seen.clear()
     agent = agent.clone(model=ScriptedModel([call("look", x=1), "all is well"]), output_guardrails=[guard(seen)])
-    run = await read(agent, seen, structs.replace(BUFFERED, limits=RunLimits(turns=1), on_limit="finalize"))
+    run = await read(agent, seen, dataclasses.replace(BUFFERED, limits=RunLimits(turns=1), on_limit="finalize"))
     assert run.final_output == "all is well" and "all is well" in shown(seen)
 
 

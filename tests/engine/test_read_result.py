@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -186,7 +187,7 @@ async def test_another_process_reads_on_from_the_store(tmp_path: Any) -> None:
         await Runner.run(agent_of(call("look")), "go", max_turns=1, run_config=config)
     await store.aclose()
     again = SQLiteRunStore(tmp_path / "runs.db", synchronous="NORMAL")
-    config = structs.replace(config, store=again)
+    config = dataclasses.replace(config, store=again)
     result = await Runner.resume(agent_of(read_on, "done"), "r", run_config=config)
     assert outputs(result.to_state().items())[-1] == f"[characters 225 to 461 of {len(LONG)}]\n{LONG[225:461]}"
     await again.aclose()
@@ -194,7 +195,7 @@ async def test_another_process_reads_on_from_the_store(tmp_path: Any) -> None:
 
 async def test_what_the_window_cut_is_kept_where_the_run_is() -> None:
     store = MemoryRunStore()
-    config = structs.replace(CUT, store=store, run_id="r")
+    config = dataclasses.replace(CUT, store=store, run_id="r")
     _, result = await ran(call("look"), call("wait"), "done", config=config)
     assert result.full_results == {result_id(LONG): LONG}
     assert await store.attachment("r", result_id(LONG)) == LONG.encode()

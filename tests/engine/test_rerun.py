@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -309,7 +310,7 @@ async def test_an_approval_that_has_expired_since_is_given_all_the_same() -> Non
     state = (await Runner.run(till.agent, "go", run_config=config)).to_state()
     state.approve(state.interruptions[0], expires_at=1e12)
     await Runner.run(till.agent, state, run_config=config)
-    late = structs.replace(config, clock=Late())
+    late = dataclasses.replace(config, clock=Late())
     rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=late)
     assert (rerun.final_output, rerun.divergence) == ("sold", None)
 
@@ -460,7 +461,7 @@ async def test_an_error_of_the_live_model_ends_it() -> None:
     live = saying(ModelError("gone"), "here")
     rerun = await Runner.replay(failing.agent, RUN_ID, model=live, run_config=failed)
     assert (len(live.requests), type(rerun.error)) == (1, ModelError)
-    short = structs.replace(config, limits=RunLimits(turns=2))
+    short = dataclasses.replace(config, limits=RunLimits(turns=2))
     rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=short)
     assert isinstance(rerun.error, MaxTurnsExceeded)
 
@@ -474,7 +475,7 @@ async def test_a_limit_that_the_recorded_run_passed_holds_it_up_once() -> None:
     await Runner.run(till.agent, caught.value.state, run_config=config)
     rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=config)
     assert (rerun.final_output, rerun.divergence) == ("sold", None)
-    short = structs.replace(config, limits=RunLimits(turns=1))
+    short = dataclasses.replace(config, limits=RunLimits(turns=1))
     rerun = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(), run_config=short)
     assert isinstance(rerun.error, MaxTurnsExceeded)
 
@@ -522,7 +523,7 @@ async def test_models_are_compared_by_name_or_as_objects(monkeypatch: pytest.Mon
     other = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(model="two"), at=9, run_config=config)
     assert other.divergence is not None
     assert other.divergence.now == "another request: other model"
-    everywhere = structs.replace(config, model="one")
+    everywhere = dataclasses.replace(config, model="one")
     same = await Runner.replay(till.agent, RUN_ID, change=till.agent.clone(model="two"), run_config=everywhere)
     assert same.divergence is None
 
@@ -566,7 +567,7 @@ async def test_as_a_stored_fork_it_can_be_gone_on_with(tmp_path: Path) -> None:
     assert summary is not None
     assert (summary.status, summary.reason, summary.forked_from) == ("stopped", "EffectHeld", RUN_ID)
     # Going on with it for real runs the call that was held.
-    result = await Runner.resume(till.agent, "fork", run_config=structs.replace(config, model=live))
+    result = await Runner.resume(till.agent, "fork", run_config=dataclasses.replace(config, model=live))
     assert (result.final_output, till.done) == ("sold dear", ["pay 9"])
     compared = await Runner.diff(RUN_ID, "fork", run_config=config)
     assert compared.divergence == Divergence(1, 1, "till", 'calls look({"x":1})', 'calls pay({"x":9})')
@@ -587,7 +588,7 @@ async def test_what_is_wrong_is_said() -> None:
         await Runner.replay(Agent("other"), RUN_ID, change=till.agent, run_config=config)
     with pytest.raises(UserError, match="has no revision 99"):
         await Runner.replay(till.agent, RUN_ID, change=till.agent, at=99, run_config=config)
-    broken = structs.replace(config, context_codec=ContextCodec(str, int))
+    broken = dataclasses.replace(config, context_codec=ContextCodec(str, int))
     with pytest.raises(CallbackError, match=r"context_codec\.decode raised ValueError"):
         await Runner.replay(till.agent, RUN_ID, change=till.agent, at=2, run_config=broken)
     twins = till.agent.clone(tools=[till.tool("pay", "once"), till.tool("pay", "once")])

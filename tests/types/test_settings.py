@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
 
@@ -33,18 +33,22 @@ some = st.sets(st.sampled_from(sorted(OTHER))).map(lambda names: ModelSettings(*
 full = ModelSettings(temperature=1.0, top_p=0.5, max_tokens=9, stop=("x",), tool_choice="pay", extra_body={"a": 1})
 
 
+def values(settings: ModelSettings) -> dict[str, object]:
+    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+
+
 def test_every_field_is_tried() -> None:
-    assert set(OTHER) == set(ModelSettings.__struct_fields__)
-    assert set(structs.asdict(ModelSettings()).values()) == {None}
+    assert set(OTHER) == {field.name for field in dataclasses.fields(ModelSettings)}
+    assert set(values(ModelSettings()).values()) == {None}
 
 
 @given(some | st.just(full), some | st.just(full))
 def test_the_override_wins_where_it_gives_a_value(base: ModelSettings, override: ModelSettings) -> None:
-    before = structs.asdict(base)
+    before = values(base)
     resolved = base.resolve(override)
-    for name, value in structs.asdict(override).items():
+    for name, value in values(override).items():
         assert getattr(resolved, name) == (before[name] if value is None else value)
-    assert structs.asdict(base) == before
+    assert values(base) == before
 
 
 @pytest.mark.parametrize("nothing", [None, ModelSettings()])
@@ -53,7 +57,7 @@ def test_without_an_override_the_settings_stay_as_they_are(nothing: ModelSetting
 
 
 def test_settings_are_frozen() -> None:
-    with pytest.raises(AttributeError, match="immutable"):
+    with pytest.raises(dataclasses.FrozenInstanceError):
         full.temperature = 2.0  # type: ignore[misc]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from agentsdk.core.state import State
 from agentsdk.types.declared import is_real, is_whole, shown
@@ -28,7 +30,8 @@ from agentsdk.types.errors import (
 from agentsdk.types.events import LimitRaised
 
 
-class RunLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunLimits:
     """What a run may use, nested runs and earlier parts of a resumed run included. None is no limit.
 
     Spending: `turns` (replies of the model), `requests`, `input_tokens`, `output_tokens`, `tokens` (both together), `cost` (US
@@ -53,7 +56,7 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     deadline: float | None = None
     active_time: float | None = None
     tool_calls: int | None = None
-    calls_per_tool: Mapping[str, int] = {}
+    calls_per_tool: Mapping[str, int] = field(default_factory=dict[str, int])
     consecutive_errors: int | None = 3
     repeated_rounds: int | None = 3
     no_progress: int | None = None
@@ -62,17 +65,17 @@ class RunLimits(Struct, frozen=True, kw_only=True):
     warn_at: float = 0.8
 
     def __post_init__(self) -> None:
-        for field, least in _COUNTS.items():
-            _check_count(field, getattr(self, field), least, required=field in _REQUIRED)
-        for field in ("deadline", "active_time"):
-            seconds = getattr(self, field)
+        for name, least in _COUNTS.items():
+            _check_count(name, getattr(self, name), least, required=name in _REQUIRED)
+        for name in ("deadline", "active_time"):
+            seconds = getattr(self, name)
             if type(seconds) is int and seconds > _AGES:
-                structs.force_setattr(self, field, seconds := _AGES)  # clocks count in floats, which end somewhere
+                object.__setattr__(self, name, seconds := _AGES)  # clocks count in floats, which end somewhere
             if seconds is not None and not (is_real(seconds) and seconds > 0):
-                raise _wrong(field, seconds, "finite seconds above 0, or None")
+                raise _wrong(name, seconds, "finite seconds above 0, or None")
         if not (is_real(self.warn_at) and 0 < self.warn_at <= 1):
             raise _wrong("warn_at", self.warn_at, "a fraction above 0, at most 1")
-        structs.force_setattr(self, "cost", _dollars(self.cost))
+        object.__setattr__(self, "cost", _dollars(self.cost))
         per_tool: object = self.calls_per_tool
         if not isinstance(per_tool, Mapping):
             raise _wrong("calls_per_tool", per_tool, "a mapping of tool names to counts")
@@ -80,7 +83,12 @@ class RunLimits(Struct, frozen=True, kw_only=True):
             if not isinstance(cast(object, name), str):
                 raise _wrong("calls_per_tool", per_tool, "a mapping of tool names to counts")
             _check_count(f"calls_per_tool[{name!r}]", count, 1, required=True)
-        structs.force_setattr(self, "calls_per_tool", dict(self.calls_per_tool))
+        object.__setattr__(self, "calls_per_tool", dict(self.calls_per_tool))
+
+    def with_value(self, name: str, value: object) -> RunLimits:
+        """These limits with another value of one field. Raises `UserError` for one that is wrong."""
+        changed: dict[str, Any] = {name: value}
+        return dataclasses.replace(self, **changed)
 
     def raised(self, kind: LimitKind, value: Number | str | Mapping[str, int] | None) -> RunLimits:
         """These limits with a higher one, or None for no limit of this kind. Counts per tool are added to those there are.
@@ -92,10 +100,10 @@ class RunLimits(Struct, frozen=True, kw_only=True):
         if kind == "calls_per_tool":
             given: object = value
             per_tool = {} if given is None else {**self.calls_per_tool, **given} if isinstance(given, Mapping) else given
-            limits = structs.replace(self, calls_per_tool=per_tool)
+            limits = self.with_value(kind, per_tool)
             lower = any(limits.calls_per_tool.get(name, count) < count for name, count in self.calls_per_tool.items())
         else:
-            limits = structs.replace(self, **{kind: value})
+            limits = self.with_value(kind, value)
             before, after = getattr(self, kind), getattr(limits, kind)
             lower = after is not None and (before is None or after <= before)
         if lower:
@@ -203,7 +211,7 @@ def with_raised(limits: RunLimits, raised: Sequence[LimitRaised]) -> RunLimits:
         allowed = allowed_number(event.limit, event.allowed)
         standing = getattr(limits, event.limit)
         if standing is not None and (allowed is None or allowed > standing):
-            limits = structs.replace(limits, **{event.limit: allowed})
+            limits = limits.with_value(event.limit, allowed)
     return limits
 
 
@@ -219,7 +227,7 @@ def allowed_number(kind: str, text: str | None) -> Number | None:
         number: Number = Decimal(text) if kind == "cost" else float(text) if kind in ("deadline", "active_time") else int(text)
     except (ValueError, InvalidOperation):
         raise UserError(f"limit {kind!r} was to be raised to {text!r}, expected a number; give 40, or '2.50'") from None
-    checked: Number = getattr(structs.replace(RunLimits(), **{kind: number}), kind)
+    checked: Number = getattr(RunLimits().with_value(kind, number), kind)
     return checked
 
 

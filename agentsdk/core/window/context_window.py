@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentsdk.core.window.fit import Strategy, WindowView
 from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
@@ -13,7 +12,8 @@ from agentsdk.types.errors import UserError
 from agentsdk.types.items import Item
 
 
-class ContextWindow(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextWindow:
     """How a run stays inside its model's context window.
 
     `size`: the window in tokens, input and answer together (None: the model's known size). Once a request weighs more than

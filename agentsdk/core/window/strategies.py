@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentsdk.core.overflow import MARKER_CHARS, READ_RESULT, Overflow, cap_output, output_text
 from agentsdk.core.window.fit import MARKER_TOKENS, Block, NamedModel, Replace, SummaryRequest, WindowView
@@ -12,7 +11,8 @@ from agentsdk.types.declared import Expected, Fields, a_name, either, having, op
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 
 
-class TruncateToolResults(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TruncateToolResults:
     """Cuts long tool results to `chars` characters, head and tail, with a marker that names the id of the whole.
 
     The results of the last `keep_turns` turns stay whole, and the pieces that the model has read of cut results, unless what
@@ -52,7 +52,8 @@ class TruncateToolResults(Struct, frozen=True):
         return any(isinstance(item, FunctionCall) and item.name == READ_RESULT for item in called)
 
 
-class DropOldest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DropOldest:
     """Drops the oldest turns and messages, as few as bring the view down to its target. A summary goes last."""
 
     def offer(self, view: WindowView) -> Replace | None:
@@ -69,7 +70,8 @@ class DropOldest(Struct, frozen=True):
         return view.without(gone)
 
 
-class SlidingWindow(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
     """Keeps the last `turns` turns, the messages they answer, and a summary. Raises `UserError` for fewer than 1 turn."""
 
     turns: int
@@ -82,7 +84,8 @@ class SlidingWindow(Struct, frozen=True):
         return view.without([block for block in _droppable(view) if block.age >= self.turns and block.kind != "summary"])
 
 
-class KeepByPriority(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class KeepByPriority:
     """Fills the view up to its target in this order: the latest plan (a turn that calls one of `plan_tools`), a summary, turns
     with an error (in half of the room at most), then the newest turns and messages without a gap.
 
@@ -117,7 +120,8 @@ class KeepByPriority(Struct, frozen=True):
         return any(isinstance(item, FunctionCall) and item.name in self.plan_tools for item in called)
 
 
-class Summarize(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Summarize:
     """Has a model sum up all but the last `keep_turns` turns, in one message of at most `max_tokens` tokens.
 
     `model`: the name of a (cheaper) model, or the model itself; None for the run's own. Names, numbers, paths and questions

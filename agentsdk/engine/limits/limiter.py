@@ -32,7 +32,7 @@ def shared_limits(**limits: Any) -> Generator[Budget]:
     tokens, cost, tool calls): time and being stuck are each run's own. Raises `UserError` for a field there is not.
     """
     given: dict[str, Any] = {"turns": None, **limits}
-    if unknown := [repr(name) for name in limits if name not in RunLimits.__struct_fields__]:
+    if unknown := [repr(name) for name in limits if name not in RunLimits.__slots__]:
         raise UserError(f"shared_limits(...) was given {', '.join(unknown)}, expected fields of RunLimits; see its docstring")
     budget = Budget(RunLimits(**given), within=SCOPE.get())
     token = SCOPE.set(budget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NoReturn
@@ -73,7 +74,7 @@ class Reservation:
         cap = self._grant.output_cap
         if cap is None or cap == request.settings.max_tokens:
             return request
-        return structs.replace(request, settings=structs.replace(request.settings, max_tokens=cap))
+        return structs.replace(request, settings=dataclasses.replace(request.settings, max_tokens=cap))
 
     def release(self) -> None:
         """Nothing was spent."""

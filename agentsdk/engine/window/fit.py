@@ -6,6 +6,7 @@ The steps are decided in `core/window/fit.py`; here each has its one effect. All
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -52,7 +53,7 @@ async def fit_window(run: Run, prepared: Prepared, window: ContextWindow) -> Non
     estimate = await estimate_tokens(run, prepared)
     size = await _size(run, window)
     if run.state.is_restored:
-        window = structs.replace(window, trigger=1.0)
+        window = dataclasses.replace(window, trigger=1.0)
     bare = _view(window, (), (), size, estimate.tokens)
     if bare.tokens > bare.least_trigger:
         await _compact(run, estimate, window, size)
@@ -108,7 +109,7 @@ async def _known_size(run: Run, model: Model) -> int | None:
 def _view(window: ContextWindow, items: Sequence[Item], counts: Sequence[int], size: int, tokens: int) -> WindowView:
     """A request that weighs `tokens` in all."""
     if window.reserve is not None and window.reserve >= size:
-        window = structs.replace(window, size=None, reserve=None)  # a refusal has shown the window to be as small as that
+        window = dataclasses.replace(window, size=None, reserve=None)  # a refusal has shown the window to be as small as that
     return window.view(items, counts, size=size, fixed=max(0, tokens - sum(counts)))
 
 

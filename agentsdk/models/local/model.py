@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import secrets
 from collections.abc import AsyncGenerator, Iterator
@@ -139,7 +140,7 @@ class LocalModel:
         plain = ModelRequest(
             items=Tape(plain_messages(items)),
             instructions=system_text(request.instructions, described, request.output if answer else None),
-            settings=structs.replace(
+            settings=dataclasses.replace(
                 settings,
                 tool_choice=None,
                 parallel_tool_calls=None,

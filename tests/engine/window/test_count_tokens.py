@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +61,7 @@ async def test_each_item_is_counted_once() -> None:
     counter = NotingCounter()
     reader = Reader(40)
     async with serving(reader, 100_000) as (_, model):
-        config = structs.replace(windowed(100_000), token_counter=counter)
+        config = dataclasses.replace(windowed(100_000), token_counter=counter)
         result = await Runner.run(reading(model), "Go on.", max_turns=100, run_config=config)
     sent = list(result.to_state().value.transcript)[:-1]
     assert counter.kept == sent
@@ -116,7 +117,7 @@ async def test_agents_of_two_models_that_hand_over_to_each_other_count_each_item
     first = Agent("first", model=ScriptedModel([call("transfer_to_second")] * 5, name="gpt-4o"))
     second = Agent("second", model=ScriptedModel([call("transfer_to_first")] * 4 + ["done"], name="nobody-knows"))
     first.handoffs, second.handoffs = [second], [first]
-    config = structs.replace(windowed(10**8), token_counter=None, limits=RunLimits(repeated_rounds=None))
+    config = dataclasses.replace(windowed(10**8), token_counter=None, limits=RunLimits(repeated_rounds=None))
     result = await Runner.run(first, "Go on.", max_turns=20, run_config=config)
     sent = list(result.to_state().value.transcript)[:-1]
     assert exact == sent[: len(exact)] and estimated == sent
@@ -136,7 +137,7 @@ async def test_what_a_compaction_kept_is_not_counted_again() -> None:
     counter = NotingCounter()
     reader = Reader(30)
     async with serving(reader, 6_000) as (_, model):
-        config = structs.replace(windowed(6_000, DropOldest()), token_counter=counter)
+        config = dataclasses.replace(windowed(6_000, DropOldest()), token_counter=counter)
         result = await Runner.run(reading(model), "Go on.", max_turns=100, run_config=config)
     compactions = len(of_kind(result.to_state(), ViewReplaced))
     assert compactions > 3
@@ -147,7 +148,7 @@ async def test_limits_and_window_share_the_counting() -> None:
     counter = NotingCounter()
     reader = Reader(5)
     async with serving(reader, 100_000) as (_, model):
-        config = structs.replace(windowed(100_000), token_counter=counter, limits=RunLimits(tokens=1_000_000))
+        config = dataclasses.replace(windowed(100_000), token_counter=counter, limits=RunLimits(tokens=1_000_000))
         await Runner.run(reading(model), "Go on.", run_config=config)
     assert set(counter.counted.values()) == {1}
 
@@ -197,7 +198,7 @@ async def test_instructions_and_tools_are_weighed_and_asked_for_once_a_turn() ->
 
     async def weight(json: str = "hi", **fields: Any) -> int:
         agent = Agent("main", model=ScriptedModel([json]), **fields)
-        config = structs.replace(windowed(100_000), limits=RunLimits(tokens=1_000_000))
+        config = dataclasses.replace(windowed(100_000), limits=RunLimits(tokens=1_000_000))
         result = await Runner.run(agent, "go", run_config=config)
         [reply] = of_kind(result.to_state(), ModelReplied)
         assert isinstance(reply.counted, int)
@@ -211,7 +212,7 @@ async def test_instructions_and_tools_are_weighed_and_asked_for_once_a_turn() ->
     assert await weight('{"response":[1]}', output_type=list[int]) > plain + 10
     model = ScriptedModel([call("page", number=1), "hi"])
     asked.clear()
-    config = structs.replace(windowed(100_000), limits=RunLimits(tokens=1_000_000))
+    config = dataclasses.replace(windowed(100_000), limits=RunLimits(tokens=1_000_000))
     await Runner.run(Agent("main", model=model, instructions=instructions, tools=[page]), "go", run_config=config)
     assert asked == [0, 1]
 
@@ -235,7 +236,7 @@ async def test_a_limit_on_tokens_needs_no_window() -> None:
         return "so it goes " * 400
 
     model = ScriptedModel([call("read")] * 3 + ["never"], usage=Usage(1, 1_000, 10))
-    config = structs.replace(windowed(1), window=None, limits=RunLimits(input_tokens=4_500))
+    config = dataclasses.replace(windowed(1), window=None, limits=RunLimits(input_tokens=4_500))
     with pytest.raises(TokenLimitExceededError):
         await Runner.run(Agent("main", model=model, tools=[read]), "go", run_config=config)
     assert len(model.requests) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import Any, cast
 
 import pytest
@@ -94,7 +95,9 @@ async def test_a_summary_is_asked_of_the_model_that_is_named_and_counts_as_spent
     async with serving(reader, WINDOW) as (_, model), serving(writer, 100_000) as (_, small):
         small.name = "gpt-small"
         config = windowed(WINDOW, Summarize(small, keep_turns=2, max_tokens=100), prices=prices)
-        result = await Runner.run(reading(model), "Go on.", run_config=structs.replace(config, limits=RunLimits(turns=None)))
+        result = await Runner.run(
+            reading(model), "Go on.", run_config=dataclasses.replace(config, limits=RunLimits(turns=None))
+        )
     assert (reader.summaries, writer.summaries) == (0, len(of_kind(result.to_state(), ViewReplaced)))
     assert writer.summaries
     spent = of_kind(result.to_state(), AttemptSpent)
@@ -160,7 +163,7 @@ async def test_summaries_that_fail_leave_the_budget_as_it_is() -> None:
         reader = Reader(8, summary=FAILURES["an error"])
         async with serving(reader, 4_000) as (server, model):
             config = windowed(4_000, Summarize(keep_turns=1, max_tokens=100), DropOldest())
-            config = structs.replace(config, limits=RunLimits(requests=requests))
+            config = dataclasses.replace(config, limits=RunLimits(requests=requests))
             result = await Runner.run(reading(model), "Go on.", run_config=config)
         return len(server.requests), result.final_output
 
@@ -174,7 +177,7 @@ async def test_a_summary_is_capped_at_what_the_limits_leave() -> None:
     reader = Reader(9)
     async with serving(reader, WINDOW) as (server, model):
         config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=1_000), reserve=300)
-        config = structs.replace(config, limits=RunLimits(output_tokens=600, output_tokens_per_request=200))
+        config = dataclasses.replace(config, limits=RunLimits(output_tokens=600, output_tokens_per_request=200))
         await Runner.run(reading(model), "Go on.", run_config=config)
     caps = [request.json["max_tokens"] for request in server.requests if "tools" not in request.json]
     assert len(caps) == 1
@@ -214,7 +217,7 @@ async def test_a_summary_that_costs_more_than_it_saves_is_not_asked_for() -> Non
         async with serving(reader, 20_000) as (_, model):
             prices = {"gpt-test": ModelPrice(input="1", output="100")}
             config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=800), reserve=300, prices=prices)
-            config = structs.replace(config, limits=RunLimits(turns=turns))
+            config = dataclasses.replace(config, limits=RunLimits(turns=turns))
             await Runner.run(reading(model), "Go on.", run_config=config)
         return reader.summaries
 
@@ -228,7 +231,7 @@ async def test_a_summary_that_the_limits_do_not_allow_is_not_asked_for() -> None
         history = [message for n in range(20) for message in (Message("user", f"{n} " * 150), Message("assistant", "ok"))]
         async with serving(reader, WINDOW) as (_, model):
             config = windowed(3_000, Summarize(keep_turns=1, max_tokens=200), DropOldest())
-            config = structs.replace(config, limits=limits)
+            config = dataclasses.replace(config, limits=limits)
             try:
                 await Runner.run(reading(model), [*history, Message("user", "now")], run_config=config)
             except TokenLimitExceededError:
@@ -247,7 +250,7 @@ async def test_a_summary_counts_in_the_budget(limit: str) -> None:
         config = windowed(WINDOW, Summarize(keep_turns=1, max_tokens=100))
         limits: dict[str, Any] = {limit: most}
         with pytest.raises(LimitExceededError) as raised:
-            config = structs.replace(config, limits=RunLimits(turns=None, **limits))
+            config = dataclasses.replace(config, limits=RunLimits(turns=None, **limits))
             await Runner.run(reading(model), "Go on.", run_config=config)
     assert reader.summaries
     state = raised.value.state
@@ -455,7 +458,7 @@ async def test_a_stored_run_goes_on_in_its_window_after_its_process_died(tmp_pat
             await Runner.run(reading(model), "Go on.", max_turns=7, run_config=config)
         await store.aclose()
         again = SQLiteRunStore(path, synchronous="NORMAL")
-        config = structs.replace(config, store=again)
+        config = dataclasses.replace(config, store=again)
         before = await Runner.load("r", run_config=config)
         result = await Runner.resume(reading(model), "r", max_turns=20, run_config=config)
         assert of_kind(before, ViewReplaced)
@@ -518,7 +521,7 @@ async def test_the_window_is_fitted_for_a_filter_too_but_what_it_changed_teaches
 
     async with serving(reader, WINDOW) as (_, model):
         config = RunConfig(token_counter=EstimatingCounter(), call_model_input_filter=shorter)
-        config = structs.replace(config, window=windowed(3_000, DropOldest()).window)
+        config = dataclasses.replace(config, window=windowed(3_000, DropOldest()).window)
         result = await Runner.run(reading(model), "Go on.", run_config=config)
     assert of_kind(result.to_state(), ViewReplaced)
     assert {event.counted for event in of_kind(result.to_state(), ModelReplied)} == {0}
