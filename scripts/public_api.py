@@ -47,7 +47,8 @@ def fields(struct: type[msgspec.Struct]) -> str:
 def members(owner: type) -> Iterator[str]:
     """Public methods and properties declared by our own classes."""
     names = {name for base in owner.__mro__ if base.__module__.startswith("agentsdk") for name in vars(base)}
-    for name in sorted(names.difference(getattr(owner, "__struct_fields__", ()))):
+    fields = {*getattr(owner, "__struct_fields__", ()), *getattr(owner, "__dataclass_fields__", ())}
+    for name in sorted(names - fields):
         value = inspect.getattr_static(owner, name)
         if name.startswith("_"):
             continue
