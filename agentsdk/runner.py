@@ -139,7 +139,7 @@ class Runner:
         an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflictError` for a run that exists
         already or is held elsewhere.
         """
-        if hooks is not None or run_config is not None or session is not None or error_handlers is not None:
+        if hooks is not None or session is not None or error_handlers is not None or type(run_config) is not RunConfig:
             _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
         history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
         run, begin = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
@@ -475,8 +475,7 @@ def _prepared(
     require_asyncio()
     if not isinstance(agent, Agent):
         raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
-    if agent.handoffs or agent.tools:
-        check_agent_names(agent)
+    check_agent_names(agent)
     config = _DEFAULT if config is None else config
     if isinstance(given, RunState):
         config = _sealed_as(given, config)

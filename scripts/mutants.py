@@ -175,8 +175,8 @@ MUTANTS = [
     Mutant(
         "a span hangs under an ended turn",
         "agentsdk/engine/spans.py",
-        "            run.span = self._outer\n",
-        "",
+        "        turn, run.span = run.span, self._outer\n",
+        "        turn = run.span\n",
     ),
     Mutant(
         "a guardrail unasked: a verdict of another of its name counts",

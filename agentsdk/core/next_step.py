@@ -64,7 +64,7 @@ class ToolInDoubtItem(PendingCall):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FinalOutput:
     """The run is over. `output` is text, or JSON where `is_json`."""
 
@@ -77,14 +77,14 @@ class RunAgain:
     """The model is asked again, with the results."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Interruption:
     """The run waits for a person."""
 
     pending: tuple[PendingCall, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Handoff:
     """Another agent goes on."""
 
@@ -101,7 +101,7 @@ def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedRespons
     """The next step of an open turn whose reply is `processed`: the first rule that applies."""
     turn = state.turn
     assert turn is not None, "only an open turn has a next step"
-    for rule in PRIORITY:
+    for rule in PRIORITY if processed.has_calls else WITHOUT_CALLS:
         step = rule(spec, state, turn, processed)
         if step is not None:
             return step
@@ -185,3 +185,6 @@ _Rule = Callable[[AgentSpec, State, OpenTurn, ProcessedResponse], NextStep | Non
 
 PRIORITY: tuple[_Rule, ...] = (_interruption, _handoff, _tool_use_is_final, _final_output)
 """The rules in order; when none applies the model is asked again."""
+
+WITHOUT_CALLS = PRIORITY[-1:]
+"""Those of them that can apply to a reply without calls."""

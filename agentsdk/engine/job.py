@@ -7,6 +7,7 @@ from typing import Any
 from agentsdk.define.context import ToolContext
 from agentsdk.define.tool import BoundArguments, FunctionTool
 from agentsdk.engine.run import Run
+from agentsdk.ports.tracer import Span
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall
 
@@ -14,16 +15,17 @@ _UNBOUND: BoundArguments = ((), {})
 
 
 class Job:
-    """A call that may run: its tool, its arguments as parsed and as `bound` for the body, the context that the body gets, and
-    whether that has begun."""
+    """A call that may run: its tool, its arguments as parsed and as `bound` for the body, the context that the body gets,
+    whether that has begun, and its span."""
 
-    __slots__ = ("arguments", "begun", "bound", "call", "context", "tool")
+    __slots__ = ("arguments", "begun", "bound", "call", "context", "span", "tool")
 
     def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
         self.call = call
         self.tool = tool
         self.arguments = arguments
         self.begun = False
+        self.span: Span | None = None
         self.bound: BoundArguments = _UNBOUND
         self.context: ToolContext[Any] = ToolContext(
             run.context.context,

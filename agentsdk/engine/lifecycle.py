@@ -80,7 +80,7 @@ async def execute(
                 if run.recorder is not None:
                     run.recorder.close()
     finally:
-        if isinstance(tracer, Settling) and not is_stopped:
+        if tracer is not None and not is_stopped and isinstance(tracer, Settling):
             await tracer.settle()
 
 

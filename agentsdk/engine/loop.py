@@ -10,10 +10,9 @@ from typing import assert_never
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, RunAgain
 from agentsdk.engine.guardrails import final_value
 from agentsdk.engine.handoffs import hand_over
-from agentsdk.engine.output_buffer import output_buffer
 from agentsdk.engine.run import Run
-from agentsdk.engine.spans import turn_spans
 from agentsdk.engine.turn import finish, pause, run_again, run_single_turn
+from agentsdk.engine.turn_scope import turn_scope
 
 
 async def run_loop(run: Run) -> None:
@@ -22,9 +21,9 @@ async def run_loop(run: Run) -> None:
     if ended is not None:
         run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
         return
-    spans, buffer = turn_spans(run), output_buffer(run)
+    scope = turn_scope(run)
     while True:
-        with spans, buffer:
+        with scope:
             turn = await run_single_turn(run)
             match turn.next_step:
                 case RunAgain():

@@ -19,7 +19,7 @@ from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.limits.reservation import Reservation, charge, reserve, stop, stuck, warn_of_turns
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
-from agentsdk.engine.spans import chat_span
+from agentsdk.engine.spans import in_chat_span
 from agentsdk.engine.window.fit import fit_window, shorten
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
@@ -115,7 +115,8 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
     the prompt of a last answer: calls in it are left out.
     """
     model, window = run.deps.model_of(prepared.agent), run.deps.config.window
-    system_prompt = await instructions(run)
+    given = prepared.agent.instructions
+    system_prompt = given if isinstance(given, str) else await instructions(run)
     empty, is_shortened = 0, False
     while True:
         attempt = await _attempt(run, prepared, model, system_prompt, last)
@@ -153,7 +154,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     await hooks.llm_started(run, request)
     reservation: Reservation | None = None
     try:
-        if run.root.has_budget:
+        if run.has_budget:
             reservation = await reserve(run, prepared, request, is_last=bool(last))
             request = reservation.capped(request)
         response = await _reply(run, model, request)
@@ -165,23 +166,12 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
         raise
     if reservation is not None and not response.model:
         response = structs.replace(response, model=model.name)  # what it is priced by, also after a resume
-    return await _judged(run, model, response, reservation, is_last=bool(last))
-
-
-async def _judged(
-    run: Run, model: Model, response: ModelResponse, reservation: Reservation | None, *, is_last: bool
-) -> _Attempt:
-    """What a reply is good for. Raises `ModelBehaviorError` for one that no turn can be taken with."""
-    partial = "" if run.state.turn is None else run.state.turn.partial
     try:
-        response = _require_complete(model, _without_tool_calls(response) if is_last else response)
-        most = run.deps.config.max_calls_per_reply
-        if len(response.output) > most:
-            _check_calls(model, response, most)
-        response = with_unique_calls(response, run.call_ids)
+        response = _proven(run, model, _without_tool_calls(response) if last else response)
     except ModelBehaviorError:
         await _record_discarded_attempt(run, model, response, reservation)  # no use to the turn, but paid for
         raise
+    partial = "" if run.state.turn is None else run.state.turn.partial
     if response.finish == "length" and _continues(run, response):
         await _record_discarded_attempt(run, model, response, reservation, response.text)
         return _Partial()
@@ -189,6 +179,15 @@ async def _judged(
         await _record_discarded_attempt(run, model, response, reservation)
         return _Empty()
     return _Reply(_joined(partial, response) if partial else response, reservation)
+
+
+def _proven(run: Run, model: Model, response: ModelResponse) -> ModelResponse:
+    """The reply, complete and its call ids unique. Raises `ModelBehaviorError` for one that no turn can be taken with."""
+    _require_complete(model, response)
+    most = run.deps.config.max_calls_per_reply
+    if len(response.output) > most:
+        _check_calls(model, response, most)
+    return with_unique_calls(response, run.call_ids)
 
 
 async def _record_reply(
@@ -277,24 +276,9 @@ async def filtered(change: CallModelInputFilter, request: ModelRequest) -> Model
         ) from error
 
 
+@in_chat_span
 async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    """One reply of the model. Raises `ModelError`s."""
-    with chat_span(run, model, request) as span:
-        try:
-            completed = await _completed(run, span.timed(model), request)
-        except ModelError as error:
-            if error.attempts:
-                await _spent_in_vain(run, model, error.attempts, is_tried_again=False)
-            raise
-        if completed.attempts:
-            await _spent_in_vain(run, model, completed.attempts, is_tried_again=True)
-        response = _checked(model, completed.response)
-        span.replied(response)
-        return response
-
-
-async def _completed(run: Run, model: Model, request: ModelRequest) -> ResponseCompleted:
-    """The end of the model's stream, whose deltas go to the reader, if there is one."""
+    """One reply of the model, whose deltas go to the reader, if there is one. Raises `ModelError`s."""
     completed: ResponseCompleted | None = None
     channel = run.channel
     events: AsyncGenerator[ModelStreamEvent, None] | None = None
@@ -313,10 +297,9 @@ async def _completed(run: Run, model: Model, request: ModelRequest) -> ResponseC
                 if channel.is_full:
                     await channel.wait_for_room()
     except BaseException as error:
-        # Left before its end, the stream still holds its connection.
-        close: object = getattr(events, "aclose", None)
-        if inspect.iscoroutinefunction(close) or inspect.isasyncgen(events):
-            await cast("AsyncGenerator[object, None]", events).aclose()
+        await _close(events)
+        if isinstance(error, ModelError) and error.attempts:
+            await _spent_in_vain(run, model, error.attempts, is_tried_again=False)
         if isinstance(error, AgentsException) or not isinstance(error, Exception):
             raise
         raise ModelError(
@@ -326,7 +309,16 @@ async def _completed(run: Run, model: Model, request: ModelRequest) -> ResponseC
         raise IncompleteResponseError(
             f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
         )
-    return completed
+    if completed.attempts:
+        await _spent_in_vain(run, model, completed.attempts, is_tried_again=True)
+    return _checked(model, completed.response)
+
+
+async def _close(events: object) -> None:
+    """Left before its end, a stream still holds its connection."""
+    close: object = getattr(events, "aclose", None)
+    if inspect.iscoroutinefunction(close) or inspect.isasyncgen(events):
+        await cast("AsyncGenerator[object, None]", events).aclose()
 
 
 def _checked(model: Model, reply: object) -> ModelResponse:
@@ -356,7 +348,7 @@ async def _spent_in_vain(run: Run, model: Model, attempts: Sequence[SpentAttempt
             for position, attempt in enumerate(named)
         ]
     )
-    if run.root.has_budget:
+    if run.has_budget:
         await charge(run, named)
 
 

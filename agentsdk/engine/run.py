@@ -195,6 +195,9 @@ class RunDeps:
         return model
 
 
+_NOTHING_LEARNED: tuple[int, Calibration] = (0, Calibration())
+
+
 class Run:
     """One run in motion.
 
@@ -256,15 +259,15 @@ class Run:
         self.final_output: object = None
         self.limits = deps.config.limits if parent is None else NO_LIMITS
         self.limiter: Limiter | None = None
-        self.has_budget = False
-        """Whether the tree's requests and calls need leave; the root's."""
+        self.has_budget: bool = parent is not None and parent.has_budget
+        """Whether requests and calls are reserved before they are made: the same for all runs of a tree."""
         self.is_at_limit = False
         """Whether it was stopped by one of its own limits, not by those around it."""
         self.instructions: tuple[int, str] | None = None
         """The agent's instructions where a callable gives them, and after how many turns it did."""
         self.counted = 0
         """The tokens counted for the next request; 0 where nothing needs them."""
-        self.calibration: tuple[int, Calibration] = (0, Calibration())
+        self.calibration = _NOTHING_LEARNED
         """How much of the log was read to learn what the model bills for a counted token, and that."""
         self.stop_requested = False
         self.asking = 0

@@ -1,122 +1,152 @@
 """Spans of a run: of the run, of each agent's part of it, of each turn, model call and tool call.
 
-Each is a block. Where nobody traces, the block is one shared object that does nothing, so that no caller asks whether anybody
-listens, and no attributes are put together.
+A run that nobody traces pays one question for each: whether there is a tracer. Attributes are put together behind that only.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Self
 
 from agentsdk.engine.job import Job
 from agentsdk.engine.run import Run
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.session import Session
-from agentsdk.ports.tracer import Span, SpanAttributes, SpanKind, Tracer
+from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import ModelError
 from agentsdk.types.events import ToolFinished
 from agentsdk.types.response import ModelResponse
 
+Ask = Callable[[Run, Model, ModelRequest], Awaitable[ModelResponse]]
+Call = Callable[[Run, Job], Awaitable[ToolFinished | None]]
 
-class NoSpan:
-    """The block of what nobody traces, and the interface of those that somebody does."""
-
-    span: Span | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        pass
-
-    def timed(self, model: Model) -> Model:
-        """The model that is to be asked."""
-        return model
-
-    def replied(self, response: ModelResponse) -> None:
-        """The model's reply is here."""
-
-    def finished(self, result: ToolFinished | None) -> None:
-        """The tool's result is here; None while its nested run waits for a person."""
+_NO_SPAN: AbstractContextManager[object] = nullcontext()
 
 
-NO_SPAN = NoSpan()
-
-
-def run_span(run: Run, session: Session | None) -> NoSpan:
-    """The span of a whole run."""
+def run_span(run: Run, session: Session | None) -> AbstractContextManager[object]:
+    """A block in the span of a whole run."""
     tracer, config = run.deps.tracer, run.deps.config
     if tracer is None:
-        return NO_SPAN
+        return _NO_SPAN
     attributes: SpanAttributes = {"agent": run.agent.name}
     if session is not None:
         attributes["conversation_id"] = session.session_id
     if config.workflow_name:
         attributes["metadata"] = {"workflow_name": config.workflow_name}
     run.span = tracer.start("run", run.agent.name, None, attributes)
-    return _SpanBlock(run.span)
+    return _Block(run.span)
 
 
-def turn_spans(run: Run) -> NoSpan:
-    """The spans of a run's turns: to be entered anew for each."""
-    return NO_SPAN if run.deps.tracer is None else _TurnSpans(run, run.deps.tracer)
+def turn_spans(run: Run) -> AbstractContextManager[object]:
+    """A block in the span of a turn, to be entered anew for each."""
+    return _NO_SPAN if run.deps.tracer is None else _TurnSpans(run, run.deps.tracer)
 
 
-def chat_span(run: Run, model: Model, request: ModelRequest) -> NoSpan:
-    """The span of a request to the model."""
-    if run.deps.tracer is None:
-        return NO_SPAN
-    attributes: SpanAttributes = {
-        "model": model.name,
-        "agent": run.agent.name,
-        "settings": request.settings,
-        "stream": request.stream,
-        "instructions": request.instructions,
-        "input": request.all_items,
-        "tools": request.tools,
-    }
-    if provider := getattr(model, "provider", ""):
-        attributes["provider"] = provider
-    return _ChatSpan(run.deps.tracer.start("chat", model.name, run.span, attributes), streams=request.stream)
+def in_chat_span(ask: Ask) -> Ask:
+    """Has requests to a model made in a span of their own."""
+
+    async def traced(run: Run, model: Model, request: ModelRequest, tracer: Tracer) -> ModelResponse:
+        attributes: SpanAttributes = {
+            "model": model.name,
+            "agent": run.agent.name,
+            "settings": request.settings,
+            "stream": request.stream,
+            "instructions": request.instructions,
+            "input": request.all_items,
+            "tools": request.tools,
+        }
+        if provider := getattr(model, "provider", ""):
+            attributes["provider"] = provider
+        span = tracer.start("chat", model.name, run.span, attributes)
+        timed = _TimedModel(model)
+        with _Block(span):
+            try:
+                response = await ask(run, timed, request)
+            except ModelError as error:
+                if error.usage is not None:
+                    span.set({"usage": error.usage})
+                raise
+            finally:
+                if timed.first is not None:
+                    span.set({"time_to_first_chunk": timed.first})
+            span.set(
+                {
+                    "response_id": response.response_id,
+                    "response_model": response.model,
+                    "finish": response.finish,
+                    "usage": response.usage,
+                    "output": response.output,
+                }
+            )
+            return response
+
+    @functools.wraps(ask)
+    def asked(run: Run, model: Model, request: ModelRequest) -> Awaitable[ModelResponse]:
+        tracer = run.deps.tracer
+        return ask(run, model, request) if tracer is None else traced(run, model, request, tracer)
+
+    return asked
 
 
-def summary_span(run: Run, model: Model, request: ModelRequest) -> NoSpan:
-    """The span of a request for a summary."""
-    if run.deps.tracer is None:
-        return NO_SPAN
-    attributes: SpanAttributes = {"model": model.name, "agent": run.agent.name, "input": request.items}
-    return _SummarySpan(run.deps.tracer.start("chat", model.name, run.span, attributes))
+def in_summary_span(ask: Ask) -> Ask:
+    """The same for requests for a summary, of which less is told."""
+
+    @functools.wraps(ask)
+    async def asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
+        tracer = run.deps.tracer
+        if tracer is None:
+            return await ask(run, model, request)
+        attributes: SpanAttributes = {"model": model.name, "agent": run.agent.name, "input": request.items}
+        span = tracer.start("chat", model.name, run.span, attributes)
+        with _Block(span):
+            response = await ask(run, model, request)
+            span.set({"usage": response.usage, "output": response.output})
+            return response
+
+    return asked
 
 
-def tool_span(run: Run, job: Job) -> NoSpan:
-    """The span of a tool call, current while its body runs."""
-    if run.deps.tracer is None:
-        return NO_SPAN
-    call = job.call
-    attributes: SpanAttributes = {
-        "tool": job.tool.name,
-        "call_id": call.call_id,
-        "arguments": call.arguments,
-        "agent": run.agent.name,
-    }
-    return _ToolSpan(run.deps.tracer.start("tool", job.tool.name, run.span, attributes))
+def in_tool_span(call: Call) -> Call:
+    """Has calls of tools made in a span of their own, the current one meanwhile: what a body begins hangs under it."""
+
+    async def traced(run: Run, job: Job, tracer: Tracer) -> ToolFinished | None:
+        attributes: SpanAttributes = {
+            "tool": job.tool.name,
+            "call_id": job.call.call_id,
+            "arguments": job.call.arguments,
+            "agent": run.agent.name,
+        }
+        job.span = span = tracer.start("tool", job.tool.name, run.span, attributes)
+        with _Block(span), span.activate():
+            result = await call(run, job)
+            if result is not None:
+                span.set({"result": result.output})
+            return result
+
+    @functools.wraps(call)
+    def called(run: Run, job: Job) -> Awaitable[ToolFinished | None]:
+        tracer = run.deps.tracer
+        return call(run, job) if tracer is None else traced(run, job, tracer)
+
+    return called
 
 
-class _SpanBlock(NoSpan):
+class _Block(AbstractContextManager[None]):
+    """Ends a span with the block."""
+
     def __init__(self, span: Span) -> None:
-        self.span = span
         self._span = span
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._span.end(error)
 
 
-class _TurnSpans(NoSpan):
+class _TurnSpans(AbstractContextManager[None]):
     """A span for each turn, in one for each stretch of an agent's turns: that ends with the turn that does not run again."""
 
     def __init__(self, run: Run, tracer: Tracer) -> None:
@@ -126,16 +156,15 @@ class _TurnSpans(NoSpan):
         self._agent: Span | None = None
         self._entered = run.agent
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> None:
         run = self._run
         name = run.agent.name
         if self._agent is None:
             self._entered = run.agent
             place = "/".join((run.root_id, *run.path))
-            self._agent = self._start("agent", name, self._outer, {"agent": name, "run_id": place})
+            self._agent = self._tracer.start("agent", name, self._outer, {"agent": name, "run_id": place})
         number = run.state.turns + (run.state.turn is None)
-        run.span = self._start("turn", str(number), self._agent, {"turn": number, "agent": name})
-        return self
+        run.span = self._tracer.start("turn", str(number), self._agent, {"turn": number, "agent": name})
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         run, state = self._run, self._run.state
@@ -147,75 +176,20 @@ class _TurnSpans(NoSpan):
             self._agent.end(error)
             self._agent = None
 
-    def _start(self, kind: SpanKind, name: str, parent: Span | None, attributes: SpanAttributes) -> Span:
-        return self._tracer.start(kind, name, parent, attributes)
-
-
-class _ChatSpan(_SpanBlock):
-    def __init__(self, span: Span, *, streams: bool) -> None:
-        super().__init__(span)
-        self._streams = streams
-        self._timed: _TimedModel | None = None
-
-    def timed(self, model: Model) -> Model:
-        self._timed = _TimedModel(model, self._streams)
-        return self._timed
-
-    def replied(self, response: ModelResponse) -> None:
-        self._span.set(
-            {
-                "response_id": response.response_id,
-                "response_model": response.model,
-                "finish": response.finish,
-                "usage": response.usage,
-                "output": response.output,
-            }
-        )
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if isinstance(error, ModelError) and (spent := error.usage) is not None:
-            self._span.set({"usage": spent})
-        if self._timed is not None and self._timed.first is not None:
-            self._span.set({"time_to_first_chunk": self._timed.first})
-        self._span.end(error)
-
-
-class _SummarySpan(_SpanBlock):
-    def replied(self, response: ModelResponse) -> None:
-        self._span.set({"usage": response.usage, "output": response.output})
-
-
-class _ToolSpan(_SpanBlock):
-    def __enter__(self) -> Self:
-        self._active = self._span.activate()
-        self._active.__enter__()
-        return self
-
-    def finished(self, result: ToolFinished | None) -> None:
-        if result is not None:
-            self._span.set({"result": result.output})
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        try:
-            self._active.__exit__(kind, error, traceback)
-        finally:
-            self._span.end(error)
-
 
 class _TimedModel:
     """A model that notes how long its reply takes to begin: `first` is the seconds from the request to the first delta."""
 
-    def __init__(self, model: Model, streams: bool) -> None:
+    def __init__(self, model: Model) -> None:
         self.name = model.name
         self.first: float | None = None
         self._model = model
-        self._streams = streams
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """The model's own stream."""
         began = time.perf_counter()
         async with contextlib.aclosing(self._model.stream(request)) as events:
             async for event in events:
-                if self.first is None and self._streams and type(event) is not ResponseCompleted:
+                if self.first is None and request.stream and type(event) is not ResponseCompleted:
                     self.first = time.perf_counter() - began
                 yield event

@@ -39,14 +39,13 @@ from agentsdk.engine.limits.reservation import reserve_calls
 from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
-from agentsdk.engine.spans import tool_span
+from agentsdk.engine.spans import in_tool_span
 from agentsdk.engine.tool_guardrails import (
     pending_tool_output_guardrails,
     raise_if_tool_tripped,
     run_tool_input_guardrails,
     run_tool_output_guardrails,
 )
-from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import InvalidArgumentsError, StateMismatchError, StateTamperedError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -74,7 +73,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
     try:
         if intended:
-            if run.root.has_budget:
+            if run.has_budget:
                 await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
             else:
                 await run.record(ToolsIntended(intended))
@@ -260,9 +259,7 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
     if recorder is not None:
         await recorder.hold()
     job.begun = True
-    with tool_span(run, job) as span:
-        result = await _answered(run, job, span.span)
-        span.finished(result)
+    result = await _answered(run, job)
     if result is not None:
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
@@ -273,11 +270,12 @@ async def _judge(run: Run, job: Job) -> None:
     await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
-async def _answered(run: Run, job: Job, span: Span | None) -> ToolFinished | None:
+@in_tool_span
+async def _answered(run: Run, job: Job) -> ToolFinished | None:
     """What the model gets of a call: its result, recorded and then judged; None while a nested run waits for a person."""
     raised: Exception | None = None
     try:
-        result = await _result(run, job, span)
+        result = await _result(run, job)
         if result is None:
             return None
     except Exception as error:
@@ -297,10 +295,10 @@ async def _answered(run: Run, job: Job, span: Span | None) -> ToolFinished | Non
     return result
 
 
-async def _result(run: Run, job: Job, span: Span | None) -> ToolFinished | None:
+async def _result(run: Run, job: Job) -> ToolFinished | None:
     """The body's value, or what its error tells the model, as the call's result; None while a nested run waits for a person."""
     if isinstance(job.tool, AgentTool):
-        return await run_agent_tool(run, job.call, job.tool, job.context, job.arguments, span)
+        return await run_agent_tool(run, job.call, job.tool, job.context, job.arguments, job.span)
     call_id = job.call.call_id
     try:
         value = await job.tool.invoke_bound(job.context, job.bound)

@@ -84,7 +84,8 @@ async def run_again(run: Run, done: SingleTurn) -> None:
     await run.record(TurnEnded(feedback))
     if error:
         _give_up(run, done.prepared)
-    await save_context(run)
+    if run.deps.config.context_codec is not None:
+        await save_context(run)
 
 
 async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
@@ -104,7 +105,8 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
     release_output(run)
     await run.record(RunEnded(step.output, step.is_json))
     await hooks.agent_ended(run, run.final_output)
-    await save_context(run)
+    if run.deps.config.context_codec is not None:
+        await save_context(run)
     return True
 
 

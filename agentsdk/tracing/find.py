@@ -15,10 +15,9 @@ def find_tracer() -> Tracer | None:
     A process that has not imported OpenTelemetry has no provider: it then pays one dictionary lookup.
     """
     global _found
-    if "opentelemetry.trace" not in sys.modules:
+    trace = sys.modules.get("opentelemetry.trace")  # an import statement takes as long as a model call is prepared
+    if trace is None:
         return None
-    from opentelemetry import trace
-
     provider = trace.get_tracer_provider()
     if _found is not None and _found[0] is provider:
         return _found[1]

@@ -79,7 +79,7 @@ SETTINGS: dict[str, object] = {
 
 def test_every_setting_is_declared() -> None:
     own = {"extra_body", "extra_headers", "retry"}
-    assert set(SETTINGS) == set(ModelSettings.__struct_fields__) - own
+    assert set(SETTINGS) == set(ModelSettings.__slots__) - own
     assert set(SETTINGS) < set(Features.__struct_fields__)
 
 

@@ -44,7 +44,7 @@ def limiter_of(run: Run) -> Limiter:
             run.limits,
             run.deps.price,
             run.state.log,
-            has_budget=run.root.has_budget,
+            has_budget=run.has_budget,
             within=outer,
             last_on_top=run.parent is None and callable(run.deps.config.on_limit),
         )

@@ -25,7 +25,7 @@ from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.engine.limits.reservation import Reservation, limiter_of
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
-from agentsdk.engine.spans import summary_span
+from agentsdk.engine.spans import in_summary_span
 from agentsdk.engine.window.count_tokens import TokenEstimate, count, counter_of, estimate_tokens, remember
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.declared import is_whole, shown
@@ -190,7 +190,7 @@ async def _summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent])
     )
     tokens = sum(await count(counter_of(run), (Message("user", step.instructions), *request.items)))
     leave = await _reserve(run, model, tokens, step.max_tokens)
-    if leave is None and run.root.has_budget:
+    if leave is None and run.has_budget:
         return None
     try:
         response = await _asked(run, model, request if leave is None else leave.capped(request))
@@ -222,16 +222,15 @@ def _failed_lately(run: Run) -> bool:
     return False
 
 
+@in_summary_span
 async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    """The model's reply, which no reader is shown."""
-    with summary_span(run, model, request) as span:
-        async with aclosing(model.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, ResponseCompleted):
-                    span.replied(event.response)
-                    usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
-                    return cleaned(structs.replace(event.response, usage=usage))
-        raise UserError(f"model {model.name!r} ended its stream without ResponseCompleted, expected it last")
+    """The model's reply, which no reader is shown. Its usage is that of all attempts."""
+    async with aclosing(model.stream(request)) as events:
+        async for event in events:
+            if isinstance(event, ResponseCompleted):
+                usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
+                return cleaned(structs.replace(event.response, usage=usage))
+    raise UserError(f"model {model.name!r} ended its stream without ResponseCompleted, expected it last")
 
 
 async def _reserve(run: Run, model: Model, input_tokens: int, max_tokens: int) -> Reservation | None:
