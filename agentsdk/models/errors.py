@@ -135,7 +135,7 @@ def _error(
     retry: bool | None = None,
     secrets: Sequence[str] = (),
 ) -> ProviderError:
-    code, message = _told(_code(data), secrets, 100), _told(_message(data), secrets, _MAX_MESSAGE)
+    code, message = _redacted(_code(data), secrets, 100), _redacted(_message(data), secrets, _MAX_MESSAGE)
     kind = _class(status)
     if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
         kind = AuthenticationError  # Google answers a wrong key with status 400
@@ -148,7 +148,7 @@ def _error(
         f"{who} answered with an error{f' ({about})' if about else ''}{said}{_REMEDIES.get(kind, '')}",
         status=status,
         code=code,
-        request_id=_told(request_id, secrets, 200),
+        request_id=_redacted(request_id, secrets, 200),
         retryable=retryable if retry is None else retry,
         retry_after=_retry_delay(data) if retry_after is None else retry_after,
     )
@@ -208,7 +208,7 @@ def _message(data: object) -> str:
     return as_text(data) or as_text(fields.get("message")) or as_text(fields.get("detail"))
 
 
-def _told(text: str, secrets: Sequence[str], most: int) -> str:
+def _redacted(text: str, secrets: Sequence[str], most: int) -> str:
     """What a provider wrote, as it may stand in an error: without `secrets`, cut, on one line."""
     text = clean_text(text)
     for secret in secrets:  # before the cut, which would leave a part of one

@@ -134,13 +134,13 @@ class Exchange:
         """Data came: the idle deadline starts again."""
         self._watchdog.progress()
 
-    def end_within(self, seconds: float, *, anew: bool = False) -> None:
+    def end_within(self, seconds: float, *, restart: bool = False) -> None:
         """Nothing more is needed: in `seconds` the body counts as ended even if the socket stays open, at once if it breaks.
 
-        With `anew` the seconds count from now although they were counted before.
+        With `restart` the seconds count from now although they were counted before.
         """
         self._may_end = True
-        self._watchdog.end_within(seconds, anew=anew)
+        self._watchdog.end_within(seconds, restart=restart)
 
     async def finish(self) -> None:
         """Let the body end, so that the connection can be used again; close it if it does not end at once."""

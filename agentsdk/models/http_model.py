@@ -27,7 +27,7 @@ from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders, check_header, check_url
 from agentsdk.models.options import HttpModelOptions, check_options, full_signature
 from agentsdk.models.prefix import Body, to_json
-from agentsdk.models.rate_headers import nothing_left_for
+from agentsdk.models.rate_headers import rate_limit_wait
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.models.transport import ModelTimeouts
@@ -130,7 +130,7 @@ class HttpModel(ABC):
         clock, random = options.get("clock"), options.get("random")
         self._clock = SystemClock() if clock is None else clock
         self._random = _random.random if random is None else random
-        self._closed_until = 0.0  # Unix time until which nothing remains of a rate limit
+        self._rate_limited_until = 0.0  # Unix time until which nothing remains of a rate limit
         self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
 
     def _set_address(self, base_url: str | None, api_key: str | None) -> None:
@@ -227,7 +227,7 @@ class HttpModel(ABC):
                             if not stream.done:  # else the end of the body has cut the event
                                 raise
                         if assembler.finished:
-                            exchange.end_within(self._end_grace, anew=goes_on)
+                            exchange.end_within(self._end_grace, restart=goes_on)
                 else:
                     assembler.add_whole(await exchange.read_all())
                 response = assembler.response()
@@ -271,12 +271,12 @@ class HttpModel(ABC):
     async def _send(self, request: ModelRequest, url: str, headers: RequestHeaders, body: Body | None) -> Exchange:
         """Send one attempt, and return its answer if it is none of an error."""
         settings = request.settings.retry or self._retry
-        if settings.heed_limits and (wait := self._closed_until - self._clock.time()) > 0:
+        if settings.heed_limits and (wait := self._rate_limited_until - self._clock.time()) > 0:
             await wait_idle(self._clock, min(wait, settings.max_retry_after))
         exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=request.stream)
         if settings.heed_limits:
             now = self._clock.time()
-            self._closed_until = max(self._closed_until, now + nothing_left_for(exchange.headers, now))
+            self._rate_limited_until = max(self._rate_limited_until, now + rate_limit_wait(exchange.headers, now))
         if not 200 <= exchange.status < 300:
             async with exchange:
                 raise await self._refusal(exchange, headers)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 from agentsdk.models.admission import Admission
 from agentsdk.models.prefix import Body
 from agentsdk.models.shared_client import shared_connections
+from agentsdk.models.shield import shielded
 from agentsdk.models.transport import END_GRACE, MAX_BODY_BYTES, ModelTimeouts, Reply, Transport, deadline_error
-from agentsdk.models.undisturbed import undisturbed
 from agentsdk.types.errors import MalformedResponseError, ModelConnectionError, ModelError, ModelTimeoutError, UserError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class HttpxTransport:
             response = await client.send(request, stream=True, follow_redirects=False)
         except asyncio.CancelledError:
             if opened is not None or self._client is not None:
-                await undisturbed(self._clean_up(url, opened))
+                await shielded(self._clean_up(url, opened))
             raise
         return HttpxReply(response, self._client)
 
@@ -225,7 +225,7 @@ class HttpxReply:
 
     async def aclose(self) -> None:
         if not self._ended:
-            await undisturbed(self._close())
+            await shielded(self._close())
         # The body, its response and its request hold each other: they, and all that was sent, would wait for the collector.
         self._response.stream = self._response.request.stream = _nothing()
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from agentsdk.models.loose import as_object, kept
+from agentsdk.models.loose import as_object, storable
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MalformedResponseError
 
@@ -26,7 +26,7 @@ def provider_data(fields: Mapping[str, object]) -> JsonObject:
         if value is None or value in ("", [], {}):
             continue
         try:
-            value = kept(value)
+            value = storable(value)
             sizes.append((len(msgspec.json.encode(value)), name, value))
         except (MalformedResponseError, msgspec.MsgspecError, ValueError, OverflowError):
             left_out.append(name)
@@ -42,7 +42,7 @@ def provider_data(fields: Mapping[str, object]) -> JsonObject:
     return {**data, LEFT_OUT: cast(object, left_out)} if left_out else data
 
 
-def beside(usage: object, counted: Collection[str]) -> JsonObject:
+def uncounted(usage: object, counted: Collection[str]) -> JsonObject:
     """What a provider's usage tells beside the numbers that are `counted`; a zero says nothing."""
     told: JsonObject = {}
     for name, value in as_object(usage).items():

@@ -30,7 +30,7 @@ _LONGEST_DURATION = 1e9  # a larger plain number is a time
 _LONGEST_TIME = 1e11  # a larger one is in milliseconds
 
 
-def nothing_left_for(headers: Mapping[str, str], now: float) -> float:
+def rate_limit_wait(headers: Mapping[str, str], now: float) -> float:
     """Seconds from `now` (Unix time) until every limit of which nothing remains is reset, 0 where something remains of all."""
     waits = [parse_retry_after(headers, now) or 0.0]
     for remaining, reset in _PAIRS:

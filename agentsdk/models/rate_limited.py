@@ -67,11 +67,11 @@ class RateLimitedModel:
                 async for event in events:
                     if isinstance(event, ResponseCompleted) and event.response.usage.known:
                         usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
-                        limits.settle(usage.requests, usage.total_tokens, reserved)
+                        limits.correct(usage.requests, usage.total_tokens, reserved)
                     yield event
         except ModelError as error:
             if (spent := error.usage) is not None and spent.known:
-                limits.settle(spent.requests, spent.total_tokens, reserved)
+                limits.correct(spent.requests, spent.total_tokens, reserved)
             raise
 
 
@@ -106,7 +106,7 @@ class _Limits:
                 self._tokens.take(self._usual)
             return self._usual
 
-    def settle(self, requests: int, tokens: int, reserved: int) -> None:
+    def correct(self, requests: int, tokens: int, reserved: int) -> None:
         """A reply is there: it took `requests` and `tokens`, for which one and `reserved` were taken before."""
         if self._requests is not None:
             self._requests.take(max(0, requests - 1))

@@ -93,7 +93,7 @@ class _ItemCounter(ABC):
 
     async def count(self, items: Sequence[Item]) -> list[int]:
         """The tokens of each item, with what surrounds it in a request."""
-        return await self._weigh([_parts_of(item) for item in items])
+        return await self._count_parts([_parts_of(item) for item in items])
 
     async def count_fixed(self, instructions: str, tools: tuple[ToolSpec | HandoffSpec, ...], output: OutputSpec | None) -> int:
         """The tokens that every request carries beside its items. `tools` and `output` are remembered by their identity."""
@@ -107,26 +107,26 @@ class _ItemCounter(ABC):
         return total
 
     async def _remembered(self, key: object, owner: object, parts: Callable[[], _Parts]) -> int:
-        """The weight of `parts`, counted once. `owner` is kept, so that `key` may be its id."""
+        """The tokens of `parts`, counted once. `owner` is kept, so that `key` may be its id."""
         known = self._known.get(key)
         if known is None:
-            [weight] = await self._weigh([parts()])
+            [tokens] = await self._count_parts([parts()])
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            known = self._known[key] = (owner, weight)
+            known = self._known[key] = (owner, tokens)
         return known[1]
 
-    async def _weigh(self, weighed: Sequence[_Parts]) -> list[int]:
+    async def _count_parts(self, parts: Sequence[_Parts]) -> list[int]:
         count = await self._counting()
-        if sum(len(text) for _, texts in weighed for text in texts) <= INLINE_CHARACTERS:
-            return [tokens + sum(map(count, texts)) for tokens, texts in weighed]
+        if sum(len(text) for _, texts in parts for text in texts) <= INLINE_CHARACTERS:
+            return [tokens + sum(map(count, texts)) for tokens, texts in parts]
         cancelled = False
 
         def long_text(text: str) -> int:
             return sum(count(piece) for piece in _pieces(text) if not cancelled)
 
         try:
-            return await asyncio.to_thread(lambda: [tokens + sum(map(long_text, texts)) for tokens, texts in weighed])
+            return await asyncio.to_thread(lambda: [tokens + sum(map(long_text, texts)) for tokens, texts in parts])
         except asyncio.CancelledError:
             cancelled = True
             raise

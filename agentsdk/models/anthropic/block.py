@@ -51,7 +51,7 @@ class Block:
                 self.fields[name] = value
                 self._growing.pop(name, None)
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Nothing more comes: `fields` are whole now."""
         self.fields.update({name: "".join(pieces) for name, pieces in self._growing.items()})
         self._growing.clear()

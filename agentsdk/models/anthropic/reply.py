@@ -16,8 +16,8 @@ from agentsdk.models.anthropic.usage import read_usage
 from agentsdk.models.anthropic.wire import WireEvent, input_of, parse_event, parse_object, parse_reply
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_object, as_text, kept, kept_json
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.loose import as_object, as_text, storable, storable_json
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -86,7 +86,7 @@ class ReplyAssembler:
         self._stop = ""
         self._stop_details: JsonObject = {}
         self._usage: JsonObject = {}
-        self._told: JsonObject = {}
+        self._provider_data: JsonObject = {}
         self._blocks: list[Block] = []
         self._by_index: dict[int, Block] = {}  # the newest of each
         self._calls = 0
@@ -133,12 +133,12 @@ class ReplyAssembler:
                 message = as_object(wire.message)
                 self._begin(as_text(message.get("id")), as_text(message.get("model")), events)
                 self._add_usage(message.get("usage"))
-                self._tell(container=message.get("container"))
+                self._note(container=message.get("container"))
             case "message_delta":
                 self._add_usage(wire.usage)
-                self._tell(context_management=wire.context_management)
+                self._note(context_management=wire.context_management)
                 if (delta := wire.delta) is not None:
-                    self._tell(container=delta.container, stop_sequence=delta.stop_sequence, stop_details=delta.stop_details)
+                    self._note(container=delta.container, stop_sequence=delta.stop_sequence, stop_details=delta.stop_details)
                     if delta.stop_reason:
                         self._finish(delta.stop_reason, delta.stop_details, events)
             case "message_stop":
@@ -162,7 +162,7 @@ class ReplyAssembler:
         unseen: list[ModelStreamEvent] = []
         self._begin(wire.id or "", wire.model or "", unseen)
         self._add_usage(wire.usage)
-        self._tell(
+        self._note(
             container=wire.container,
             stop_sequence=wire.stop_sequence,
             stop_details=wire.stop_details,
@@ -186,8 +186,8 @@ class ReplyAssembler:
             self._id, self._model = clean_text(reply_id), clean_text(model)
             events.append(ResponseCreated(self._id))
 
-    def _tell(self, **told: object) -> None:
-        self._told.update({name: value for name, value in told.items() if value is not None})
+    def _note(self, **told: object) -> None:
+        self._provider_data.update({name: value for name, value in told.items() if value is not None})
 
     def _add_usage(self, usage: object) -> None:
         """The counts of a later event are totals and replace those of an earlier one."""
@@ -228,7 +228,7 @@ class ReplyAssembler:
             case "tool_use":
                 return self._call(block, "")
             case _:
-                return ProviderItem(self._provider, kept(block.fields))
+                return ProviderItem(self._provider, storable(block.fields))
 
     def _find(self, index: int | None) -> Block | None:
         if index is None:
@@ -300,8 +300,8 @@ class ReplyAssembler:
             refuse_unanswered(self._unanswered())
         self._items = self._output()
         output = tuple(item for item, _ in self._items)
-        told = provider_data({**self._told, "usage": beside(self._usage, _COUNTED)})
-        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model, told)
+        data = provider_data({**self._provider_data, "usage": uncounted(self._usage, _COUNTED)})
+        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model, data)
         if self._stop in _PAUSES:
             raise TurnPaused(response, self.done_events(response), self._outputs)
         return response
@@ -324,12 +324,12 @@ class ReplyAssembler:
         found: list[tuple[OutputItem | list[Part], int]] = []
         refused = self._stop == "refusal"
         for block in sorted(self._blocks, key=lambda block: block.index):
-            block.settle()
+            block.finish()
             position = block.output_index
             text = clean_text(block.text)
             match block.kind:
                 case "text":
-                    _speak(found, OutputText(text, tuple(kept(block.citations))) if text else None, position)
+                    _add_to_message(found, OutputText(text, tuple(storable(block.citations))) if text else None, position)
                 case "thinking":
                     signature = clean_text("".join(block.signatures))
                     if text or signature:
@@ -341,14 +341,14 @@ class ReplyAssembler:
                     pass
                 case "tool_use":
                     if details := _details(block.fields):
-                        beside = ProviderItem(self._provider, {"type": CALL_DETAILS, **kept(details)})
+                        beside = ProviderItem(self._provider, {"type": CALL_DETAILS, **storable(details)})
                         found.append((beside, position - 1))
                     found.append((self._call(block, text or _encoded_input(block.fields)), position))
                 case _:
                     if (item := self._provider_item(block)) is not None:
                         found.append((item, position))
         if refused:
-            _speak(found, Refusal(self._refusal()), max(0, self._outputs - 1))
+            _add_to_message(found, Refusal(self._refusal()), max(0, self._outputs - 1))
         return [(_message(item) if isinstance(item, list) else item, position) for item, position in found]
 
     def _call(self, block: Block, arguments: str) -> FunctionCall:
@@ -364,10 +364,10 @@ class ReplyAssembler:
                 fields = {**fields, "input": json.loads(block.text)}
             except (ValueError, RecursionError):
                 return None
-        return ProviderItem(self._provider, kept(fields))
+        return ProviderItem(self._provider, storable(fields))
 
 
-def _speak(found: list[tuple[OutputItem | list[Part], int]], part: Part | None, position: int) -> None:
+def _add_to_message(found: list[tuple[OutputItem | list[Part], int]], part: Part | None, position: int) -> None:
     if part is None:
         return
     last = found[-1][0] if found else None
@@ -392,4 +392,4 @@ def _details(fields: JsonObject) -> JsonObject:
 
 
 def _encoded_input(fields: JsonObject) -> str:
-    return kept_json(as_object(fields.get("input")))
+    return storable_json(as_object(fields.get("input")))

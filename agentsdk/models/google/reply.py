@@ -30,8 +30,8 @@ from agentsdk.models.google.wire import (
     parse_object,
     parse_part,
 )
-from agentsdk.models.loose import as_list, as_object, as_text, kept
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.loose import as_list, as_object, as_text, storable
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -87,7 +87,7 @@ _FINISHES: dict[str, Finish] = {
     **dict.fromkeys(_FILTERED, "content_filter"),
     **dict.fromkeys(_FAILED, "error"),
 }
-_TOLD = {
+_CANDIDATE_DATA = {
     "safety_ratings": "safetyRatings",
     "avg_logprobs": "avgLogprobs",
     "finish_message": "finishMessage",
@@ -119,10 +119,10 @@ class ReplyAssembler:
         self._candidates_seen = False
         self._finish = ""
         self._blocked = ""
-        self._told: JsonObject = {}
+        self._provider_data: JsonObject = {}
         self._logprobs: dict[str, list[object]] = {}
         self._usage = NULL  # every chunk brings one, and only the last is read
-        self._said: list[str] = []
+        self._text: list[str] = []
         self._notes: dict[bytes, JsonObject] = {}  # by their JSON, as a stream repeats them
         self._items: list[tuple[int, OutputItem]] = []  # those that are whole, each with its output_index
         self._message: OpenMessage | None = None  # the one that is being written
@@ -138,7 +138,7 @@ class ReplyAssembler:
     @property
     def text(self) -> str:
         """The answer's text so far."""
-        return clean_text("".join(self._said))
+        return clean_text("".join(self._text))
 
     @property
     def finished(self) -> bool:
@@ -176,17 +176,17 @@ class ReplyAssembler:
         if chunk.usage_metadata != NULL:
             self._usage = chunk.usage_metadata
         if chunk.model_status is not None:
-            self._told["modelStatus"] = chunk.model_status
+            self._provider_data["modelStatus"] = chunk.model_status
         if chunk.prompt_feedback is not None:
-            self._told["promptFeedback"] = chunk.prompt_feedback
+            self._provider_data["promptFeedback"] = chunk.prompt_feedback
             self._blocked = self._blocked or clean_text(as_text(as_object(chunk.prompt_feedback).get("blockReason")))
         for candidate in chunk.candidates or ():
             if candidate.index:
                 continue
             self._candidates_seen = True
-            for name, kind in _TOLD.items():
+            for name, kind in _CANDIDATE_DATA.items():
                 if (told := getattr(candidate, name)) is not None:
-                    self._told[kind] = told
+                    self._provider_data[kind] = told
             if candidate.logprobs_result is not None:
                 for name, tokens in as_object(candidate.logprobs_result).items():
                     if isinstance(tokens, list):
@@ -201,7 +201,7 @@ class ReplyAssembler:
     def _add_notes(self, candidate: WireCandidate) -> None:
         for name, kind in _NOTES.items():
             if note := as_object(getattr(candidate, name)):
-                noted: JsonObject = kept({"type": kind, **note})
+                noted: JsonObject = storable({"type": kind, **note})
                 self._notes.setdefault(msgspec.json.encode(noted), noted)
 
     def _add_part(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
@@ -230,7 +230,7 @@ class ReplyAssembler:
         message = self._in_message(events)
         message.add(text, apart=bool(signature))
         if text:
-            self._said.append(text)
+            self._text.append(text)
             events.append(OutputTextDelta(clean_text(text), message.index))
         if signature:
             self._sign(message, signature, events)
@@ -245,7 +245,7 @@ class ReplyAssembler:
         data = parse_object(raw)
         if any(value is not None and name != "thought" for name, value in data.items()):
             self._close()
-            self._add_item(ProviderItem(self._provider, kept(data)), events)
+            self._add_item(ProviderItem(self._provider, storable(data)), events)
 
     def _add_thought(self, text: str, signature: str, events: list[ModelStreamEvent]) -> None:
         if not text and not signature:
@@ -325,16 +325,17 @@ class ReplyAssembler:
             raise self._incomplete(
                 f"the reply has an unknown finish reason ({self._finish[:100]!r}), so nothing proves it whole"
             )
-        if finish == "length" and (self._calls or not self._said):
+        if finish == "length" and (self._calls or not self._text):
             what = "in a tool call" if self._calls else "before any text"
             raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
         self._close()
         self._annotate()
         output = tuple(item for _, item in self._items)
         usage = parse_any(self._usage)
-        told = provider_data({**self._told, "logprobsResult": self._logprobs, "usageMetadata": beside(usage, _COUNTED)})
+        more = {"logprobsResult": self._logprobs, "usageMetadata": uncounted(usage, _COUNTED)}
+        data = provider_data({**self._provider_data, **more})
         finish = "tool_calls" if self._calls else finish
-        return ModelResponse(output, read_usage(usage), finish, self._id, self._model, told)
+        return ModelResponse(output, read_usage(usage), finish, self._id, self._model, data)
 
     def _annotate(self) -> None:
         """Give what was cited to the last text."""

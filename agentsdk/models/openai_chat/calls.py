@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agentsdk.models.loose import as_object, is_object, kept_json
+from agentsdk.models.loose import as_object, is_object, storable_json
 from agentsdk.models.openai_chat.wire import WireCall
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall
@@ -195,4 +195,4 @@ class _ObjectScan:
 def _json_text(arguments: object) -> str:
     if arguments is None:
         return ""
-    return arguments if isinstance(arguments, str) else kept_json(arguments)
+    return arguments if isinstance(arguments, str) else storable_json(arguments)

@@ -79,7 +79,7 @@ class Chunk(Struct):
         return text if isinstance(text, str) else None
 
 
-class ToldByChoice(Struct):
+class ChoiceExtras(Struct):
     """What a choice tells beside its message."""
 
     stop_reason: object = None
@@ -87,10 +87,10 @@ class ToldByChoice(Struct):
     content_filter_results: object = None
 
 
-class Told(Struct):
+class ChunkExtras(Struct):
     """What a chunk tells beside its choices. Read apart, where it is looked for: most chunks of a stream only repeat it."""
 
-    choices: list[ToldByChoice] | None = None
+    choices: list[ChoiceExtras] | None = None
     service_tier: object = None
     system_fingerprint: object = None
     provider: object = None
@@ -99,6 +99,6 @@ class Told(Struct):
     search_results: object = None
 
 
-TOLD = msgspec.json.Decoder(Told)
+EXTRAS = msgspec.json.Decoder(ChunkExtras)
 parse_chunk = decoder_of(Chunk, "a chat completion", halves=True)
 """A chunk, or a whole reply. Raises `MalformedResponseError`, without the data."""

@@ -69,11 +69,11 @@ class BackgroundAssembler(ResponseAssembler):
         broken = isinstance(error, IncompleteResponseError) or (isinstance(error, ProviderError) and error.retryable)
         return broken and self.running and self.number is not None
 
-    def rest(self, base_url: str) -> str:
+    def resume_url(self, base_url: str) -> str:
         """Where the rest of the stream is."""
-        return f"{address(base_url, self.response_id)}?stream=true&starting_after={self.number}"
+        return f"{reply_url(base_url, self.response_id)}?stream=true&starting_after={self.number}"
 
 
-def address(base_url: str, response_id: str) -> str:
+def reply_url(base_url: str, response_id: str) -> str:
     """Where the reply is."""
     return f"{base_url}/responses/{quote(response_id, safe='')}"

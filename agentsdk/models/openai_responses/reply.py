@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, kept, kept_json
+from agentsdk.models.loose import as_list, as_object, as_text, storable, storable_json
 from agentsdk.models.openai_responses.encode import joined_summary
 from agentsdk.models.openai_responses.usage import COUNTED, read_usage
 from agentsdk.models.openai_responses.wire import WireEvent, WireResponse, parse_event, parse_response
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -56,7 +56,7 @@ class ResponseAssembler:
         self._call_cut = False
         self._logprobs: list[object] = []  # of the texts, in their order
         self._last: WireResponse | None = None
-        self._told: object = None
+        self._usage: object = None
         self._status = ""
         self._output: list[tuple[int, OutputItem]] = []
         self.begun = False
@@ -77,7 +77,7 @@ class ResponseAssembler:
     @property
     def usage(self) -> Usage | None:
         """What the reply has cost, which its last event tells; None before."""
-        return None if self._told is None else read_usage(self._told)
+        return None if self._usage is None else read_usage(self._usage)
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes, None at its end mark. Raises `ErrorInReply`."""
@@ -130,14 +130,14 @@ class ResponseAssembler:
         """Take a reply that came in one piece. Raises `ErrorInReply`."""
         whole = parse_response(body)
         if whole.output is None and (whole.error or whole.kind == "error"):
-            self._told = whole.usage
+            self._usage = whole.usage
             raise ErrorInReply(whole.error or body)
         if whole.output is None and whole.status is None:
             raise MalformedResponseError("the reply has no output; expected one of the Responses API")
         self._end(whole, as_text(whole.status))
 
     def _end(self, last: WireResponse, status: str) -> None:
-        self._told = last.usage
+        self._usage = last.usage
         if status == "failed":
             raise ErrorInReply(last.error)
         self._last = last
@@ -175,7 +175,7 @@ class ResponseAssembler:
             "conversation": last.conversation,
             "system_fingerprint": last.system_fingerprint,
             "cost": last.cost,
-            "usage": beside(last.usage, COUNTED),
+            "usage": uncounted(last.usage, COUNTED),
             "logprobs": self._logprobs,
         }
         usage = read_usage(last.usage)
@@ -220,7 +220,7 @@ class ResponseAssembler:
             case "reasoning":
                 return Reasoning(id=item_id, provider=self._provider) if begun_only else self._reasoning(data, item_id)
             case _:
-                return ProviderItem(self._provider, kept(data))
+                return ProviderItem(self._provider, storable(data))
 
     def _reasoning(self, data: JsonObject, item_id: str) -> Reasoning:
         summary = tuple(_texts(data.get("summary")))
@@ -256,7 +256,8 @@ def _message(data: JsonObject, item_id: str, phase: str) -> Message | None:
         if part.get("type") == "refusal":
             parts.append(Refusal(as_text(part.get("refusal"))))
         elif text := as_text(part.get("text")):
-            parts.append(OutputText(text, tuple(kept(list(filter(None, map(as_object, as_list(part.get("annotations")))))))))
+            notes = [note for note in map(as_object, as_list(part.get("annotations"))) if note]
+            parts.append(OutputText(text, tuple(storable(notes))))
     if not parts:
         return None
     if len(parts) == 1 and isinstance(only := parts[0], OutputText) and not only.annotations:
@@ -271,4 +272,4 @@ def _texts(parts: object) -> list[str]:
 def _arguments(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments or "{}"
-    return "{}" if arguments is None else kept_json(arguments)
+    return "{}" if arguments is None else storable_json(arguments)

@@ -14,7 +14,7 @@ _Replies = dict[int, tuple[str, tuple[OutputItem, ...]]]
 """By how many items came before: the reply's id, and what it said."""
 
 
-class HeldReplies:
+class ServerHistory:
     """The replies that the server holds for one model.
 
     They stand at the tape they follow, which no other history shares: a fork, a resumed run or an edited history begins
