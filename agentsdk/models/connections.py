@@ -1,7 +1,12 @@
 """`ConnectionPool`: the connections of the shared client, an httpx transport over many of one connection each.
 
-A request has its connection to itself from before it is sent until its body was read or closed. Whatever breaks it off, closing
-that one connection leaves nothing behind, and no request costs more the more connections there are.
+httpx's own pool goes through all its connections for every request that comes or goes, and a request that is cancelled at the
+wrong moment leaves a connection that nobody closes. Here a request owns one connection from before it is sent until its body
+was read to the end or closed. Whatever interrupts it, closing that connection leaves nothing behind, and no request costs more
+the more connections there are. How many requests run at a time is decided before, by `Admission`, so the pool never queues.
+
+A connection is busy or idle. Idle ones are listed by age, to close the oldest, and by origin, to use the latest again.
+`admission_to` and `reclaim` give the same two properties, from outside, to an httpx client of the user's own.
 """
 
 from __future__ import annotations
@@ -22,8 +27,8 @@ from agentsdk.models.network import is_loopback
 from agentsdk.models.shield import shielded
 
 KEEP_ALIVE = 30.0
-"""How many seconds a connection may rest before it is closed."""
-_CLOSED_AT_ONCE = 2  # how many of those that rested too long one request closes: none pays for all
+"""How many seconds a connection may be idle before it is closed."""
+_CLOSED_AT_ONCE = 2  # how many of those that were idle too long one request closes: none pays for all
 
 _Origin = tuple[str, str, int | None]
 
@@ -42,7 +47,7 @@ class _Connection:
 class ConnectionPool(httpx.AsyncBaseTransport):
     """Connections to any origins, used again while they last.
 
-    The caller sends at most `max_connections` requests at a time. No more connections than that are open, at rest or not.
+    The caller sends at most `max_connections` requests at a time. No more connections than that are open, busy or idle.
     """
 
     def __init__(self, max_connections: int, verify: Any, *, now: Callable[[], float] = monotonic) -> None:
@@ -50,7 +55,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._verify = verify
         self._now = now
         self._busy: set[_Connection] = set()
-        self._idle: OrderedDict[_Connection, None] = OrderedDict()  # the one that has rested longest comes first
+        self._idle: OrderedDict[_Connection, None] = OrderedDict()  # the oldest comes first
         self._by_origin: dict[_Origin, OrderedDict[_Connection, None]] = {}
         self._closed = False
 
@@ -60,7 +65,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         return len(self._busy) + len(self._idle)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request on the connection that rested last, or on a new one."""
+        """Send the request on the connection that became idle last, or on a new one."""
         connection = await self._take(request.url)
         try:
             response = await connection.transport.handle_async_request(request)
@@ -95,7 +100,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         return connection
 
     async def _make_room(self) -> None:
-        """Close what is beyond the bound, and a few of those that have rested too long."""
+        """Close what is beyond the bound, and a few of those that were idle too long."""
         late = self._now() - KEEP_ALIVE
         for _ in range(_CLOSED_AT_ONCE):
             oldest = next(iter(self._idle), None)

@@ -78,7 +78,7 @@ class HttpxTransport:
         opened = None
         if url.scheme == "https":
             opened = extensions["trace"] = _Opened()
-        if self._client is None:  # ours has no defaults to merge in, which would cost more than the rest of the request
+        if self._client is None:  # ours has no defaults to merge in, which would cost more than all else of the request
             client = (await shared_connections()).client
             if body is not None and len(body) > _SLICE:
                 headers["content-length"] = str(len(body))  # httpx cannot see it
@@ -102,7 +102,7 @@ class HttpxTransport:
         return HttpxReply(response, self._client)
 
     async def _clean_up(self, url: httpx.URL, opened: _Opened | None) -> None:
-        """Close what a request left open that was cancelled before its answer."""
+        """Close what a request left open that was cancelled before its response came."""
         if opened is not None:
             await opened.aclose()
         if self._client is not None:
@@ -136,7 +136,7 @@ class HttpxTransport:
         if isinstance(error, httpx.ConnectError):
             return ModelConnectionError("cannot connect to the provider; check base_url and the network", retryable=True)
         if isinstance(error, zlib.error):
-            return MalformedResponseError("the answer's content encoding is broken; expected whole gzip or deflate data")
+            return MalformedResponseError("the response's content encoding is broken; expected whole gzip or deflate data")
         if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
             return ModelConnectionError(f"the request cannot be sent ({kind}); check base_url and headers")
         if isinstance(error, httpx.TransportError | OSError):
@@ -154,7 +154,7 @@ def _nothing() -> httpx.ByteStream:
 
 
 class _Slices:
-    """A long body a slice at a time: of one that is handed over whole, asyncio copies what the socket does not take at once."""
+    """A long body a slice at a time: of one that is handed over in one piece, asyncio copies what the socket does not take."""
 
     __slots__ = ("_body",)
 

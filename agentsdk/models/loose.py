@@ -44,7 +44,7 @@ def as_count(value: object) -> int | None:
 
 
 def storable(value: T) -> T:
-    """What a reply holds for good, JSON-like: `value` with its lone surrogates replaced.
+    """What is stored of a reply, JSON-like: `value` with its lone surrogates replaced.
 
     Raises `MalformedResponseError` where it nests deeper than `MAX_DEPTH`: it could not be saved, compared or sent again.
     """
@@ -57,7 +57,7 @@ def storable(value: T) -> T:
 
 
 def storable_json(value: object) -> str:
-    """`value`, JSON-like, as text that is kept for good. Raises like `kept`."""
+    """`value`, JSON-like, as text that can be stored. Raises like `kept`."""
     return json.dumps(storable(value), ensure_ascii=False)
 
 
@@ -71,7 +71,7 @@ def _is_container(value: object) -> bool:
 
 
 def is_object(text: str) -> bool:
-    """Whether `text` is one whole JSON object."""
+    """Whether `text` is one complete JSON object."""
     try:
         _OBJECT.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

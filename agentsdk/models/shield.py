@@ -1,4 +1,4 @@
-"""`shielded`: closing that a cancellation does not break off."""
+"""`shielded`: closing that a cancellation does not interrupt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 
 
 async def shielded(closing: Coroutine[object, object, None]) -> None:
-    """Let `closing` finish although the task is cancelled meanwhile; that cancellation goes on afterwards."""
+    """Let `closing` finish although the task is cancelled meanwhile; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(closing)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

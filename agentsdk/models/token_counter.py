@@ -1,4 +1,4 @@
-"""Token counting: exact for texts where the model's encoding is known and at hand, an estimate that says so where not.
+"""Token counting: exact for texts where the model's encoding is known and at hand, an estimate, marked as one, where not.
 
 What a request wraps around its texts is no model's published format. The overheads here are what OpenAI's chat models bill;
 `Calibration` learns the difference of any other from the provider's usage.
@@ -43,11 +43,11 @@ INLINE_CHARACTERS = 8_000
 """More text than this is counted on a thread: at worst a character takes 2 µs, and the event loop goes on."""
 
 PIECE_CHARACTERS = 16_000
-"""Longer texts are encoded in pieces, as tiktoken dies of a million spaces at once. Cut between words, the count stays exact;
-text that has no such place for this long may come out a token or two higher per cut."""
+"""Longer texts are encoded in pieces, as tiktoken dies of a million spaces at once. Divided between words, the count stays
+exact; text that has no such place for this long may come out a token or two higher per piece."""
 
 # Tokens that OpenAI's chat models bill beside the texts: for the reply's beginning; a message and its role; a call; its result;
-# and all tools together. Calls made side by side take about 5 more each.
+# and all tools together. Concurrent calls take about 5 more each.
 _REPLY = 3
 _MESSAGE = 4
 _CALL = 9
@@ -76,11 +76,11 @@ _UNKNOWN_FILE = 2_000
 _REMEMBERED = 64
 
 _Parts = tuple[int, list[str]]
-"""What something weighs: tokens that are known without counting, and the texts to count."""
+"""The parts of a token count: tokens that are known without counting, and the texts to count."""
 
 
 class _ItemCounter(ABC):
-    """What all counters share: what items and declarations weigh besides their texts, and where the counting is done."""
+    """What all counters share: the tokens of items and declarations besides their texts, and where the counting is done."""
 
     is_exact: bool
 

@@ -46,7 +46,7 @@ class Watchdog:
         self._fresh = True
 
     def end_within(self, seconds: float, *, restart: bool = False) -> None:
-        """From now on, wait at most `seconds` more in total; with `restart` an earlier such wish is void."""
+        """From now on, wait at most `seconds` more in total; with `restart`, whatever an earlier call said."""
         before = self._end
         self._end = min(self._total_end if restart else before, self._loop.time() + seconds)
         if self._end < before:

@@ -52,6 +52,6 @@ class Block:
                 self._growing.pop(name, None)
 
     def finish(self) -> None:
-        """Nothing more comes: `fields` are whole now."""
+        """Nothing more comes: complete `fields`."""
         self.fields.update({name: "".join(pieces) for name, pieces in self._growing.items()})
         self._growing.clear()

@@ -1,8 +1,12 @@
-"""From the wire to a `ModelResponse`: one assembler for the events of a stream and for a reply that comes whole.
+"""The Messages API's reply, put together: one assembler for the events of a stream and for a reply that comes in one piece.
 
 ```
 message_start (content_block_start content_block_delta* content_block_stop)* message_delta message_stop, and pings between
 ```
+A reply is a list of content blocks, and an event names its block by an index. Each block collects its pieces; deltas are shown
+as they come, and the items are made from the blocks once, at the end. Text blocks that follow each other are one message. What
+proves a reply complete is its stop reason, in `message_delta`: `response` returns nothing without one, and no call whose block
+was not ended. A stop reason can also mean a pause: the reply so far goes back to the provider, which continues (`TurnPaused`).
 """
 
 from __future__ import annotations
@@ -62,7 +66,7 @@ _OF_A_CALL = ("type", "id", "name", "input")
 
 
 class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happened
-    """The provider paused in the middle of its turn: `response` goes back to it, and it goes on.
+    """The provider paused in the middle of its turn: `response` goes back to it, and it continues.
 
     `events` end what was streamed so far, under output indexes below `width`.
     """
@@ -107,7 +111,7 @@ class ReplyAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the provider has told."""
+        """What the reply has cost, as far as the provider has reported."""
         return read_usage(self._usage) if self._usage else None
 
     @property
@@ -274,18 +278,20 @@ class ReplyAssembler:
         return clean_text(explanation) or "The model declined to answer."
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError` when no message came, `IncompleteResponseError` when the server did not say why it
-        stopped or stopped where a call may be cut, and `TurnPaused`.
+        stopped or stopped where a call may be truncated, and `TurnPaused`.
         """
         if not (self._started or self._blocks):
             raise MalformedResponseError("the reply holds no message; expected an Anthropic message")
         if not self._stop:
-            raise self._incomplete("the reply ended without a stop reason, so nothing proves it whole")
+            raise self._incomplete("the reply ended without a stop reason, so nothing proves it complete")
         finish: Finish | None = "stop" if self._stop in _PAUSES else _FINISHES.get(self._stop)
         if finish is None:
-            raise self._incomplete(f"the reply has an unknown stop reason ({self._stop[:100]!r}), so nothing proves it whole")
+            raise self._incomplete(
+                f"the reply has an unknown stop reason ({self._stop[:100]!r}), so nothing proves it complete"
+            )
         calls = [block for block in self._blocks if block.kind == "tool_use"]
         if finish == "content_filter":
             calls = []
@@ -295,8 +301,8 @@ class ReplyAssembler:
             remedy = "it filled the model's context window: shorten the input" if window else "raise max_tokens"
             raise self._incomplete(f"the reply reached its token limit {what}; {remedy}")
         if calls and (self._stop in _PAUSES or self._stop == "stop_sequence" or not all(call.stopped for call in calls)):
-            raise self._incomplete("the reply holds tool calls, but nothing proves them whole: it did not stop after them")
-        if finish == "stop" and self._stop not in _PAUSES:  # else the provider goes on with them
+            raise self._incomplete("the reply holds tool calls, but nothing proves them complete: it did not stop after them")
+        if finish == "stop" and self._stop not in _PAUSES:  # else the provider continues with them
             refuse_unanswered(self._unanswered())
         self._items = self._output()
         output = tuple(item for item, _ in self._items)
@@ -313,7 +319,7 @@ class ReplyAssembler:
         return [block.kind for block in uses if as_text(block.fields.get("id")) not in answered]
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items of `response`, each whole, under the position they were streamed at."""
+        """The items of `response`, each complete, under the position they were streamed at."""
         return [OutputItemDone(item, position) for item, position in self._items]
 
     def _incomplete(self, message: str) -> IncompleteResponseError:
@@ -357,7 +363,7 @@ class ReplyAssembler:
         return FunctionCall(call_id, clean_text(as_text(fields.get("name"))), arguments)
 
     def _provider_item(self, block: Block) -> ProviderItem | None:
-        """A block of the provider's own; None where the end of the reply cut its input."""
+        """A block of the provider's own; None where the end of the reply truncated its input."""
         fields = block.fields
         if block.pieces:
             try:
@@ -384,7 +390,7 @@ def _message(parts: list[Part]) -> Message:
 
 
 def _details(fields: JsonObject) -> JsonObject:
-    """What a tool_use block holds beside the call, unless it says nothing."""
+    """What a tool_use block holds beside the call, empty values left out."""
     details = {name: value for name, value in fields.items() if name not in _OF_A_CALL and value is not None}
     if as_object(details.get("caller")).get("type") == "direct":
         del details["caller"]

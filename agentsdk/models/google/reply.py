@@ -1,7 +1,10 @@
-"""From Google's wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole.
+"""Google's reply, put together: one assembler for the chunks of a stream and for a reply that comes in one piece.
+
+A chunk carries parts, and what is one text may come as several of them: text is joined until a part of another kind, or a
+signature, ends it. A finish reason is not the end here, as some servers send one with every chunk: the end of the stream is.
 
 A thought signature belongs to the part it came with. One on a thought is that `Reasoning`'s; one on another part becomes a
-`Reasoning` of its own, whose `id` says which part that is:
+`Reasoning` of its own, whose `id` names that part:
 ```
 Reasoning(id="call", signature)  FunctionCall       the call behind it
 Message  Reasoning(id="part:N", signature)          part N of the message before it, or an empty one after its last
@@ -124,7 +127,7 @@ class ReplyAssembler:
         self._usage = NULL  # every chunk brings one, and only the last is read
         self._text: list[str] = []
         self._notes: dict[bytes, JsonObject] = {}  # by their JSON, as a stream repeats them
-        self._items: list[tuple[int, OutputItem]] = []  # those that are whole, each with its output_index
+        self._items: list[tuple[int, OutputItem]] = []  # those that are complete, each with its output_index
         self._message: OpenMessage | None = None  # the one that is being written
         self._thought: list[str] | None = None
         self._thought_at = 0
@@ -133,7 +136,7 @@ class ReplyAssembler:
         self.begun = False
         """Whether any text, reasoning, call or other item has come."""
         self.complete = False
-        """Only the end of the stream is its end: some servers tell a finish reason with every chunk."""
+        """Only the end of the stream is its end: some servers send a finish reason with every chunk."""
 
     @property
     def text(self) -> str:
@@ -147,7 +150,7 @@ class ReplyAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the provider has told."""
+        """What the reply has cost, as far as the provider has reported."""
         return None if self._usage == NULL else read_usage(parse_any(self._usage))
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
@@ -276,7 +279,7 @@ class ReplyAssembler:
             events.append(FunctionCallArgumentsDelta(call.arguments, self._items[-1][0]))
 
     def _add_item(self, item: OutputItem, events: list[ModelStreamEvent]) -> None:
-        """Take an item that came whole."""
+        """Take an item that came in one piece."""
         index = self._begin()
         begins = FunctionCall(item.call_id, item.name, "") if isinstance(item, FunctionCall) else item
         events.append(OutputItemAdded(begins, index))
@@ -305,10 +308,10 @@ class ReplyAssembler:
             self._message = None
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError` when no candidate came, `ContentFilterError`, and `IncompleteResponseError` when the
-        server did not say why it stopped, or stopped where a call may be cut.
+        server did not say why it stopped, or stopped where a call may be truncated.
         """
         if self._blocked:
             raise ContentFilterError(f"the provider refused the prompt ({escaped(self._blocked[:100])}); change the input")
@@ -320,10 +323,10 @@ class ReplyAssembler:
         if finish == "error":
             raise self._incomplete(f"the model broke off its reply ({self._finish}); ask again, or simplify the tools")
         if not self._finish:
-            raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+            raise self._incomplete("the reply ended without a finish reason, so nothing proves it complete")
         if finish is None:
             raise self._incomplete(
-                f"the reply has an unknown finish reason ({self._finish[:100]!r}), so nothing proves it whole"
+                f"the reply has an unknown finish reason ({self._finish[:100]!r}), so nothing proves it complete"
             )
         if finish == "length" and (self._calls or not self._text):
             what = "in a tool call" if self._calls else "before any text"
@@ -351,7 +354,7 @@ class ReplyAssembler:
                     return
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items of `response`, each whole, under the position they were streamed at."""
+        """The items of `response`, each complete, under the position they were streamed at."""
         return [OutputItemDone(item, index) for index, item in self._items]
 
     def _incomplete(self, message: str) -> IncompleteResponseError:

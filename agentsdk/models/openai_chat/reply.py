@@ -1,4 +1,10 @@
-"""From the wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole. See `wire`."""
+"""A chat completion, put together: one assembler for the chunks of a stream and for a reply that comes in one piece.
+
+Text, reasoning and calls are collected as they come, and each delta is shown at once under the output index that its item was
+announced with. The items are made from what was collected, once, at the end. What proves a reply complete is a finish reason
+(some servers never send one: see `unfinished_text_ok`), so `response` is the one place that returns calls, and it raises where
+one may be truncated. The usage may come after the finish reason, in a chunk without choices.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +112,7 @@ class ReplyAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the server has told."""
+        """What the reply has cost, as far as the server has reported."""
         return self._usage
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
@@ -156,7 +162,7 @@ class ReplyAssembler:
             if choice.logprobs is not None:
                 for name, tokens in as_object(choice.logprobs).items():
                     self._logprobs.setdefault(name, []).extend(as_list(tokens))
-            # Some servers repeat in every chunk, as `message`, all that came so far, and in a whole reply put an empty `delta`.
+            # Some servers repeat all that came so far as `message` in every chunk, or put an empty `delta` beside a full one.
             message = (choice.message or choice.delta) if whole else (choice.delta or (None if self.begun else choice.message))
             if message is not None:
                 self._add_message(message, events, whole=whole)
@@ -171,7 +177,7 @@ class ReplyAssembler:
     def _note(self, data: str | bytes) -> None:
         try:
             told = EXTRAS.decode(data)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it does tell is not worth an error
+        except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it holds is not worth an error
             return
         choice = (told.choices or [ChoiceExtras()])[0]
         fields = {**structs.asdict(told), **structs.asdict(choice)}
@@ -241,7 +247,7 @@ class ReplyAssembler:
                 self._add_reasoning(text, "reasoning_details", events)
 
     def _finish_details(self) -> None:
-        """The last entry is whole."""
+        """The last entry is complete."""
         for key, pieces in self._growing.items():
             self._details[-1][key] = "".join(pieces)
         self._growing.clear()
@@ -273,10 +279,10 @@ class ReplyAssembler:
         return self._reasoning_at
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError` when no choice came, `ContentFilterError`, and `IncompleteResponseError` when the server
-        did not say why it stopped or stopped where a call may be cut.
+        did not say why it stopped or stopped where a call may be truncated.
         """
         if not self._choices_seen:
             raise MalformedResponseError("the reply has no choices; expected a chat completion")
@@ -296,20 +302,20 @@ class ReplyAssembler:
         return ModelResponse(self._output(calls), usage, finish, self._id, self._model, data)
 
     def _finish_of(self, calls: list[FunctionCall]) -> Finish:
-        """Why the server stopped. Raises `IncompleteResponseError` where it did not say so, or said nothing that is known."""
+        """Why the server stopped. Raises `IncompleteResponseError` where it gave no reason, or none that is known."""
         if self._finish:
             if (finish := _FINISHES.get(self._finish.lower())) is None:
                 said = repr(self._finish[:100])
-                raise self._incomplete(f"the reply has an unknown finish reason ({said}), so nothing proves it whole")
+                raise self._incomplete(f"the reply has an unknown finish reason ({said}), so nothing proves it complete")
             return finish
         if self._is_whole and self._whole_is_finished and (calls or self._text or self._refusal):
             return "tool_calls" if calls else "stop"
         if self._unfinished_text_ok and self._text and not calls:
             return "unknown"
-        raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+        raise self._incomplete("the reply ended without a finish reason, so nothing proves it complete")
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items of `response`, each whole, under the position they were streamed at."""
+        """The items of `response`, each complete, under the position they were streamed at."""
         calls = iter(self._calls.in_order())
         events: list[ModelStreamEvent] = []
         for item in response.output:

@@ -50,8 +50,8 @@ class OpenAIResponsesModel(HttpModel):
     Requests are stateless: each carries the whole history, and the server is told not to keep the reply. `store=True` lets it,
     and with `server_history=True` too a request sends only what follows the last reply that this model gave in the same run.
     `background=True`, which needs `store=True` too, has the server make the reply whether or not the connection holds: a stream
-    that breaks is taken up where it broke, and a run that is cancelled cancels it.
-    `encrypted_reasoning` asks for reasoning in the sealed form that can be sent back although nothing is stored; by default
+    that breaks is resumed where it broke, and a run that is cancelled cancels it.
+    `encrypted_reasoning` asks for reasoning in the encrypted form that can be sent back although nothing is stored; by default
     where OpenAI's model reasons (its other models refuse to be asked), and elsewhere not. The provider's own tools (web search
     and others) are asked for in `ModelSettings(extra_body={"tools": [...]})`, which adds to the agent's tools.
 
@@ -140,7 +140,7 @@ class OpenAIResponsesModel(HttpModel):
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt, over as many connections as it takes.
 
-        `max_retries` bounds how often in a row the stream is taken up again without bringing anything new.
+        `max_retries` bounds how often in a row the stream is resumed without bringing anything new.
         """
         settings = request.settings.retry or self._retry
         assembler = BackgroundAssembler(self.provider, fallback_id=request.request_id)
@@ -240,7 +240,7 @@ def _body(fields: JsonObject, entries: Body) -> Body:
 
 
 def _merge(fields: JsonObject, settings: ModelSettings) -> None:
-    """Merge `extra_body`: its `text`, `reasoning`, `include` and `tools` add to what the request says itself."""
+    """Merge `extra_body`: its `text`, `reasoning`, `include` and `tools` add to what the request has itself."""
     own = {name: fields[name] for name in _MERGED if name in fields}
     merge_extra_body(fields, settings, "input")
     for name, mine in own.items():

@@ -1,7 +1,7 @@
-"""From the wire to a `ModelResponse`: one assembler for the events of a stream and for a reply that comes whole.
+"""A reply of the Responses API, put together: one assembler for the events of a stream and for a reply that comes in one piece.
 
-The last event of a stream carries the whole reply, so the others are for showing only; where a server leaves the items out of
-it, those count that were told to be done.
+The last event of a stream carries the complete reply, so the events before it serve only to show deltas, and what proves a
+reply complete is that last event. Where a server leaves the items out of it, those of the `output_item.done` events count.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ResponseAssembler:
         self.begun = False
         """Whether any item has begun."""
         self.complete = False
-        """Whether the event has come that ends a reply, with the whole of it."""
+        """Whether the event has come that ends a reply and carries all of it."""
 
     @property
     def finished(self) -> bool:
@@ -76,7 +76,7 @@ class ResponseAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, which its last event tells; None before."""
+        """What the reply has cost, which its last event reports; None before."""
         return None if self._usage is None else read_usage(self._usage)
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
@@ -153,16 +153,16 @@ class ResponseAssembler:
             self._text = [item.text for _, item in self._output if isinstance(item, Message)]
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError`, `ContentFilterError`, and `IncompleteResponseError` when the reply's end did not come,
-        or it stopped where a call may be cut.
+        or it stopped where a call may be truncated.
         """
         last = self._last
         if last is None:
             if not (self.begun or self._created):
                 raise MalformedResponseError("the stream holds no reply; expected events of the Responses API")
-            raise self._incomplete("the reply ended before it was completed, so nothing proves it whole")
+            raise self._incomplete("the reply ended before it was completed, so nothing proves it complete")
         output = tuple(item for _, item in self._output)
         if last.output is None and not output and self._status == "completed":
             raise MalformedResponseError("the completed reply has no output; expected one of the Responses API")
@@ -194,10 +194,10 @@ class ResponseAssembler:
                 raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
             return "length"
         stopped = ", ".join(word[:100] for word in (self._status, reason) if word)
-        raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it whole")
+        raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it complete")
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items that no event has shown whole, under the position they were streamed at."""
+        """The items that no event has shown complete, under the position they were streamed at."""
         return [OutputItemDone(item, position) for position, item in self._output if position not in self._done]
 
     def _incomplete(self, message: str) -> IncompleteResponseError:
