@@ -30,6 +30,27 @@ def finished(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
     return {span.name: span for span in exporter.get_finished_spans()}
 
 
+CHAT_ATTRIBUTES = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.agent.name": "Triage",
+    "gen_ai.provider.name": "openai",
+    "gen_ai.request.model": "gpt-x",
+    "gen_ai.request.temperature": 0.5,
+    "gen_ai.request.max_tokens": 9,
+    "gen_ai.request.seed": 7,
+    "gen_ai.request.stop_sequences": ("END",),
+    "gen_ai.request.stream": True,
+    "gen_ai.response.id": "r1",
+    "gen_ai.response.model": "gpt-x-1",
+    "gen_ai.response.finish_reasons": ("tool_calls",),
+    "gen_ai.response.time_to_first_chunk": 0.25,
+    "gen_ai.usage.input_tokens": 11,
+    "gen_ai.usage.output_tokens": 5,
+    "gen_ai.usage.cache_read.input_tokens": 3,
+    "gen_ai.usage.reasoning.output_tokens": 2,
+}
+
+
 def test_the_spans_of_a_run_nest(tracer: OpenTelemetryTracer, exporter: InMemorySpanExporter) -> None:
     run = tracer.start("run", "Triage", None, {"agent": "Triage", "conversation_id": "s1", "run_id": ""})
     agent = tracer.start("agent", "Triage", run)
@@ -66,25 +87,7 @@ def test_the_spans_of_a_run_nest(tracer: OpenTelemetryTracer, exporter: InMemory
         "gen_ai.tool.name": "add",
         "gen_ai.tool.call.id": "c1",
     }
-    assert dict(spans["chat gpt-x"].attributes or {}) == {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.agent.name": "Triage",
-        "gen_ai.provider.name": "openai",
-        "gen_ai.request.model": "gpt-x",
-        "gen_ai.request.temperature": 0.5,
-        "gen_ai.request.max_tokens": 9,
-        "gen_ai.request.seed": 7,
-        "gen_ai.request.stop_sequences": ("END",),
-        "gen_ai.request.stream": True,
-        "gen_ai.response.id": "r1",
-        "gen_ai.response.model": "gpt-x-1",
-        "gen_ai.response.finish_reasons": ("tool_calls",),
-        "gen_ai.response.time_to_first_chunk": 0.25,
-        "gen_ai.usage.input_tokens": 11,
-        "gen_ai.usage.output_tokens": 5,
-        "gen_ai.usage.cache_read.input_tokens": 3,
-        "gen_ai.usage.reasoning.output_tokens": 2,
-    }
+    assert dict(spans["chat gpt-x"].attributes or {}) == CHAT_ATTRIBUTES
 
 
 def test_content_stays_out_unless_asked_for(exporter: InMemorySpanExporter) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from agentsdk.models.loose import as_list, as_object, as_text
 from agentsdk.types.base import JsonObject
 
+_OF_A_CALL = ("type", "id", "name", "input")
+
 
 class Block:
     """A content block that is being put together."""
@@ -38,6 +40,14 @@ class Block:
     def text(self) -> str:
         """The text, thinking or JSON so far."""
         return "".join(self.pieces)
+
+    @property
+    def call_details(self) -> JsonObject:
+        """What a tool_use block holds beside the call, what is empty or the default left out."""
+        details = {name: value for name, value in self.fields.items() if name not in _OF_A_CALL and value is not None}
+        if as_object(details.get("caller")).get("type") == "direct":
+            del details["caller"]
+        return details
 
     def merge(self, delta: JsonObject) -> None:
         """Add a delta of a kind that is not known: texts grow, everything else is replaced."""

@@ -62,7 +62,6 @@ _BLOCK_OF_DELTA = {
     "thinking_delta": "thinking",
     "signature_delta": "thinking",
 }
-_OF_A_CALL = ("type", "id", "name", "input")
 
 
 class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happened
@@ -212,7 +211,7 @@ class ReplyAssembler:
         if block.kind == "text" and last is not None and last.kind == "text":
             block.output_index = last.output_index  # one message, in several blocks
         else:
-            if block.kind == "tool_use" and _details(fields):
+            if block.kind == "tool_use" and block.call_details:
                 self._outputs += 1
             block.output_index = self._outputs
             self._outputs += 1
@@ -346,10 +345,10 @@ class ReplyAssembler:
                 case "tool_use" if refused:
                     pass
                 case "tool_use":
-                    if details := _details(block.fields):
+                    if details := block.call_details:
                         beside = ProviderItem(self._provider, {"type": CALL_DETAILS, **storable(details)})
                         found.append((beside, position - 1))
-                    found.append((self._call(block, text or _encoded_input(block.fields)), position))
+                    found.append((self._call(block, text or storable_json(as_object(block.fields.get("input")))), position))
                 case _:
                     if (item := self._provider_item(block)) is not None:
                         found.append((item, position))
@@ -387,15 +386,3 @@ def _message(parts: list[Part]) -> Message:
     if len(parts) == 1 and isinstance(part := parts[0], OutputText) and not part.annotations:
         return Message("assistant", part.text)
     return Message("assistant", tuple(parts))
-
-
-def _details(fields: JsonObject) -> JsonObject:
-    """What a tool_use block holds beside the call, empty values left out."""
-    details = {name: value for name, value in fields.items() if name not in _OF_A_CALL and value is not None}
-    if as_object(details.get("caller")).get("type") == "direct":
-        del details["caller"]
-    return details
-
-
-def _encoded_input(fields: JsonObject) -> str:
-    return storable_json(as_object(fields.get("input")))

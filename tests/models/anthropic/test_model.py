@@ -30,23 +30,25 @@ TOOL = ToolSpec("add", "adds", SCHEMA)
 # What is sent
 
 
+SETTINGS = ModelSettings(
+    temperature=0.5,
+    top_p=0.9,
+    max_tokens=50,
+    stop=("END",),
+    tool_choice="add",
+    parallel_tool_calls=False,
+    reasoning_effort="low",
+    metadata={"user_id": "u"},
+    extra_body={
+        "thinking": {"type": "adaptive"},
+        "output_config": {"x": 1},
+        "tools": [{"type": "web_search_20250305", "name": "web_search"}],
+    },
+    extra_headers={"Anthropic-Beta": "b"},
+)
+
+
 async def test_the_request() -> None:
-    settings = ModelSettings(
-        temperature=0.5,
-        top_p=0.9,
-        max_tokens=50,
-        stop=("END",),
-        tool_choice="add",
-        parallel_tool_calls=False,
-        reasoning_effort="low",
-        metadata={"user_id": "u"},
-        extra_body={
-            "thinking": {"type": "adaptive"},
-            "output_config": {"x": 1},
-            "tools": [{"type": "web_search_20250305", "name": "web_search"}],
-        },
-        extra_headers={"Anthropic-Beta": "b"},
-    )
     items: list[Item] = [Message("system", "Lead."), Message("user", "hi"), call("add"), FunctionCallOutput("", "2")]
     asked = request(
         stream=True,
@@ -55,7 +57,7 @@ async def test_the_request() -> None:
         tail=(Message("user", "now"),),
         tools=(TOOL,),
         output=OutputSpec("answer", SCHEMA),
-        settings=settings,
+        settings=SETTINGS,
     )
     async with FakeAnthropicServer(["ok"]) as server:
         await ask(model_at(server, headers={"X-Org": "o"}, cache="1h", strict_tools=True), asked)

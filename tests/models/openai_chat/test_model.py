@@ -29,20 +29,22 @@ TOOL = ToolSpec("add", "adds", SCHEMA)
 # What is sent
 
 
+SETTINGS = ModelSettings(
+    temperature=0.5,
+    top_p=0.9,
+    max_tokens=50,
+    stop=("END",),
+    seed=7,
+    tool_choice="add",
+    parallel_tool_calls=False,
+    reasoning_effort="low",
+    metadata={"k": "v"},
+    extra_body={"vendor": {"x": 1}, "seed": 8},
+    extra_headers={"X-Trace": "t"},
+)
+
+
 async def test_the_request() -> None:
-    settings = ModelSettings(
-        temperature=0.5,
-        top_p=0.9,
-        max_tokens=50,
-        stop=("END",),
-        seed=7,
-        tool_choice="add",
-        parallel_tool_calls=False,
-        reasoning_effort="low",
-        metadata={"k": "v"},
-        extra_body={"vendor": {"x": 1}, "seed": 8},
-        extra_headers={"X-Trace": "t"},
-    )
     items: list[Item] = [Message("user", "hi"), FunctionCall("1", "add", "{}"), FunctionCallOutput("1", "2")]
     asked = request(
         stream=True,
@@ -51,7 +53,7 @@ async def test_the_request() -> None:
         tail=(Message("user", "now"),),
         tools=(TOOL,),
         output=OutputSpec("answer", SCHEMA),
-        settings=settings,
+        settings=SETTINGS,
     )
     async with FakeOpenAIServer(["ok"]) as server:
         await ask(model_at(server, headers={"X-Org": "o"}), asked)

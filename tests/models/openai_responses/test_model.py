@@ -34,24 +34,26 @@ TOOL = ToolSpec("add", "adds", SCHEMA)
 # What is sent
 
 
+SETTINGS = ModelSettings(
+    temperature=0.5,
+    top_p=0.9,
+    max_tokens=50,
+    tool_choice="add",
+    parallel_tool_calls=False,
+    reasoning_effort="low",
+    metadata={"k": "v"},
+    extra_body={
+        "reasoning": {"summary": "auto"},
+        "text": {"verbosity": "low"},
+        "include": ["web_search_call.action.sources"],
+        "tools": [{"type": "web_search"}],
+        "truncation": "auto",
+    },
+    extra_headers={"X-Trace": "t"},
+)
+
+
 async def test_the_request() -> None:
-    settings = ModelSettings(
-        temperature=0.5,
-        top_p=0.9,
-        max_tokens=50,
-        tool_choice="add",
-        parallel_tool_calls=False,
-        reasoning_effort="low",
-        metadata={"k": "v"},
-        extra_body={
-            "reasoning": {"summary": "auto"},
-            "text": {"verbosity": "low"},
-            "include": ["web_search_call.action.sources"],
-            "tools": [{"type": "web_search"}],
-            "truncation": "auto",
-        },
-        extra_headers={"X-Trace": "t"},
-    )
     asked = request(
         stream=True,
         items=[Message("user", "hi"), FunctionCall("1", "add", "{}"), FunctionCallOutput("1", "2")],
@@ -59,7 +61,7 @@ async def test_the_request() -> None:
         tail=(Message("user", "now"),),
         tools=(TOOL,),
         output=OutputSpec("answer", SCHEMA),
-        settings=settings,
+        settings=SETTINGS,
     )
     async with FakeResponsesServer(["ok"]) as server:
         await ask(model_at(server, headers={"X-Org": "o"}, encrypted_reasoning=True), asked)
