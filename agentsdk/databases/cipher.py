@@ -84,7 +84,7 @@ class Cipher:
 
 
 def tag(record: bytes) -> bytes:
-    """What stands for a record and all that it is bound to: no two records have the same."""
+    """The digest of a record and of all that it is bound to: no two records have the same."""
     return record[-_TAG_BYTES:]
 
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 _CONNECT_TIMEOUT = 10.0
 # What a statement may take besides waiting for locks.
 _ANSWER_TIMEOUT = 60.0
-# How long to wait until a cancelled statement is known to have ended, before its connection is cut.
+# How long to wait until a cancelled statement is known to have ended, before its connection is closed.
 _CANCEL_TIMEOUT = 5.0
 # How long closing waits for calls in flight, and for the server to say goodbye.
 _CLOSE_TIMEOUT = 10.0
@@ -32,7 +32,7 @@ _TABLES_LOCK = 0x6167656E74736472
 
 
 class Row(Protocol):
-    """One row of an answer."""
+    """One row of a result."""
 
     def __getitem__(self, column: int | str, /) -> Any: ...
 
@@ -131,7 +131,7 @@ class PostgresDatabase:
                     pool.made.add(self._tables.name)
                 return await job(connection)
             finally:
-                with suppress(Exception):  # asyncpg has cut the connection then
+                with suppress(Exception):  # asyncpg has closed the connection then
                     await pool.pool.release(connection, timeout=_CANCEL_TIMEOUT)
         except AgentsException:
             raise
@@ -145,7 +145,7 @@ class PostgresDatabase:
             raise raised from (None if isinstance(error, ValueError) or _sqlstate(error)[:2] in ("22", "23") else error)
 
     async def aclose(self) -> None:
-        """Let go of the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
+        """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
         self._closed = True
         if self._key is not None:
             await _pools.let_go(self._key, self)
@@ -216,7 +216,7 @@ class PostgresDatabase:
                 f"{name} kept a lock for {self._busy_timeout:g} s; end what holds it, raise busy_timeout, or try again"
             )
         if state in _BUSY:
-            return StoreBusyError(f"{name} undid the call because of what runs beside it; try again (SQLSTATE {state})")
+            return StoreBusyError(f"{name} undid the call because of a concurrent one; try again (SQLSTATE {state})")
         if isinstance(error, TimeoutError):
             return StoreUnavailableError(f"{name} did not answer in time; check it and the network, and try again")
         broken = isinstance(error, OSError | asyncpg.InterfaceError | asyncpg.InternalClientError)
@@ -286,7 +286,7 @@ class _OpenPool:
 
 
 async def _close(open_pool: _OpenPool) -> None:
-    with suppress(TimeoutError):  # asyncpg has cut the connections then
+    with suppress(TimeoutError):  # asyncpg has closed the connections then
         async with asyncio.timeout(_CLOSE_TIMEOUT):
             await open_pool.pool.close()
 

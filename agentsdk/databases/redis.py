@@ -55,7 +55,7 @@ class Pool(Protocol):
 
 
 class Script:
-    """A Lua script: the server runs it whole, with nothing in between.
+    """A Lua script: the server runs it to its end, with nothing in between.
 
     What it has written stays written if it fails midway, so it reads every key it will write to before it writes: a key of
     another type ends it there. A server that is out of memory refuses the first write, or none.

@@ -29,7 +29,7 @@ _MAX_BUSY_TIMEOUT = 1_000_000.0
 class SQLiteDatabase:
     """The SQLite file `db_path` as one adapter holds it, opened when first used; `":memory:"` is a database of its own.
 
-    It may be used on any event loop, and after a fork, which waits for the jobs that run. Dropping it lets go of the file, as
+    It may be used on any event loop, and after a fork, which waits for the jobs that run. Dropping it releases the file, as
     closing it does. Raises `UserError` for what cannot be a path or a setting.
     """
 
@@ -121,7 +121,7 @@ class SQLiteDatabase:
                 await apart.aclose()
 
     def close(self) -> None:
-        """Finish what was asked for and let go of the file; a second call does nothing. May block: see `aclose`."""
+        """Finish what was asked for and release the file; a second call does nothing. May block: see `aclose`."""
         with SQLiteThread.lock:
             self._closed = True
             released = self._release()

@@ -67,7 +67,7 @@ class SQLiteThread:
     Letting go is a message to the thread like any job, so a finalizer, which may run in the middle of anything, takes no lock.
 
     No connection to a file is open while the process forks: the child would lose what it commits. The parent's next job
-    connects anew.
+    connects again.
     """
 
     _shared: ClassVar[dict[SQLiteFile, SQLiteThread]] = {}
@@ -201,7 +201,7 @@ class SQLiteThread:
         return connection
 
     def _identities(self) -> dict[str, tuple[int, int]]:
-        """Which files stand now where the database's are."""
+        """Which files are at the database's paths now."""
         path = self._file.path
         found: dict[str, tuple[int, int]] = {}
         for name in () if path == ":memory:" else (path, f"{path}-wal"):

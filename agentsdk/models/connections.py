@@ -1,7 +1,12 @@
 """`ConnectionPool`: the connections of the shared client, an httpx transport over many of one connection each.
 
-A request has its connection to itself from before it is sent until its body was read or closed. Whatever breaks it off, closing
-that one connection leaves nothing behind, and no request costs more the more connections there are.
+httpx's own pool goes through all its connections for every request that comes or goes, and a request that is cancelled at the
+wrong moment leaves a connection that nobody closes. Here a request owns one connection from before it is sent until its body
+was read to the end or closed. Whatever interrupts it, closing that connection leaves nothing behind, and no request costs more
+the more connections there are. How many requests run at a time is decided before, by `Admission`, so the pool never queues.
+
+A connection is busy or idle. Idle ones are listed by age, to close the oldest, and by origin, to use the latest again.
+`admission_to` and `reclaim` give the same two properties, from outside, to an httpx client of the user's own.
 """
 
 from __future__ import annotations
@@ -19,128 +24,128 @@ import httpx
 
 from agentsdk.models.admission import Admission
 from agentsdk.models.network import is_loopback
-from agentsdk.models.undisturbed import undisturbed
+from agentsdk.models.shield import shielded
 
 KEEP_ALIVE = 30.0
-"""How many seconds a connection may rest before it is closed."""
-_CLOSED_AT_ONCE = 2  # how many of those that rested too long one request closes: none pays for all
+"""How many seconds a connection may be idle before it is closed."""
+_CLOSED_AT_ONCE = 2  # how many of those that were idle too long one request closes: none pays for all
 
 _Origin = tuple[str, str, int | None]
 
 
-class _Line:
+class _Connection:
     """One connection."""
 
-    __slots__ = ("origin", "rested_at", "transport")
+    __slots__ = ("idle_since", "origin", "transport")
 
     def __init__(self, origin: _Origin, transport: httpx.AsyncHTTPTransport) -> None:
         self.origin = origin
         self.transport = transport
-        self.rested_at = 0.0
+        self.idle_since = 0.0
 
 
 class ConnectionPool(httpx.AsyncBaseTransport):
     """Connections to any origins, used again while they last.
 
-    The caller sends at most `max_connections` requests at a time. No more connections than that are open, at rest or not.
+    The caller sends at most `max_connections` requests at a time. No more connections than that are open, busy or idle.
     """
 
     def __init__(self, max_connections: int, verify: Any, *, now: Callable[[], float] = monotonic) -> None:
         self._max = max_connections
         self._verify = verify
         self._now = now
-        self._busy: set[_Line] = set()
-        self._resting: OrderedDict[_Line, None] = OrderedDict()  # the one that has rested longest comes first
-        self._by_origin: dict[_Origin, OrderedDict[_Line, None]] = {}
+        self._busy: set[_Connection] = set()
+        self._idle: OrderedDict[_Connection, None] = OrderedDict()  # the oldest comes first
+        self._by_origin: dict[_Origin, OrderedDict[_Connection, None]] = {}
         self._closed = False
 
     @property
     def open(self) -> int:
         """How many connections there are."""
-        return len(self._busy) + len(self._resting)
+        return len(self._busy) + len(self._idle)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request on the connection that rested last, or on a new one."""
-        line = await self._take(request.url)
+        """Send the request on the connection that became idle last, or on a new one."""
+        connection = await self._take(request.url)
         try:
-            response = await line.transport.handle_async_request(request)
+            response = await connection.transport.handle_async_request(request)
         except BaseException:
-            await undisturbed(self._drop(line))
+            await shielded(self._close(connection))
             raise
-        response.stream = _Body(self, line, cast(httpx.AsyncByteStream, response.stream))
+        response.stream = _Body(self, connection, cast(httpx.AsyncByteStream, response.stream))
         return response
 
     async def aclose(self) -> None:
         """Close all connections, those in use too."""
         self._closed = True
-        for line in [*self._busy, *self._resting]:
-            await line.transport.aclose()
-        self._resting.clear()
+        for connection in [*self._busy, *self._idle]:
+            await connection.transport.aclose()
+        self._idle.clear()
         self._by_origin.clear()
 
-    async def _take(self, url: httpx.URL) -> _Line:
+    async def _take(self, url: httpx.URL) -> _Connection:
         origin = (url.scheme, url.host, url.port)
-        resting = self._by_origin.get(origin)
-        if resting:
-            line = next(reversed(resting))
-            self._wake(line)
+        idle = self._by_origin.get(origin)
+        if idle:
+            connection = next(reversed(idle))
+            self._remove_idle(connection)
         else:
-            line = _Line(origin, _one_connection(self._verify, proxy_for(url)))
-        self._busy.add(line)
+            connection = _Connection(origin, _one_connection(self._verify, proxy_for(url)))
+        self._busy.add(connection)
         try:
             await self._make_room()
         except BaseException:
-            self._rest(line)
+            self._keep(connection)
             raise
-        return line
+        return connection
 
     async def _make_room(self) -> None:
-        """Close what is beyond the bound, and a few of those that have rested too long."""
+        """Close what is beyond the bound, and a few of those that were idle too long."""
         late = self._now() - KEEP_ALIVE
         for _ in range(_CLOSED_AT_ONCE):
-            oldest = next(iter(self._resting), None)
-            if oldest is None or (oldest.rested_at > late and self.open <= self._max):
+            oldest = next(iter(self._idle), None)
+            if oldest is None or (oldest.idle_since > late and self.open <= self._max):
                 break
-            self._wake(oldest)
+            self._remove_idle(oldest)
             await oldest.transport.aclose()
 
-    def _wake(self, line: _Line) -> None:
-        del self._resting[line]
-        siblings = self._by_origin[line.origin]
-        del siblings[line]
+    def _remove_idle(self, connection: _Connection) -> None:
+        del self._idle[connection]
+        siblings = self._by_origin[connection.origin]
+        del siblings[connection]
         if not siblings:
-            del self._by_origin[line.origin]
+            del self._by_origin[connection.origin]
 
-    def _rest(self, line: _Line) -> None:
+    def _keep(self, connection: _Connection) -> None:
         """Keep a connection whose request is over."""
-        self._busy.discard(line)
-        line.rested_at = self._now()
-        self._resting[line] = None
-        self._by_origin.setdefault(line.origin, OrderedDict())[line] = None
+        self._busy.discard(connection)
+        connection.idle_since = self._now()
+        self._idle[connection] = None
+        self._by_origin.setdefault(connection.origin, OrderedDict())[connection] = None
 
-    async def _drop(self, line: _Line) -> None:
-        self._busy.discard(line)
-        await line.transport.aclose()
+    async def _close(self, connection: _Connection) -> None:
+        self._busy.discard(connection)
+        await connection.transport.aclose()
 
-    async def finish(self, line: _Line, body: httpx.AsyncByteStream, *, ended: bool) -> None:
-        """The request on `line` is over: with its body at its end the connection can be used again."""
+    async def finish(self, connection: _Connection, body: httpx.AsyncByteStream, *, ended: bool) -> None:
+        """The request on `connection` is over: with its body at its end the connection can be used again."""
         if not ended or self._closed:
-            await undisturbed(self._drop(line))
+            await shielded(self._close(connection))
             return
         try:
             await body.aclose()
         except BaseException:
-            await undisturbed(self._drop(line))
+            await shielded(self._close(connection))
             raise
-        self._rest(line)
+        self._keep(connection)
 
 
 class _Body(httpx.AsyncByteStream):
     """A body, which gives its connection back once."""
 
-    def __init__(self, pool: ConnectionPool, line: _Line, body: httpx.AsyncByteStream) -> None:
+    def __init__(self, pool: ConnectionPool, connection: _Connection, body: httpx.AsyncByteStream) -> None:
         self._pool = pool
-        self._line: _Line | None = line
+        self._connection: _Connection | None = connection
         self._body = body
         self._parts = body.__aiter__()
         self._ended = False
@@ -156,9 +161,9 @@ class _Body(httpx.AsyncByteStream):
             raise
 
     async def aclose(self) -> None:
-        line, self._line = self._line, None
-        if line is not None:
-            await self._pool.finish(line, self._body, ended=self._ended)
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await self._pool.finish(connection, self._body, ended=self._ended)
 
 
 def _one_connection(verify: Any, proxy: str | None) -> httpx.AsyncHTTPTransport:

@@ -123,7 +123,7 @@ def known_encoding(name: str) -> KnownEncoding:
 
 
 def can_load(encoding: KnownEncoding, download_from: str = "") -> bool:
-    """Whether there is a rank file, or leave to download it. Reads none."""
+    """Whether there is a rank file, or permission to download it. Reads none."""
     return bool(download_from or os.environ.get(URL_VARIABLE)) or next(_rank_files(encoding), None) is not None
 
 
@@ -173,7 +173,7 @@ def _built(encoding: KnownEncoding, data: bytes) -> tiktoken.Encoding:
 
 
 def _ranks(encoding: KnownEncoding, url: str) -> bytes:
-    """The rank file's content. Raises `UserError` where no whole one can be had."""
+    """The rank file's content. Raises `UserError` where no complete one can be had."""
     damaged: list[str] = []
     for path in _rank_files(encoding):
         try:

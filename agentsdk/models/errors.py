@@ -1,4 +1,4 @@
-"""From a provider's answer to the typed error it means."""
+"""From a provider's response to the typed error it means."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def error_from_response(
     secrets: Sequence[str] = (),
     retry_after: float | None = None,
 ) -> ProviderError:
-    """The error for an answer with an error status. `secrets` are blotted out of whatever the provider wrote."""
+    """The error for a response with an error status. `secrets` are redacted from whatever the provider wrote."""
     try:
         data: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -107,10 +107,10 @@ def error_from_response(
 
 
 class ErrorInReply(Exception):  # noqa: N818 - turned into a typed error by the caller
-    """The provider tells an error inside an answer with status 200: `data` is its `error`, or the JSON text that holds it."""
+    """The provider reports an error inside a response with status 200: `data` is its `error`, or the JSON text of it."""
 
     def __init__(self, data: object) -> None:
-        super().__init__("the provider told an error")
+        super().__init__("the provider reported an error")
         self.data = data
 
 
@@ -135,10 +135,10 @@ def _error(
     retry: bool | None = None,
     secrets: Sequence[str] = (),
 ) -> ProviderError:
-    code, message = _told(_code(data), secrets, 100), _told(_message(data), secrets, _MAX_MESSAGE)
+    code, message = _redacted(_code(data), secrets, 100), _redacted(_message(data), secrets, _MAX_MESSAGE)
     kind = _class(status)
     if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
-        kind = AuthenticationError  # Google answers a wrong key with status 400
+        kind = AuthenticationError  # Google refuses a wrong key with status 400
     if kind is BadRequestError and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
         kind = ContextTooLongError
     retryable = kind in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
@@ -148,7 +148,7 @@ def _error(
         f"{who} answered with an error{f' ({about})' if about else ''}{said}{_REMEDIES.get(kind, '')}",
         status=status,
         code=code,
-        request_id=_told(request_id, secrets, 200),
+        request_id=_redacted(request_id, secrets, 200),
         retryable=retryable if retry is None else retry,
         retry_after=_retry_delay(data) if retry_after is None else retry_after,
     )
@@ -208,9 +208,9 @@ def _message(data: object) -> str:
     return as_text(data) or as_text(fields.get("message")) or as_text(fields.get("detail"))
 
 
-def _told(text: str, secrets: Sequence[str], most: int) -> str:
-    """What a provider wrote, as it may stand in an error: without `secrets`, cut, on one line."""
+def _redacted(text: str, secrets: Sequence[str], most: int) -> str:
+    """What a provider wrote, as an error may repeat it: `secrets` redacted, truncated, on one line."""
     text = clean_text(text)
-    for secret in secrets:  # before the cut, which would leave a part of one
+    for secret in secrets:  # before truncating, which would leave a part of one
         text = text.replace(secret, "***")
     return escaped(text[:most])

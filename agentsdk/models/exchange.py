@@ -1,4 +1,4 @@
-"""One request and its answer: deadlines, size limit and typed errors around whatever `Transport` sends it.
+"""One request and its response: deadlines, size limit and typed errors around whatever `Transport` sends it.
 
 ```
 adapter -> Exchange (admission, deadlines, size limit, errors) -> Transport -> HttpxTransport -> httpx -> ConnectionPool
@@ -29,7 +29,7 @@ _MAX_ERROR_BYTES = 64 * 1024
 
 
 class Exchange:
-    """One request and its answer, under deadlines. Use `async with`: leaving closes the connection at once.
+    """One request and its response, under deadlines. Use `async with`: leaving closes the connection at once.
 
     Every method raises only `ModelError`s (`UserError` for a client that is closed or a locked network).
     """
@@ -59,7 +59,7 @@ class Exchange:
         *,
         stream: bool,
     ) -> Exchange:
-        """Wait for a connection, send the request, and return when the headers of the answer are there.
+        """Wait for a connection, send the request, and return when the headers of the response are there.
 
         `body` None makes it a GET request. `stream` puts the idle deadline on.
         """
@@ -116,13 +116,13 @@ class Exchange:
                 raise self._transport.failure(error) from error
             self._size += len(chunk)
             if self._size > MAX_BODY_BYTES:
-                raise MalformedResponseError(f"the answer exceeds {MAX_BODY_BYTES} bytes; expected a model's reply")
+                raise MalformedResponseError(f"the response exceeds {MAX_BODY_BYTES} bytes; expected a model's reply")
             if chunk:
                 return chunk
         return b""
 
     async def read_all(self) -> bytes:
-        """The whole body; of an error's body, as much as says what is wrong."""
+        """The complete body; of an error's body, as much as explains it."""
         parts: list[bytes] = []
         while chunk := await self.read():
             parts.append(chunk)
@@ -134,13 +134,13 @@ class Exchange:
         """Data came: the idle deadline starts again."""
         self._watchdog.progress()
 
-    def end_within(self, seconds: float, *, anew: bool = False) -> None:
+    def end_within(self, seconds: float, *, restart: bool = False) -> None:
         """Nothing more is needed: in `seconds` the body counts as ended even if the socket stays open, at once if it breaks.
 
-        With `anew` the seconds count from now although they were counted before.
+        With `restart` the seconds count from now although they were counted before.
         """
         self._may_end = True
-        self._watchdog.end_within(seconds, anew=anew)
+        self._watchdog.end_within(seconds, restart=restart)
 
     async def finish(self) -> None:
         """Let the body end, so that the connection can be used again; close it if it does not end at once."""
@@ -193,7 +193,7 @@ _PINGS = ("ping", "keepalive", "heartbeat")
 
 
 def _is_ping(event: ServerSentEvent) -> bool:
-    """Whether the event says no more than that the connection stands."""
+    """Whether the event says no more than that the connection is alive."""
     if event.event != "message":
         return event.event in _PINGS
     data = event.data

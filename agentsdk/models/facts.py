@@ -1,4 +1,4 @@
-"""What a model's name tells: how its tokens are counted, and how large its context window is.
+"""What is known by a model's name: how its tokens are counted, and how large its context window is.
 
 Every run can ask, few do: what answers is imported then.
 """

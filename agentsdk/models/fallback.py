@@ -27,8 +27,8 @@ class FallbackModel:
     """Asks its models in order until one gives a reply.
 
     `on_error(error)` says whether an error is passed to the next model (by default every `ProviderError`, once that model's own
-    retries are spent, and every reply that cannot be used). `accept(response)` may refuse a whole reply. The last model's error
-    is raised as it is; a refused last reply is given. Deltas of a model that failed are followed by `AttemptDiscarded`.
+    retries are spent, and every reply that cannot be used). `accept(response)` may refuse a complete reply. The last model's
+    error is raised as it is; a refused last reply is given. Deltas of a model that failed are followed by `AttemptDiscarded`.
 
     Raises `UserError` for no models, and for what is none.
     """

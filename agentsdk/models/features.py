@@ -1,6 +1,6 @@
 """What an adapter can do: each declares it in a `features.py` of its own, and `scripts/provider_table.py` prints the table.
 
-It is about the adapter's code. Whether a model behind it understands images, say, is the provider's affair.
+It is about the adapter's code. Whether a model behind it understands images, say, depends on the provider.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`HttpModel`: what every provider's adapter shares. One request, retried or refused with a typed error; a reply proven whole.
+"""`HttpModel`: what all adapters share. A request is retried or fails with a typed error; a reply is proven complete.
 
 ```
 HttpModel (address, key, headers, retries, errors) -> Exchange -> EventStream -> Assembler (the protocol) -> ModelResponse
@@ -27,7 +27,7 @@ from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders, check_header, check_url
 from agentsdk.models.options import HttpModelOptions, check_options, full_signature
 from agentsdk.models.prefix import Body, to_json
-from agentsdk.models.rate_headers import nothing_left_for
+from agentsdk.models.rate_headers import rate_limit_wait
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.models.transport import ModelTimeouts
@@ -51,7 +51,7 @@ _CACHED_TOOLS = 64
 
 
 class Assembler(Protocol):
-    """Puts one reply together. Its methods raise `ModelError`s, and `ErrorInReply` for an error that the provider tells."""
+    """Puts one reply together. Its methods raise `ModelError`s, and `ErrorInReply` for an error that the provider reports."""
 
     @property
     def begun(self) -> bool:
@@ -75,7 +75,7 @@ class Assembler(Protocol):
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the provider has told; None where it has told nothing."""
+        """What the reply has cost, as far as the provider has reported; None where it has reported nothing."""
         ...
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
@@ -87,11 +87,11 @@ class Assembler(Protocol):
         ...
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole. Raises a `ModelError` if it is not."""
+        """The reply, if it is proven complete. Raises a `ModelError` if it is not."""
         ...
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """What a stream ends with: the items of `response` that no event has shown whole yet."""
+        """What a stream ends with: the items of `response` that no event has shown complete yet."""
         ...
 
 
@@ -130,7 +130,7 @@ class HttpModel(ABC):
         clock, random = options.get("clock"), options.get("random")
         self._clock = SystemClock() if clock is None else clock
         self._random = _random.random if random is None else random
-        self._closed_until = 0.0  # Unix time until which nothing remains of a rate limit
+        self._rate_limited_until = 0.0  # Unix timestamp until which nothing remains of a rate limit
         self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
 
     def _set_address(self, base_url: str | None, api_key: str | None) -> None:
@@ -204,7 +204,7 @@ class HttpModel(ABC):
     async def _receive(
         self, request: ModelRequest, assembler: Assembler, url: str, headers: RequestHeaders, body: Body | None
     ) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Send the request (`body` None: GET), and put its answer together to the end."""
+        """Send the request (`body` None: GET), and put its reply together to the end."""
         streamed = request.stream
         response: ModelResponse | ProviderError
         events: Sequence[ServerSentEvent] = ()
@@ -224,15 +224,15 @@ class HttpModel(ABC):
                                 for delta in deltas:
                                     yield delta
                         except MalformedResponseError:
-                            if not stream.done:  # else the end of the body has cut the event
+                            if not stream.done:  # else the end of the body has truncated the event
                                 raise
                         if assembler.finished:
-                            exchange.end_within(self._end_grace, anew=goes_on)
+                            exchange.end_within(self._end_grace, restart=goes_on)
                 else:
                     assembler.add_whole(await exchange.read_all())
                 response = assembler.response()
-            except ErrorInReply as told:
-                response = error_from_object(self._who, told.data, secrets=self._secrets(headers))
+            except ErrorInReply as error:
+                response = error_from_object(self._who, error.data, secrets=self._secrets(headers))
                 self._charge(response, assembler, streamed=streamed)
             except ModelConnectionError as error:
                 if not assembler.begun:
@@ -245,7 +245,7 @@ class HttpModel(ABC):
                 raise error.with_traceback(None)  # noqa: B904 - it is the one that is handled
             finally:
                 events, event = (), None  # a server may repeat a key, and a traceback may be printed with its locals
-            if isinstance(response, ProviderError):  # raised here, where what was told is not its context
+            if isinstance(response, ProviderError):  # raised here, where what was reported is not its context
                 raise response
             await exchange.finish()
         if streamed:
@@ -265,25 +265,25 @@ class HttpModel(ABC):
         if usage is None and (assembler.begun or assembler.finished):
             usage = Usage(requests=1, known=False)
         if usage is not None:
-            is_all = assembler.finished or not streamed  # else the provider would have told more
+            is_all = assembler.finished or not streamed  # else the provider would have reported more
             error.attempts = (SpentAttempt(usage if is_all else structs.replace(usage, known=False), self.name),)
 
     async def _send(self, request: ModelRequest, url: str, headers: RequestHeaders, body: Body | None) -> Exchange:
-        """Send one attempt, and return its answer if it is none of an error."""
+        """Send one attempt, and return the response unless it is an error."""
         settings = request.settings.retry or self._retry
-        if settings.respect_rate_limits and (wait := self._closed_until - self._clock.time()) > 0:
+        if settings.respect_rate_limits and (wait := self._rate_limited_until - self._clock.time()) > 0:
             await wait_idle(self._clock, min(wait, settings.max_retry_after))
         exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=request.stream)
         if settings.respect_rate_limits:
             now = self._clock.time()
-            self._closed_until = max(self._closed_until, now + nothing_left_for(exchange.headers, now))
+            self._rate_limited_until = max(self._rate_limited_until, now + rate_limit_wait(exchange.headers, now))
         if not 200 <= exchange.status < 300:
             async with exchange:
                 raise await self._refusal(exchange, headers)
         return exchange
 
     async def _count(self, request: ModelRequest, url: str, body: Body, field: str) -> int:
-        """The number that the provider's counting endpoint at `url` answers in `field`. Raises like `stream`."""
+        """The number that the provider's counting endpoint at `url` returns in `field`. Raises like `stream`."""
         request = structs.replace(request, stream=False, request_id="")
         headers = self._headers_for(request)
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 from agentsdk.models.admission import Admission
 from agentsdk.models.prefix import Body
 from agentsdk.models.shared_client import shared_connections
+from agentsdk.models.shield import shielded
 from agentsdk.models.transport import END_GRACE, MAX_BODY_BYTES, ModelTimeouts, Reply, Transport, deadline_error
-from agentsdk.models.undisturbed import undisturbed
 from agentsdk.types.errors import MalformedResponseError, ModelConnectionError, ModelError, ModelTimeoutError, UserError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class HttpxTransport:
         opened = None
         if url.scheme == "https":
             opened = extensions["trace"] = _Opened()
-        if self._client is None:  # ours has no defaults to merge in, which would cost more than the rest of the request
+        if self._client is None:  # ours has no defaults to merge in, which would cost more than all else of the request
             client = (await shared_connections()).client
             if body is not None and len(body) > _SLICE:
                 headers["content-length"] = str(len(body))  # httpx cannot see it
@@ -97,12 +97,12 @@ class HttpxTransport:
             response = await client.send(request, stream=True, follow_redirects=False)
         except asyncio.CancelledError:
             if opened is not None or self._client is not None:
-                await undisturbed(self._clean_up(url, opened))
+                await shielded(self._clean_up(url, opened))
             raise
         return HttpxReply(response, self._client)
 
     async def _clean_up(self, url: httpx.URL, opened: _Opened | None) -> None:
-        """Close what a request left open that was cancelled before its answer."""
+        """Close what a request left open that was cancelled before its response came."""
         if opened is not None:
             await opened.aclose()
         if self._client is not None:
@@ -136,7 +136,7 @@ class HttpxTransport:
         if isinstance(error, httpx.ConnectError):
             return ModelConnectionError("cannot connect to the provider; check base_url and the network", retryable=True)
         if isinstance(error, zlib.error):
-            return MalformedResponseError("the answer's content encoding is broken; expected whole gzip or deflate data")
+            return MalformedResponseError("the response's content encoding is broken; expected whole gzip or deflate data")
         if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
             return ModelConnectionError(f"the request cannot be sent ({kind}); check base_url and headers")
         if isinstance(error, httpx.TransportError | OSError):
@@ -154,7 +154,7 @@ def _nothing() -> httpx.ByteStream:
 
 
 class _Slices:
-    """A long body a slice at a time: of one that is handed over whole, asyncio copies what the socket does not take at once."""
+    """A long body a slice at a time: of one that is handed over in one piece, asyncio copies what the socket does not take."""
 
     __slots__ = ("_body",)
 
@@ -225,7 +225,7 @@ class HttpxReply:
 
     async def aclose(self) -> None:
         if not self._ended:
-            await undisturbed(self._close())
+            await shielded(self._close())
         # The body, its response and its request hold each other: they, and all that was sent, would wait for the collector.
         self._response.stream = self._response.request.stream = _nothing()
 

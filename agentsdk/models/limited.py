@@ -1,4 +1,4 @@
-"""`ConcurrencyLimitedModel`: so many requests at once, and the others wait their turn."""
+"""`ConcurrencyLimitedModel`: at most so many concurrent requests; the others wait their turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELDS = Fields("ConcurrencyLimitedModel", model=MODEL, limit=whole("at least 1
 
 
 class ConcurrencyLimitedModel:
-    """A model that is asked at most `limit` things at once in an event loop; first come, first served.
+    """A model with at most `limit` concurrent requests in an event loop; first come, first served.
 
     Raises `UserError` for a limit below 1, and for what is no model.
     """

@@ -43,8 +43,8 @@ def as_count(value: object) -> int | None:
     return None
 
 
-def kept(value: T) -> T:
-    """What a reply holds for good, JSON-like: `value` with its lone surrogates replaced.
+def storable(value: T) -> T:
+    """What is stored of a reply, JSON-like: `value` with its lone surrogates replaced.
 
     Raises `MalformedResponseError` where it nests deeper than `MAX_DEPTH`: it could not be saved, compared or sent again.
     """
@@ -56,9 +56,9 @@ def kept(value: T) -> T:
     raise MalformedResponseError(f"the reply nests deeper than {MAX_DEPTH} levels, expected no more; ask again")
 
 
-def kept_json(value: object) -> str:
-    """`value`, JSON-like, as text that is kept for good. Raises like `kept`."""
-    return json.dumps(kept(value), ensure_ascii=False)
+def storable_json(value: object) -> str:
+    """`value`, JSON-like, as text that can be stored. Raises like `kept`."""
+    return json.dumps(storable(value), ensure_ascii=False)
 
 
 def _inside(value: object) -> Iterable[object]:
@@ -71,7 +71,7 @@ def _is_container(value: object) -> bool:
 
 
 def is_object(text: str) -> bool:
-    """Whether `text` is one whole JSON object."""
+    """Whether `text` is one complete JSON object."""
     try:
         _OBJECT.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -34,7 +34,7 @@ class HttpModelOptions(TypedDict, total=False):
     provider: str | None
     """Names where reasoning and the provider's own items come from and may be sent back to. By default the host."""
     clock: Clock | None
-    """For tests: what tells the time and waits."""
+    """For tests: the clock that gives the time and waits."""
     random: Callable[[], float] | None
     """For tests: gives numbers in [0, 1), for the jitter between retries."""
 

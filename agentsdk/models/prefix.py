@@ -1,9 +1,11 @@
-"""Requests that grow: each history item is encoded once, and every request begins with the bytes of the one before.
+"""A request's history as bytes: each item is encoded once in a run, not once in every request.
 
-What is large is sent from where it was encoded: a picture of 5 MB is held once, however many turns send it.
+Every request of a run begins with the items of the one before. So an adapter divides the history into groups, each of which
+becomes complete messages of its protocol. A group that no later item can join is final, and its JSON is kept with the items, in
+`Tape.derived`. Only what follows the last final group is encoded again. A turn then costs what it adds, and a provider that
+caches prefixes receives the same bytes again.
 
-An adapter cuts the history into groups, each of which becomes whole messages of its protocol. A group that nothing can join any
-more is kept, as JSON, in `Tape.derived`; only what follows it is encoded again.
+A large value (a picture of 5 MB) is kept as one object that all requests send from where it is; it is never copied into them.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ async def read_price_lists() -> None:
 
 
 def _read(future: Future[None]) -> None:
-    with suppress(Exception):  # it shows when a price is asked for
+    with suppress(Exception):  # it is raised again when a price is needed
         cost_of(Usage(1), "gpt-4o")
     future.set_result(None)
 

@@ -1,4 +1,4 @@
-"""What a reply tells beside its items, usage and finish: kept under the provider's own names, as far as there is room."""
+"""What a reply holds beside its items, usage and finish: kept under the provider's own names, as far as there is room."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import cast
 
 import msgspec
 
-from agentsdk.models.loose import as_object, kept
+from agentsdk.models.loose import as_object, storable
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MalformedResponseError
 
 MAX_BYTES = 262_144
-"""How much of a reply's data is kept, as JSON: it stands in the log with every reply."""
+"""How much of a reply's data is kept, as JSON: it is in the log with every reply."""
 
 LEFT_OUT = "left_out"
 """The entry that names those there was no room for."""
 
 
 def provider_data(fields: Mapping[str, object]) -> JsonObject:
-    """Those of `fields` that say anything. What there is no room for, or nests too deep, is named in `left_out`."""
+    """Those of `fields` that are not empty. What there is no room for, or nests too deep, is named in `left_out`."""
     sizes: list[tuple[int, str, object]] = []
     left_out: list[str] = []
     for name, value in fields.items():
         if value is None or value in ("", [], {}):
             continue
         try:
-            value = kept(value)
+            value = storable(value)
             sizes.append((len(msgspec.json.encode(value)), name, value))
         except (MalformedResponseError, msgspec.MsgspecError, ValueError, OverflowError):
             left_out.append(name)
@@ -42,8 +42,8 @@ def provider_data(fields: Mapping[str, object]) -> JsonObject:
     return {**data, LEFT_OUT: cast(object, left_out)} if left_out else data
 
 
-def beside(usage: object, counted: Collection[str]) -> JsonObject:
-    """What a provider's usage tells beside the numbers that are `counted`; a zero says nothing."""
+def uncounted(usage: object, counted: Collection[str]) -> JsonObject:
+    """What a provider's usage holds beside the numbers that are `counted`; zeros are left out."""
     told: JsonObject = {}
     for name, value in as_object(usage).items():
         if isinstance(value, dict):

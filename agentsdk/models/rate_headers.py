@@ -1,9 +1,9 @@
-"""What an answer's headers tell of the provider's rate limits.
+"""What a response's headers say about the provider's rate limits.
 
 ```
 retry-after[-ms]                                            the provider asks for a pause
 x-ratelimit-remaining-requests, x-ratelimit-reset-requests  and ...-tokens: OpenAI and most others; a duration such as "6m0s"
-x-ratelimit-remaining, x-ratelimit-reset                    a duration, or Unix time in seconds or milliseconds
+x-ratelimit-remaining, x-ratelimit-reset                    a duration, or a Unix timestamp in seconds or milliseconds
 anthropic-ratelimit-tokens-remaining, ...-reset             and requests, input-tokens, output-tokens; an RFC 3339 time
 ```
 """
@@ -30,8 +30,8 @@ _LONGEST_DURATION = 1e9  # a larger plain number is a time
 _LONGEST_TIME = 1e11  # a larger one is in milliseconds
 
 
-def nothing_left_for(headers: Mapping[str, str], now: float) -> float:
-    """Seconds from `now` (Unix time) until every limit of which nothing remains is reset, 0 where something remains of all."""
+def rate_limit_wait(headers: Mapping[str, str], now: float) -> float:
+    """Seconds from `now` (a Unix timestamp) until all limits of which nothing remains are reset, 0 where none is used up."""
     waits = [parse_retry_after(headers, now) or 0.0]
     for remaining, reset in _PAIRS:
         if headers.get(remaining, "").strip() in ("0", "0.0"):

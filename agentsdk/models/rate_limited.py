@@ -1,4 +1,9 @@
-"""`RateLimitedModel`: so many requests and tokens a minute, and the others wait their turn."""
+"""`RateLimitedModel`: so many requests and tokens a minute, and the others wait their turn.
+
+Each limit is a token bucket: it holds at most a minute's worth and is refilled evenly. What a reply will use is not known when
+its request is sent, so the request reserves what the last reply used and the difference is corrected afterwards; the bucket
+may go below zero by that.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +26,11 @@ _FIELDS = Fields(
 
 
 class RateLimitedModel:
-    """A model that is asked for at most so much a minute in an event loop; first come, first served.
+    """A model with at most so many requests or tokens a minute in an event loop; first come, first served.
 
     Each limit is a bucket that starts full and is filled evenly, so what a quiet minute left over may be used at once. A
-    reply's tokens are known only afterwards: a request sets aside what the last reply used (the first one nothing), which is
-    put right when its own reply is there. Whoever finds a bucket empty waits until it is filled again. Retries inside `model`
+    reply's tokens are known only afterwards: a request reserves what the last reply used (the first one nothing), which is
+    corrected when its own reply is there. Whoever finds a bucket empty waits until it is filled again. Retries inside `model`
     are not seen here. `clock` is for tests.
 
     Raises `UserError` without any limit, and for one that is not positive.
@@ -67,11 +72,11 @@ class RateLimitedModel:
                 async for event in events:
                     if isinstance(event, ResponseCompleted) and event.response.usage.known:
                         usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
-                        limits.settle(usage.requests, usage.total_tokens, reserved)
+                        limits.correct(usage.requests, usage.total_tokens, reserved)
                     yield event
         except ModelError as error:
             if (spent := error.usage) is not None and spent.known:
-                limits.settle(spent.requests, spent.total_tokens, reserved)
+                limits.correct(spent.requests, spent.total_tokens, reserved)
             raise
 
 
@@ -91,7 +96,7 @@ class _Limits:
         self._turn = asyncio.Lock()
 
     async def enter(self) -> int:
-        """Wait for a request's turn; the tokens set aside for it. A wait that is cancelled takes nothing."""
+        """Wait for a request's turn; the tokens reserved for it. A wait that is cancelled takes nothing."""
         async with self._turn:  # the lock lets its waiters in in their order
             stood_still = 0
             while (wait := self._wait()) > 0:
@@ -106,8 +111,8 @@ class _Limits:
                 self._tokens.take(self._usual)
             return self._usual
 
-    def settle(self, requests: int, tokens: int, reserved: int) -> None:
-        """A reply is there: it took `requests` and `tokens`, for which one and `reserved` were taken before."""
+    def correct(self, requests: int, tokens: int, reserved: int) -> None:
+        """A reply came: it used `requests` and `tokens`, for which one and `reserved` were taken before."""
         if self._requests is not None:
             self._requests.take(max(0, requests - 1))
         if self._tokens is not None:

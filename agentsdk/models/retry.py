@@ -1,4 +1,4 @@
-"""The one retry layer: what is tried again, and after which wait."""
+"""The one retry layer: what is retried, and after which wait."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SystemClock:
     """The machine's clock, and asyncio's sleep."""
 
     def time(self) -> float:
-        """Seconds since the Unix epoch."""
+        """The Unix timestamp, in seconds."""
         return time.time()
 
     async def sleep(self, seconds: float) -> None:
@@ -40,7 +40,7 @@ async def with_retries(
 ) -> AsyncGenerator[Event | AttemptDiscarded, None]:
     """The events of the first attempt that succeeds.
 
-    An attempt is repeated after a retryable `ProviderError`, as long as nothing of the reply was shown; otherwise, and when the
+    An attempt is retried after a retryable `ProviderError`, as long as nothing of the reply was shown; otherwise, and when the
     retries are used up, its error is raised. What the attempts before cost goes along with either. `random` gives numbers in
     [0, 1).
     """
@@ -72,7 +72,7 @@ async def with_retries(
 
 
 def after_attempts(event: Event, spent: tuple[SpentAttempt, ...]) -> Event:
-    """The event, if it completes a reply with what was spent in vain before it."""
+    """The event, if it completes a reply with what failed attempts before it have cost."""
     if isinstance(event, ResponseCompleted):
         return structs.replace(event, attempts=spent + event.attempts)
     return event

@@ -1,7 +1,11 @@
 """Server-sent events from bytes, without input or output of its own.
 
-Lines are split on the bytes CR, LF and CRLF only: a text-level splitter would also cut at U+2028 and U+0085, which JSON carries
-unescaped. Bytes are decoded a whole line at a time, so a character may be split anywhere.
+An event is lines, ended by an empty one. A line ends with CR, LF or CRLF and with nothing else, so lines are split as bytes: a
+splitter for text would also split at U+2028 and U+0085, which JSON carries unescaped.
+
+A chunk may end anywhere: within a character, or between the CR and the LF of one line end. So a line is decoded only once it is
+complete, and the decoder remembers that the last chunk ended with CR. The pieces of an unfinished line are joined once, when
+its end comes: the cost is linear in the bytes, however they are divided.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ class ServerSentEvent(Struct, frozen=True):
 
 
 class SSEDecoder:
-    """Turns the bytes of an event stream, cut anywhere, into its events.
+    """Turns the bytes of an event stream, divided anywhere, into its events.
 
     `max_event_bytes` bounds what one event may hold. `feed` and `close` raise `MalformedResponseError` for a larger event and
     for bytes that are not UTF-8.
@@ -42,7 +46,7 @@ class SSEDecoder:
         """The events completed by `chunk`; comments complete none."""
         if self._after_cr and chunk:
             self._after_cr = False
-            if chunk[0] == 10:  # the LF of a CRLF that was cut in two
+            if chunk[0] == 10:  # the LF of a CRLF whose CR ended the last chunk
                 chunk = chunk[1:]
         if b"\r" in chunk:
             self._after_cr = chunk[-1] == 13

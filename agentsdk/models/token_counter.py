@@ -1,4 +1,4 @@
-"""Token counting: exact for texts where the model's encoding is known and at hand, an estimate that says so where not.
+"""Token counting: exact for texts where the model's encoding is known and at hand, an estimate, marked as one, where not.
 
 What a request wraps around its texts is no model's published format. The overheads here are what OpenAI's chat models bill;
 `Calibration` learns the difference of any other from the provider's usage.
@@ -43,11 +43,11 @@ INLINE_CHARACTERS = 8_000
 """More text than this is counted on a thread: at worst a character takes 2 µs, and the event loop goes on."""
 
 PIECE_CHARACTERS = 16_000
-"""Longer texts are encoded in pieces, as tiktoken dies of a million spaces at once. Cut between words, the count stays exact;
-text that has no such place for this long may come out a token or two higher per cut."""
+"""Longer texts are encoded in pieces, as tiktoken dies of a million spaces at once. Divided between words, the count stays
+exact; text that has no such place for this long may come out a token or two higher per piece."""
 
 # Tokens that OpenAI's chat models bill beside the texts: for the reply's beginning; a message and its role; a call; its result;
-# and all tools together. Calls made side by side take about 5 more each.
+# and all tools together. Concurrent calls take about 5 more each.
 _REPLY = 3
 _MESSAGE = 4
 _CALL = 9
@@ -76,11 +76,11 @@ _UNKNOWN_FILE = 2_000
 _REMEMBERED = 64
 
 _Parts = tuple[int, list[str]]
-"""What something weighs: tokens that are known without counting, and the texts to count."""
+"""The parts of a token count: tokens that are known without counting, and the texts to count."""
 
 
 class _ItemCounter(ABC):
-    """What all counters share: what items and declarations weigh besides their texts, and where the counting is done."""
+    """What all counters share: the tokens of items and declarations besides their texts, and where the counting is done."""
 
     is_exact: bool
 
@@ -93,7 +93,7 @@ class _ItemCounter(ABC):
 
     async def count(self, items: Sequence[Item]) -> list[int]:
         """The tokens of each item, with what surrounds it in a request."""
-        return await self._weigh([_parts_of(item) for item in items])
+        return await self._count_parts([_parts_of(item) for item in items])
 
     async def count_fixed(self, instructions: str, tools: tuple[ToolSpec | HandoffSpec, ...], output: OutputSpec | None) -> int:
         """The tokens that every request carries beside its items. `tools` and `output` are remembered by their identity."""
@@ -107,26 +107,26 @@ class _ItemCounter(ABC):
         return total
 
     async def _remembered(self, key: object, owner: object, parts: Callable[[], _Parts]) -> int:
-        """The weight of `parts`, counted once. `owner` is kept, so that `key` may be its id."""
+        """The tokens of `parts`, counted once. `owner` is kept, so that `key` may be its id."""
         known = self._known.get(key)
         if known is None:
-            [weight] = await self._weigh([parts()])
+            [tokens] = await self._count_parts([parts()])
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            known = self._known[key] = (owner, weight)
+            known = self._known[key] = (owner, tokens)
         return known[1]
 
-    async def _weigh(self, weighed: Sequence[_Parts]) -> list[int]:
+    async def _count_parts(self, parts: Sequence[_Parts]) -> list[int]:
         count = await self._counting()
-        if sum(len(text) for _, texts in weighed for text in texts) <= INLINE_CHARACTERS:
-            return [tokens + sum(map(count, texts)) for tokens, texts in weighed]
+        if sum(len(text) for _, texts in parts for text in texts) <= INLINE_CHARACTERS:
+            return [tokens + sum(map(count, texts)) for tokens, texts in parts]
         cancelled = False
 
         def long_text(text: str) -> int:
             return sum(count(piece) for piece in _pieces(text) if not cancelled)
 
         try:
-            return await asyncio.to_thread(lambda: [tokens + sum(map(long_text, texts)) for tokens, texts in weighed])
+            return await asyncio.to_thread(lambda: [tokens + sum(map(long_text, texts)) for tokens, texts in parts])
         except asyncio.CancelledError:
             cancelled = True
             raise

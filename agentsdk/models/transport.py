@@ -13,7 +13,7 @@ from agentsdk.types.declared import Fields, number, optional
 from agentsdk.types.errors import ModelError, ModelTimeoutError, UserError
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""How large the body of an answer may be; of an error's body, far less is read."""
+"""How large the body of a response may be; of an error's body, far less is read."""
 END_GRACE = 0.02
 """Seconds in which the end of a body may follow once all that is needed has come; where it comes, it comes at once."""
 
@@ -24,7 +24,7 @@ class ModelTimeouts:
 
     `pool`: to wait until a connection is free, where all are in use. `connect`: to open a connection. `read`: silence on the
     socket, of any kind. `idle`: a stream without an event that carries data (comments and pings do not count, nor does time in
-    which the stream is not read). `total`: from sending to the end of the answer, without the wait for a connection.
+    which the stream is not read). `total`: from sending to the end of the response, without the wait for a connection.
     Raises `UserError` for what is no number above 0.
     """
 
@@ -43,7 +43,7 @@ _TIMEOUTS = Fields("ModelTimeouts", pool=_DEADLINE, connect=_DEADLINE, read=_DEA
 
 
 class Reply(Protocol):
-    """An answer whose body is still to be read. `headers` finds names in lower case."""
+    """A response whose body is still to be read. `headers` finds names in lower case."""
 
     @property
     def status(self) -> int:
@@ -72,11 +72,11 @@ class Transport(Protocol):
     """
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes, timeouts: ModelTimeouts) -> Awaitable[Reply]:
-        """Send the request; return when the headers of the answer are there. Keeps `timeouts.connect` and `.read`."""
+        """Send the request; return when the headers of the response are there. Keeps `timeouts.connect` and `.read`."""
         ...
 
     def get(self, url: str, headers: Mapping[str, str], timeouts: ModelTimeouts) -> Awaitable[Reply]:
-        """The same for a GET request: the rest of a background reply."""
+        """The same for a GET request, which resumes a background reply."""
         ...
 
     def failure(self, error: Exception) -> ModelError | UserError:
@@ -96,4 +96,4 @@ def deadline_error(which: str) -> ModelTimeoutError:
             "all connections were in use for the whole pool deadline; raise ModelTimeouts(pool=...), or the number of "
             "connections: set_max_connections(...), or httpx.Limits(max_connections=...) of an http_client of your own"
         )
-    return ModelTimeoutError("the answer was not complete within the total deadline; raise ModelTimeouts(total=...)")
+    return ModelTimeoutError("the response was not complete within the total deadline; raise ModelTimeouts(total=...)")

@@ -45,10 +45,10 @@ class Watchdog:
         """What is waited for came: the idle deadline starts again with the next wait."""
         self._fresh = True
 
-    def end_within(self, seconds: float, *, anew: bool = False) -> None:
-        """From now on, wait at most `seconds` more in total; with `anew` an earlier such wish is void."""
+    def end_within(self, seconds: float, *, restart: bool = False) -> None:
+        """From now on, wait at most `seconds` more in total; with `restart`, whatever an earlier call said."""
         before = self._end
-        self._end = min(self._total_end if anew else before, self._loop.time() + seconds)
+        self._end = min(self._total_end if restart else before, self._loop.time() + seconds)
         if self._end < before:
             self.close()
 

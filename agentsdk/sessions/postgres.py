@@ -137,7 +137,7 @@ class PostgresSession(ReplacingSession):
         await self._do(lambda connection: connection.fetch(_CLEAR, self._key))
 
     async def aclose(self) -> None:
-        """Let go of the connections of the running event loop; a second call does nothing."""
+        """Release the connections of the running event loop; a second call does nothing."""
         await self._database.aclose()
 
     async def _do(self, job: Callable[[Connection], Awaitable[T]]) -> T:

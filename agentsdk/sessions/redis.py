@@ -45,7 +45,7 @@ class RedisSession(ReplacingSession):
 
     A call may take `timeout` seconds. Every method raises `SessionError` for a server that cannot be reached or used, and
     `SessionBusyError` for one that is busy, where nothing was done. What was asked for when the connection broke was done
-    whole or not at all.
+    completely or not at all.
     """
 
     def __init__(self, session_id: str, url_or_client: str | Redis, *, prefix: str = "agentsdk", timeout: float = 10.0) -> None:
@@ -92,7 +92,7 @@ class RedisSession(ReplacingSession):
         await self._call(_CLEAR)
 
     async def aclose(self) -> None:
-        """Let go of the connections of this event loop, unless another session or store uses them."""
+        """Release the connections of this event loop, unless another session or store uses them."""
         await self._database.aclose()
 
     async def _latest(self, count: int | None) -> list[bytes]:

@@ -110,7 +110,7 @@ class SQLiteSession(ReplacingSession):
         await self._database.run(clear)
 
     def close(self) -> None:
-        """Finish what was asked for and let go of the file; a second call does nothing. May block: see `aclose`."""
+        """Finish what was asked for and release the file; a second call does nothing. May block: see `aclose`."""
         self._database.close()
 
     async def aclose(self) -> None:

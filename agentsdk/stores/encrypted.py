@@ -1,4 +1,8 @@
-"""A run store whose events and attachments only the holder of a key can read or change."""
+"""A run store whose events and attachments only the holder of a key can read or change.
+
+Each record is bound to its run, its number and the record before it, so a log opens only in the order in which it was written.
+That cannot show that its end is missing: what this process has seen of a log is remembered for that.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ class EncryptedRunStore(RunStore):
 
     What is not protected from someone who can read or write `store` itself: the summary stays readable and changeable (agent,
     status, reason, counts, times, owner), and run ids, attachment names, and how many events there are and of what size stay
-    readable. Between two processes a log can be cut at its end, a run or an attachment removed or put back as it once was,
+    readable. Between two processes a log can be truncated, a run or an attachment removed or put back as it once was,
     without notice. Events written by version 0.1.0 are bound to their numbers only.
     Compare-and-set and leases are those of `store`, unchanged: they hold between all who go through it.
 
@@ -148,7 +152,7 @@ class EncryptedRunStore(RunStore):
         await self._store.delete(run_id)
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete runs that have been at rest since before `before`."""
+        """Delete runs of these `statuses` that were last updated before `before`, a Unix timestamp in seconds."""
         return await self._store.prune(before, statuses)
 
     async def aclose(self) -> None:
@@ -156,7 +160,7 @@ class EncryptedRunStore(RunStore):
         await self._store.aclose()
 
 
-# What these give is sealed into the records: another wording could not open them.
+# These texts are bound into the records: with another wording they would not open.
 
 
 def _event(number: int) -> str:

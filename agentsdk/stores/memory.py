@@ -64,7 +64,7 @@ class MemoryRunStore(RunStore):
             kept.pop(run_id, None)
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete runs that have been at rest since before `before`."""
+        """Delete runs of these `statuses` that were last updated before `before`, a Unix timestamp in seconds."""
         self._require_open()
         wanted = set(statuses)
         old = [one.run_id for one in self._summaries.values() if one.updated_at < before and one.status in wanted]

@@ -1,4 +1,9 @@
-"""A run store in PostgreSQL: for runs that any number of processes and machines share."""
+"""A run store in PostgreSQL: for runs that any number of processes and machines share.
+
+An append is one statement, so it is a transaction of its own and one round trip: it updates the run's row only if revision and
+lease are as expected, and inserts the events for the row it updated. Two that race update the same row, so the second waits for
+the first, and then finds the revision changed.
+"""
 
 from __future__ import annotations
 
@@ -178,12 +183,12 @@ class PostgresRunStore(RunStore):
         await self._database.fetch(_DELETE, run_id)
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete runs that have been at rest since before `before`."""
+        """Delete runs of these `statuses` that were last updated before `before`, a Unix timestamp in seconds."""
         rows = await self._database.fetch(_PRUNE, before, list(statuses))
         return int(rows[0][0])
 
     async def aclose(self) -> None:
-        """Let go of the connections of the running event loop. Those of other loops close with their loops."""
+        """Release the connections of the running event loop. Those of other loops close with their loops."""
         await self._database.aclose()
 
 

@@ -1,4 +1,10 @@
-"""A run store in Redis: for many processes on many machines."""
+"""A run store in Redis: for many processes on many machines.
+
+Each call is one Lua script, which the server runs with nothing in between: that is what makes an append a compare-and-set (it
+compares revision and lease, then writes) and what keeps a run and the indexes it is in consistent after a crash. A store is a
+hash of summaries by run id, a list of events for each run, and sorted sets of run ids that `list` reads: one for each status,
+by start, and one of running runs, by the end of their lease. Times are sent as text, since Lua would round them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +38,6 @@ for index = 3, 7 do redis.call('ZCARD', KEYS[index]) end
 local runs, running, held = KEYS[2], KEYS[3], KEYS[7]
 """
 
-# Times come and go as text: Lua would round them.
 _APPEND = Script(
     _BEGIN
     + """
@@ -144,7 +149,7 @@ return 1
 
 _ATTACHMENT = Script(_BEGIN + "return redis.call('HGET', KEYS[8], ARGV[1])")
 
-# Without a time, whatever the runs are; else those that are still at rest since before it.
+# Without a time, whatever the runs are; else those that still have the status, last updated before it.
 _DELETE = Script(
     _BEGIN
     + """
@@ -186,8 +191,8 @@ class RedisRunStore(RunStore):
     The first use logs a warning where the server says that it can lose an append, once for each server.
 
     The keys are `{prefix}:...`, braces included, so that a cluster keeps all runs of a store on one node: each call is one
-    script over a run and the lists it is in, whole or not done, also after a crash. Stores of other prefixes can be on other
-    nodes. A client of the node is needed; `redis.asyncio.RedisCluster` is not accepted.
+    script over a run and the lists it is in, done completely or not at all, also after a crash. Stores of other prefixes can be
+    on other nodes. A client of the node is needed; `redis.asyncio.RedisCluster` is not accepted.
 
     A call may take `timeout` seconds. One that raised `StoreUnavailableError` may have been done, or be done later by a server
     that hangs: read the run, and append at its revision, where only one of the two can succeed. Raises `UserError` for a bad
@@ -272,7 +277,10 @@ class RedisRunStore(RunStore):
         await self._delete([run_id], "", "")
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete runs that have been at rest since before `before`. Reads the summaries of all that have one of `statuses`."""
+        """Delete runs of these `statuses` that were last updated before `before`, a Unix timestamp in seconds.
+
+        Reads the summaries of all that have one of the statuses.
+        """
         deleted = 0
         for status in set(statuses):
             page: list[RunSummary] | None = None
@@ -283,7 +291,7 @@ class RedisRunStore(RunStore):
         return deleted
 
     async def aclose(self) -> None:
-        """Let go of the connections of this event loop, unless another store or session uses them."""
+        """Release the connections of this event loop, unless another store or session uses them."""
         await self._database.aclose()
 
     async def _delete(self, run_ids: Sequence[str], before: str, status: str) -> int:
@@ -346,7 +354,9 @@ def _encoded(text: str) -> bytes:
 
 def _written(summary: RunSummary) -> bytes:
     if not all(map(math.isfinite, (summary.started_at, summary.updated_at, summary.held_until))):
-        raise UserError(f"the summary of run {summary.run_id!r} has a time that is not finite, expected seconds since 1970")
+        raise UserError(
+            f"the summary of run {summary.run_id!r} has a time that is not finite, expected a Unix timestamp in seconds"
+        )
     try:
         return msgspec.json.encode(summary)
     except (UnicodeEncodeError, OverflowError):

@@ -67,7 +67,7 @@ class SQLiteRunStore(RunStore):
     """Keeps runs in the SQLite file `db_path`; `":memory:"` is a database of this store's own.
 
     An append outlives a crash of the process, and with `synchronous="FULL"` a power loss too: it is one commit that waits for
-    the disk. With `"NORMAL"` it does not wait, and a power loss may take back the latest appends, always whole ones. Another
+    the disk. With `"NORMAL"` it does not wait, and a power loss may take back the latest appends, always complete ones. Another
     process may hold the file's lock for at most `busy_timeout` seconds: keep that well inside the lease of the runs.
 
     A new file may be read and written by its owner only. Every method raises `StoreError` for a file that is no database,
@@ -139,20 +139,20 @@ class SQLiteRunStore(RunStore):
         await self._database.run(lambda connection: connection.execute(_DELETE, (run_id,)).rowcount)
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete runs that have been at rest since before `before`, in one transaction."""
+        """Delete runs of these `statuses` last updated before `before`, a Unix timestamp in seconds, in one transaction."""
         chosen = tuple(statuses)
         statement = f"DELETE FROM agentsdk_runs WHERE updated_at < ? AND status IN ({', '.join('?' * len(chosen))})"
         return await self._database.run(lambda connection: connection.execute(statement, (before, *chosen)).rowcount)
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole file, as of one moment, to a new one at `path`; runs go on meanwhile, and sessions in it are with it.
+        """Write a consistent copy of the file, sessions in it included, to a new one at `path`; runs go on meanwhile.
 
         A copy of the file alone lacks what its `-wal` holds. Raises `UserError` where `path` exists or cannot be made.
         """
         await self._database.backup(path)
 
     async def aclose(self) -> None:
-        """Let go of the file; it is closed when nothing else in this process holds it."""
+        """Release the file; it is closed when nothing else in this process holds it."""
         await self._database.aclose()
 
     def _summary(self, row: tuple[object, ...]) -> RunSummary:

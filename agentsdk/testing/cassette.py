@@ -1,4 +1,4 @@
-"""Cassettes: what a real model said once, kept as a file of JSON lines and said again in tests, without a network.
+"""Cassettes: the replies of a real model, recorded once in a file of JSON lines and replayed in tests, without a network.
 
 What is kept is the conversation, not the wire: for each call a line with what was asked and the events that came.
 ```
@@ -90,9 +90,9 @@ class _Reply(Struct, frozen=True):
 
 
 class RecordingModel:
-    """Asks `model`, and adds each reply, whole, streamed, failed or left early, to the cassette at `path`.
+    """Asks `model`, and adds each reply, complete, streamed, failed or left early, to the cassette at `path`.
 
-    A cassette that exists is added to: delete it to record anew. Raises a `CassetteError` for a file that is no cassette.
+    A cassette that exists is added to: delete it to record again. Raises a `CassetteError` for a file that is no cassette.
     """
 
     def __init__(self, model: Model, path: str | os.PathLike[str]) -> None:
@@ -141,10 +141,10 @@ class RecordingModel:
                 os.close(file)
         except OSError as failed:
             raise CassetteError(
-                f"the cassette {str(self._path)!r} cannot be written: {failed.strerror}; mend its path"
+                f"the cassette {str(self._path)!r} cannot be written: {failed.strerror}; fix its path"
             ) from failed
         if written != len(line):
-            raise CassetteError(f"the cassette {str(self._path)!r} was cut in mid-line, expected room on the disk; delete it")
+            raise CassetteError(f"the cassette {str(self._path)!r} ends within a line, expected room on the disk; delete it")
 
 
 class ReplayModel:
@@ -274,7 +274,7 @@ def _read_error(saved: _SavedError) -> ModelError:
 
 
 def _difference(recorded: object, asked: object, path: str) -> tuple[str, object, object]:
-    """The first place where two unequal JSON values differ, and what stands there in each."""
+    """The first place where two unequal JSON values differ, and what is there in each."""
     here: tuple[str, object, object] = (path, recorded, asked)
     if isinstance(recorded, dict) and isinstance(asked, dict):
         mine, other = cast(JsonObject, recorded), cast(JsonObject, asked)

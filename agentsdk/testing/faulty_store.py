@@ -1,4 +1,4 @@
-"""`FaultyStore`: a run store that fails once, where and how it is told to."""
+"""`FaultyStore`: a run store that fails once, where and how a test wants it to."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 Fault = Literal["locked", "full", "lost", "torn"]
 """`locked`: `StoreBusyError`, nothing done. `full`: `StoreError`, nothing done. `lost`: `StoreUnavailableError`, nothing done.
-`torn`: `StoreUnavailableError` after the work was done, as if the answer was lost."""
+`torn`: `StoreUnavailableError` after the work was done, as if the response was lost."""
 
 
 class FaultyStore(RunStore):
-    """Fails operation number `at` (from 1 on) with `fault`; before and after it, `store` answers.
+    """Fails operation number `at` (from 1 on) with `fault`; before and after it, `store` works.
 
     Every method but `aclose` counts as an operation. To see an app through a fault anywhere, run it once with an `at` that is
     never reached, then for each `at` up to `operations`.

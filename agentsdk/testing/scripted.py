@@ -1,4 +1,4 @@
-"""`ScriptedModel`: a model that says what a test tells it to."""
+"""`ScriptedModel`: a model whose replies a test has scripted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.usage import Usage
 
 Say = str | OutputItem | Sequence[OutputItem] | ModelResponse
-"""What a model says: a text, an item or several, or a whole response."""
+"""A model's reply: a text, an item or several, or a whole response."""
 
 ScriptedReply = Say | BaseException | Callable[[ModelRequest], object]
 """A reply of a script: what to say, an exception to raise, or a callable (async too) that gets the request and returns one."""
@@ -140,5 +140,5 @@ def deltas_of(response: ModelResponse) -> Iterable[ModelStreamEvent]:
 
 
 def words(text: str) -> list[str]:
-    """`text` cut before each word; joined, the words are `text`."""
+    """`text` split before each word; joined, the words are `text`."""
     return re.findall(r"\s*\S+\s*$|\s*\S+|\s+", text)

@@ -1,4 +1,4 @@
-"""A fake provider on a real loopback socket: says what a script tells it to, and breaks the way it is told to.
+"""A fake provider on a real loopback socket: its replies, and how they break, are scripted.
 
 `FakeServer` speaks HTTP; what a reply looks like on the wire is a `Dialect`. `FakeOpenAIServer` speaks chat completions.
 """
@@ -52,8 +52,8 @@ class ServerReply(Struct, frozen=True):
     properly, `"reset"` the connection breaks, `"refuse"` it breaks before any header, `"stall"` nothing more comes, `"pings"`
     only comments come, `"open"` all was sent but the body is not ended.
 
-    `chunks` cuts the body: `"whole"`, `"bytes"` one byte at a time, or anywhere, by this random seed. `comments` puts comments
-    between the events, `line_end` ends the lines. Nothing is sent before `wait` is set.
+    `chunks` divides the body: `"whole"`, `"bytes"` one byte at a time, or anywhere, by this random seed. `comments` puts
+    comments between the events, `line_end` ends the lines. Nothing is sent before `wait` is set.
     """
 
     says: Say = "ok"
@@ -200,7 +200,7 @@ class FakeServer:
         return path == self._dialect.path
 
     def _asked(self, request: CapturedRequest) -> JsonObject:
-        """What the dialect is told of a request."""
+        """What the dialect gets of a request."""
         return request.json if request.body else {}
 
     def _next_reply(self, request: CapturedRequest) -> ServerReply:
@@ -256,7 +256,7 @@ class _Answer:
         self._reply = reply
         self._pieces, self._type = _render(reply, dialect, number, asked)
         self._stream = self._type == "text/event-stream"
-        # What is not sent whole, or not whole at once, is framed in chunks: each piece then reaches the client on its own.
+        # What is not sent completely, or not at once, is framed in chunks: each piece then reaches the client on its own.
         self._chunked = self._stream or reply.chunks != "whole"
 
     async def send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

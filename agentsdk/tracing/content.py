@@ -1,4 +1,4 @@
-"""What people and models said, as the JSON text that the conventions' content attributes carry."""
+"""Messages, as the JSON text that the conventions' content attributes carry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tracer of anybody's, between the run and its mistakes: whatever it raises or returns, the run goes on as without it."""
+"""A tracer of the user's, kept from harming a run: whatever it raises or returns, the run continues as without it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ PLAIN: Final = {
     "tool_description": "gen_ai.tool.description",
     "call_id": "gen_ai.tool.call.id",
 }
-"""What is recorded as it stands."""
+"""What is recorded unchanged."""
 
 SETTINGS: Final = {
     "temperature": "gen_ai.request.temperature",

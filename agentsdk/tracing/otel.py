@@ -212,18 +212,18 @@ def _fields(value: object, named: dict[str, str]) -> dict[str, AttributeValue]:
 
 
 def _content(attributes: SpanAttributes) -> dict[str, AttributeValue]:
-    """What was said, under its recorded names."""
-    said: dict[str, AttributeValue] = {}
+    """The content of messages, under its recorded names."""
+    content: dict[str, AttributeValue] = {}
     if instructions := attributes.get("instructions"):
-        said[names.INSTRUCTIONS] = instructions_json(instructions)
+        content[names.INSTRUCTIONS] = instructions_json(instructions)
     if "input" in attributes:
-        said[names.INPUT] = messages_json(attributes["input"])
+        content[names.INPUT] = messages_json(attributes["input"])
     if "output" in attributes:
-        said[names.OUTPUT] = messages_json(attributes["output"], attributes.get("finish", ""))
+        content[names.OUTPUT] = messages_json(attributes["output"], attributes.get("finish", ""))
     if tools := attributes.get("tools"):
-        said[names.TOOLS] = tools_json(tools)
+        content[names.TOOLS] = tools_json(tools)
     if "arguments" in attributes:
-        said[names.ARGUMENTS] = attributes["arguments"]
+        content[names.ARGUMENTS] = attributes["arguments"]
     if "result" in attributes:
-        said[names.RESULT] = result_text(attributes["result"])
-    return said
+        content[names.RESULT] = result_text(attributes["result"])
+    return content

@@ -1,4 +1,7 @@
-"""Replies that are not whole, not the protocol, or only odd: the very reply comes of it, or a typed error."""
+"""Replies that are incomplete, not the protocol, or only odd: the very reply comes of it, or a typed error.
+
+Long, as it is a list: a method for each way in which a reply can be broken.
+"""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ async def test_a_cut_call_or_typed_output_is_never_taken_for_whole(stream: bool)
         with pytest.raises(IncompleteResponseError, match="middle of a call"):
             settings = ModelSettings(tool_choice="required", max_tokens=200, stop=("arguments",))
             await ask(model, request(tools=(WEATHER,), stream=stream, settings=settings))
-        with pytest.raises(IncompleteResponseError, match="typed output was cut"):
+        with pytest.raises(IncompleteResponseError, match="typed output was truncated"):
             await ask(model, request(output=PERSON, stream=stream, settings=ModelSettings(max_tokens=3)))
 
 

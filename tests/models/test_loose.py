@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentsdk.models.loose import MAX_DEPTH, as_list, as_object, as_text, is_object, kept
+from agentsdk.models.loose import MAX_DEPTH, as_list, as_object, as_text, is_object, storable
 from agentsdk.types.errors import MalformedResponseError
 
 
@@ -21,7 +21,7 @@ def test_what_is_kept_is_clean_and_not_too_deep() -> None:
     deep: object = {"a\ud83d": "b\ud83d"}
     for _ in range(MAX_DEPTH - 1):
         deep = [deep]
-    assert "ud83d" not in str(kept(deep))
+    assert "ud83d" not in str(storable(deep))
     with pytest.raises(MalformedResponseError, match="deeper than 100"):
-        kept([deep])
-    assert (kept(1), kept("a"), kept([])) == (1, "a", [])
+        storable([deep])
+    assert (storable(1), storable("a"), storable([])) == (1, "a", [])

@@ -13,7 +13,7 @@ from agentsdk.models.anthropic import AnthropicModel
 from agentsdk.models.google import GoogleModel
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
-from agentsdk.models.provider_data import MAX_BYTES, beside, provider_data
+from agentsdk.models.provider_data import MAX_BYTES, provider_data, uncounted
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
 from agentsdk.testing.google_dialect import FakeGoogleServer
@@ -137,5 +137,5 @@ def test_there_is_room_for_so_much_and_the_small_comes_first() -> None:
 
 def test_what_is_counted_is_not_told_twice() -> None:
     usage = {"tokens": 1, "zero": 0, "details": {"tokens": 1, "cost": 2, "zero": 0}, "nothing": {"tokens": 1}, "kinds": [1]}
-    assert beside(usage, ("tokens",)) == {"details": {"cost": 2}, "kinds": [1]}
-    assert beside(None, ()) == {}
+    assert uncounted(usage, ("tokens",)) == {"details": {"cost": 2}, "kinds": [1]}
+    assert uncounted(None, ()) == {}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentsdk.models.rate_headers import nothing_left_for, seconds_until_reset
+from agentsdk.models.rate_headers import rate_limit_wait, seconds_until_reset
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.types.errors import RateLimitError
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
@@ -43,12 +43,12 @@ def test_every_form_of_a_reset(value: str, seconds: float) -> None:
 
 def test_only_a_limit_of_which_nothing_remains_counts() -> None:
     anthropic = {"anthropic-ratelimit-input-tokens-remaining": "0", "anthropic-ratelimit-input-tokens-reset": ISO}
-    assert nothing_left_for(SPENT, NOW) == 360.0
-    assert nothing_left_for({**SPENT, "x-ratelimit-remaining-tokens": "1"}, NOW) == 0.0
-    assert nothing_left_for({**SPENT, **anthropic}, NOW) == 360.0
-    assert nothing_left_for(anthropic, NOW) == pytest.approx(90.0)
-    assert nothing_left_for({"retry-after": "7"}, NOW) == 7.0
-    assert nothing_left_for({"x-ratelimit-remaining": "0"}, NOW) == 0.0
+    assert rate_limit_wait(SPENT, NOW) == 360.0
+    assert rate_limit_wait({**SPENT, "x-ratelimit-remaining-tokens": "1"}, NOW) == 0.0
+    assert rate_limit_wait({**SPENT, **anthropic}, NOW) == 360.0
+    assert rate_limit_wait(anthropic, NOW) == pytest.approx(90.0)
+    assert rate_limit_wait({"retry-after": "7"}, NOW) == 7.0
+    assert rate_limit_wait({"x-ratelimit-remaining": "0"}, NOW) == 0.0
 
 
 @pytest.mark.anyio

@@ -137,9 +137,9 @@ async def test_end_within_counts_anew_but_not_past_the_total() -> None:
     first = watchdog._end
     watchdog.end_within(10)
     assert watchdog._end == first
-    watchdog.end_within(10, anew=True)
+    watchdog.end_within(10, restart=True)
     assert first < watchdog._end < total
-    watchdog.end_within(600, anew=True)
+    watchdog.end_within(600, restart=True)
     assert watchdog._end == total
 
 

@@ -1,4 +1,7 @@
-"""What PostgreSQL adds: a server that dies, refuses, is slow or holds something else, and connections that are shared."""
+"""What PostgreSQL adds: a server that dies, refuses, is slow or holds something else, and connections that are shared.
+
+One module although it is long: its fixtures and the helpers that wait for the server serve all of these tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A store of a third party that is sound, and what is left of stores with one bug each, by the check that must find it."""
+"""A store of a third party that is sound, and what is left of stores with one bug each, by the check that must find it.
+
+Long, as it is a list: a class of a few lines for each bug.
+"""
 
 from __future__ import annotations
 

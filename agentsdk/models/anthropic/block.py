@@ -5,6 +5,8 @@ from __future__ import annotations
 from agentsdk.models.loose import as_list, as_object, as_text
 from agentsdk.types.base import JsonObject
 
+_OF_A_CALL = ("type", "id", "name", "input")
+
 
 class Block:
     """A content block that is being put together."""
@@ -39,6 +41,14 @@ class Block:
         """The text, thinking or JSON so far."""
         return "".join(self.pieces)
 
+    @property
+    def call_details(self) -> JsonObject:
+        """What a tool_use block holds beside the call, what is empty or the default left out."""
+        details = {name: value for name, value in self.fields.items() if name not in _OF_A_CALL and value is not None}
+        if as_object(details.get("caller")).get("type") == "direct":
+            del details["caller"]
+        return details
+
     def merge(self, delta: JsonObject) -> None:
         """Add a delta of a kind that is not known: texts grow, everything else is replaced."""
         for name, value in delta.items():
@@ -51,7 +61,7 @@ class Block:
                 self.fields[name] = value
                 self._growing.pop(name, None)
 
-    def settle(self) -> None:
-        """Nothing more comes: `fields` are whole now."""
+    def finish(self) -> None:
+        """Nothing more comes: complete `fields`."""
         self.fields.update({name: "".join(pieces) for name, pieces in self._growing.items()})
         self._growing.clear()

@@ -145,12 +145,12 @@ def _reply_blocks(items: list[Item]) -> Iterator[JsonObject]:
                 else:
                     yield item.data
             case Message():
-                yield from _said(item)
+                yield from _assistant_blocks(item)
             case _:
                 pass
 
 
-def _said(message: Message) -> Iterator[JsonObject]:
+def _assistant_blocks(message: Message) -> Iterator[JsonObject]:
     """What the assistant said; the API takes no blank text, and citations only of its own kind."""
     parts = (OutputText(message.content),) if isinstance(message.content, str) else message.content
     for part in parts:

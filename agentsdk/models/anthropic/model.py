@@ -1,4 +1,4 @@
-"""`AnthropicModel`: one reply from the Messages API, proven whole or refused with a typed error."""
+"""`AnthropicModel`: one reply from the Messages API, proven complete or refused with a typed error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentsdk.types.usage import SpentAttempt, Usage
 DEFAULT_MAX_TOKENS = 8192
 """The cap on output tokens, which the API demands, where the settings name none."""
 MAX_PAUSES = 10
-"""How often a turn that the provider paused is taken up again before it is an error."""
+"""How often a turn that the provider paused is continued before it is an error."""
 _API = "the Anthropic Messages API"
 _VERSION = "2023-06-01"
 # What the counting endpoint takes; it refuses every other field.
@@ -83,7 +83,7 @@ class AnthropicModel(HttpModel):
         self._encoder = MessageEncoder(self.provider)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Ask for one reply: any deltas, then one `ResponseCompleted`. A turn that the provider pauses is taken up again.
+        """Ask for one reply: any deltas, then one `ResponseCompleted`. A turn that the provider pauses is continued.
 
         Raises `UserError` for a missing key or a request that the API cannot carry; the generator, only `ModelError`s.
         """
@@ -92,7 +92,7 @@ class AnthropicModel(HttpModel):
     async def _resumed(
         self, request: ModelRequest, events: AsyncGenerator[ModelStreamEvent, None]
     ) -> AsyncGenerator[ModelStreamEvent, None]:
-        """The events of a turn, its pauses left out: what came before a pause goes back to the provider, which goes on."""
+        """The events of a turn, its pauses left out: what came before a pause goes back to the provider, which continues."""
         earlier: tuple[OutputItem, ...] = ()
         usage = Usage()
         attempts: tuple[SpentAttempt, ...] = ()  # all that an error carries; of a whole turn, its pauses are no loss
@@ -186,7 +186,7 @@ class AnthropicModel(HttpModel):
         return fields
 
     def _all_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: list[object]) -> Raw | list[object]:
-        """The run's tools, then those of the provider's own that stand in `extra_body`."""
+        """The run's tools, then those of the provider's own that are in `extra_body`."""
         if not tools or not hosted:
             return self._encoded_tools(tools) if tools else hosted
         return Raw(b"%b,%b" % (bytes(self._encoded_tools(tools))[:-1], to_json(hosted)[1:]))

@@ -1,8 +1,12 @@
-"""From the wire to a `ModelResponse`: one assembler for the events of a stream and for a reply that comes whole.
+"""The Messages API's reply, put together: one assembler for the events of a stream and for a reply that comes in one piece.
 
 ```
 message_start (content_block_start content_block_delta* content_block_stop)* message_delta message_stop, and pings between
 ```
+A reply is a list of content blocks, and an event names its block by an index. Each block collects its pieces; deltas are shown
+as they come, and the items are made from the blocks once, at the end. Text blocks that follow each other are one message. What
+proves a reply complete is its stop reason, in `message_delta`: `response` returns nothing without one, and no call whose block
+was not ended. A stop reason can also mean a pause: the reply so far goes back to the provider, which continues (`TurnPaused`).
 """
 
 from __future__ import annotations
@@ -16,8 +20,8 @@ from agentsdk.models.anthropic.usage import read_usage
 from agentsdk.models.anthropic.wire import WireEvent, input_of, parse_event, parse_object, parse_reply
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_object, as_text, kept, kept_json
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.loose import as_object, as_text, storable, storable_json
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -58,11 +62,10 @@ _BLOCK_OF_DELTA = {
     "thinking_delta": "thinking",
     "signature_delta": "thinking",
 }
-_OF_A_CALL = ("type", "id", "name", "input")
 
 
 class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happened
-    """The provider paused in the middle of its turn: `response` goes back to it, and it goes on.
+    """The provider paused in the middle of its turn: `response` goes back to it, and it continues.
 
     `events` end what was streamed so far, under output indexes below `width`.
     """
@@ -86,7 +89,7 @@ class ReplyAssembler:
         self._stop = ""
         self._stop_details: JsonObject = {}
         self._usage: JsonObject = {}
-        self._told: JsonObject = {}
+        self._provider_data: JsonObject = {}
         self._blocks: list[Block] = []
         self._by_index: dict[int, Block] = {}  # the newest of each
         self._calls = 0
@@ -107,7 +110,7 @@ class ReplyAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the provider has told."""
+        """What the reply has cost, as far as the provider has reported."""
         return read_usage(self._usage) if self._usage else None
 
     @property
@@ -133,12 +136,12 @@ class ReplyAssembler:
                 message = as_object(wire.message)
                 self._begin(as_text(message.get("id")), as_text(message.get("model")), events)
                 self._add_usage(message.get("usage"))
-                self._tell(container=message.get("container"))
+                self._note(container=message.get("container"))
             case "message_delta":
                 self._add_usage(wire.usage)
-                self._tell(context_management=wire.context_management)
+                self._note(context_management=wire.context_management)
                 if (delta := wire.delta) is not None:
-                    self._tell(container=delta.container, stop_sequence=delta.stop_sequence, stop_details=delta.stop_details)
+                    self._note(container=delta.container, stop_sequence=delta.stop_sequence, stop_details=delta.stop_details)
                     if delta.stop_reason:
                         self._finish(delta.stop_reason, delta.stop_details, events)
             case "message_stop":
@@ -162,7 +165,7 @@ class ReplyAssembler:
         unseen: list[ModelStreamEvent] = []
         self._begin(wire.id or "", wire.model or "", unseen)
         self._add_usage(wire.usage)
-        self._tell(
+        self._note(
             container=wire.container,
             stop_sequence=wire.stop_sequence,
             stop_details=wire.stop_details,
@@ -186,8 +189,8 @@ class ReplyAssembler:
             self._id, self._model = clean_text(reply_id), clean_text(model)
             events.append(ResponseCreated(self._id))
 
-    def _tell(self, **told: object) -> None:
-        self._told.update({name: value for name, value in told.items() if value is not None})
+    def _note(self, **told: object) -> None:
+        self._provider_data.update({name: value for name, value in told.items() if value is not None})
 
     def _add_usage(self, usage: object) -> None:
         """The counts of a later event are totals and replace those of an earlier one."""
@@ -208,7 +211,7 @@ class ReplyAssembler:
         if block.kind == "text" and last is not None and last.kind == "text":
             block.output_index = last.output_index  # one message, in several blocks
         else:
-            if block.kind == "tool_use" and _details(fields):
+            if block.kind == "tool_use" and block.call_details:
                 self._outputs += 1
             block.output_index = self._outputs
             self._outputs += 1
@@ -228,7 +231,7 @@ class ReplyAssembler:
             case "tool_use":
                 return self._call(block, "")
             case _:
-                return ProviderItem(self._provider, kept(block.fields))
+                return ProviderItem(self._provider, storable(block.fields))
 
     def _find(self, index: int | None) -> Block | None:
         if index is None:
@@ -274,18 +277,20 @@ class ReplyAssembler:
         return clean_text(explanation) or "The model declined to answer."
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError` when no message came, `IncompleteResponseError` when the server did not say why it
-        stopped or stopped where a call may be cut, and `TurnPaused`.
+        stopped or stopped where a call may be truncated, and `TurnPaused`.
         """
         if not (self._started or self._blocks):
             raise MalformedResponseError("the reply holds no message; expected an Anthropic message")
         if not self._stop:
-            raise self._incomplete("the reply ended without a stop reason, so nothing proves it whole")
+            raise self._incomplete("the reply ended without a stop reason, so nothing proves it complete")
         finish: Finish | None = "stop" if self._stop in _PAUSES else _FINISHES.get(self._stop)
         if finish is None:
-            raise self._incomplete(f"the reply has an unknown stop reason ({self._stop[:100]!r}), so nothing proves it whole")
+            raise self._incomplete(
+                f"the reply has an unknown stop reason ({self._stop[:100]!r}), so nothing proves it complete"
+            )
         calls = [block for block in self._blocks if block.kind == "tool_use"]
         if finish == "content_filter":
             calls = []
@@ -295,13 +300,13 @@ class ReplyAssembler:
             remedy = "it filled the model's context window: shorten the input" if window else "raise max_tokens"
             raise self._incomplete(f"the reply reached its token limit {what}; {remedy}")
         if calls and (self._stop in _PAUSES or self._stop == "stop_sequence" or not all(call.stopped for call in calls)):
-            raise self._incomplete("the reply holds tool calls, but nothing proves them whole: it did not stop after them")
-        if finish == "stop" and self._stop not in _PAUSES:  # else the provider goes on with them
+            raise self._incomplete("the reply holds tool calls, but nothing proves them complete: it did not stop after them")
+        if finish == "stop" and self._stop not in _PAUSES:  # else the provider continues with them
             refuse_unanswered(self._unanswered())
         self._items = self._output()
         output = tuple(item for item, _ in self._items)
-        told = provider_data({**self._told, "usage": beside(self._usage, _COUNTED)})
-        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model, told)
+        data = provider_data({**self._provider_data, "usage": uncounted(self._usage, _COUNTED)})
+        response = ModelResponse(output, read_usage(self._usage), finish, self._id, self._model, data)
         if self._stop in _PAUSES:
             raise TurnPaused(response, self.done_events(response), self._outputs)
         return response
@@ -313,7 +318,7 @@ class ReplyAssembler:
         return [block.kind for block in uses if as_text(block.fields.get("id")) not in answered]
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items of `response`, each whole, under the position they were streamed at."""
+        """The items of `response`, each complete, under the position they were streamed at."""
         return [OutputItemDone(item, position) for item, position in self._items]
 
     def _incomplete(self, message: str) -> IncompleteResponseError:
@@ -324,12 +329,12 @@ class ReplyAssembler:
         found: list[tuple[OutputItem | list[Part], int]] = []
         refused = self._stop == "refusal"
         for block in sorted(self._blocks, key=lambda block: block.index):
-            block.settle()
+            block.finish()
             position = block.output_index
             text = clean_text(block.text)
             match block.kind:
                 case "text":
-                    _speak(found, OutputText(text, tuple(kept(block.citations))) if text else None, position)
+                    _add_to_message(found, OutputText(text, tuple(storable(block.citations))) if text else None, position)
                 case "thinking":
                     signature = clean_text("".join(block.signatures))
                     if text or signature:
@@ -340,15 +345,15 @@ class ReplyAssembler:
                 case "tool_use" if refused:
                     pass
                 case "tool_use":
-                    if details := _details(block.fields):
-                        beside = ProviderItem(self._provider, {"type": CALL_DETAILS, **kept(details)})
+                    if details := block.call_details:
+                        beside = ProviderItem(self._provider, {"type": CALL_DETAILS, **storable(details)})
                         found.append((beside, position - 1))
-                    found.append((self._call(block, text or _encoded_input(block.fields)), position))
+                    found.append((self._call(block, text or storable_json(as_object(block.fields.get("input")))), position))
                 case _:
                     if (item := self._provider_item(block)) is not None:
                         found.append((item, position))
         if refused:
-            _speak(found, Refusal(self._refusal()), max(0, self._outputs - 1))
+            _add_to_message(found, Refusal(self._refusal()), max(0, self._outputs - 1))
         return [(_message(item) if isinstance(item, list) else item, position) for item, position in found]
 
     def _call(self, block: Block, arguments: str) -> FunctionCall:
@@ -357,17 +362,17 @@ class ReplyAssembler:
         return FunctionCall(call_id, clean_text(as_text(fields.get("name"))), arguments)
 
     def _provider_item(self, block: Block) -> ProviderItem | None:
-        """A block of the provider's own; None where the end of the reply cut its input."""
+        """A block of the provider's own; None where the end of the reply truncated its input."""
         fields = block.fields
         if block.pieces:
             try:
                 fields = {**fields, "input": json.loads(block.text)}
             except (ValueError, RecursionError):
                 return None
-        return ProviderItem(self._provider, kept(fields))
+        return ProviderItem(self._provider, storable(fields))
 
 
-def _speak(found: list[tuple[OutputItem | list[Part], int]], part: Part | None, position: int) -> None:
+def _add_to_message(found: list[tuple[OutputItem | list[Part], int]], part: Part | None, position: int) -> None:
     if part is None:
         return
     last = found[-1][0] if found else None
@@ -381,15 +386,3 @@ def _message(parts: list[Part]) -> Message:
     if len(parts) == 1 and isinstance(part := parts[0], OutputText) and not part.annotations:
         return Message("assistant", part.text)
     return Message("assistant", tuple(parts))
-
-
-def _details(fields: JsonObject) -> JsonObject:
-    """What a tool_use block holds beside the call, unless it says nothing."""
-    details = {name: value for name, value in fields.items() if name not in _OF_A_CALL and value is not None}
-    if as_object(details.get("caller")).get("type") == "direct":
-        del details["caller"]
-    return details
-
-
-def _encoded_input(fields: JsonObject) -> str:
-    return kept_json(as_object(fields.get("input")))

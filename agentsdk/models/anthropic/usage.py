@@ -8,7 +8,7 @@ from agentsdk.types.usage import Usage
 
 
 def read_usage(usage: JsonObject) -> Usage:
-    """The usage of one reply; not `known` unless both input and output tokens are told.
+    """The usage of one reply; not `known` unless both input and output tokens are reported.
 
     Anthropic counts cached tokens beside `input_tokens`, `Usage` within them.
     """

@@ -40,7 +40,7 @@ class WireEvent(Struct):
 
 
 class WireReply(Struct):
-    """A whole reply. Blocks stay as they came: the arguments of a call are the model's own text."""
+    """A reply in one piece. Blocks stay as they came: the arguments of a call are the model's own text."""
 
     type: str | None = None
     id: str | None = None
@@ -63,7 +63,7 @@ class WireInput(Struct):
 parse_event = decoder_of(WireEvent, _EXPECTED, halves=True)
 """An event of a stream. Raises `MalformedResponseError`, as all of these do."""
 parse_reply = decoder_of(WireReply, _EXPECTED)
-"""A reply that came whole."""
+"""A reply that came in one piece."""
 _any = decoder_of(object, _EXPECTED, halves=True)
 _input = msgspec.json.Decoder(WireInput).decode
 

@@ -60,7 +60,7 @@ class ContentEncoder(Struct, frozen=True):
         item = items[start]
         if isinstance(item, Message) and item.role != "assistant":
             return start + 1, [{"role": "user", "parts": _parts(item.content)}], False
-        if isinstance(item, FunctionCallOutput):  # no call before it asked for this result, so it can only be told
+        if isinstance(item, FunctionCallOutput):  # no call before it asked for this result, so it becomes text
             return start + 1, [{"role": "user", "parts": _told(item)}], False
         turn = _Turn(self.provider)
         position = start
@@ -124,7 +124,7 @@ class _Turn:
 
     def _add_call(self, item: FunctionCall) -> None:
         if item.call_id in self._open:
-            return  # said twice, answered once
+            return  # two results of one call: the first counts
         arguments = Raw(usable_arguments(item.arguments).encode())
         name = usable_name(item.name)
         part: JsonObject = {"functionCall": {"id": item.call_id, "name": name, "args": arguments}}

@@ -1,7 +1,10 @@
-"""From Google's wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole.
+"""Google's reply, put together: one assembler for the chunks of a stream and for a reply that comes in one piece.
+
+A chunk carries parts, and what is one text may come as several of them: text is joined until a part of another kind, or a
+signature, ends it. A finish reason is not the end here, as some servers send one with every chunk: the end of the stream is.
 
 A thought signature belongs to the part it came with. One on a thought is that `Reasoning`'s; one on another part becomes a
-`Reasoning` of its own, whose `id` says which part that is:
+`Reasoning` of its own, whose `id` names that part:
 ```
 Reasoning(id="call", signature)  FunctionCall       the call behind it
 Message  Reasoning(id="part:N", signature)          part N of the message before it, or an empty one after its last
@@ -30,8 +33,8 @@ from agentsdk.models.google.wire import (
     parse_object,
     parse_part,
 )
-from agentsdk.models.loose import as_list, as_object, as_text, kept
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.loose import as_list, as_object, as_text, storable
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -87,7 +90,7 @@ _FINISHES: dict[str, Finish] = {
     **dict.fromkeys(_FILTERED, "content_filter"),
     **dict.fromkeys(_FAILED, "error"),
 }
-_TOLD = {
+_CANDIDATE_DATA = {
     "safety_ratings": "safetyRatings",
     "avg_logprobs": "avgLogprobs",
     "finish_message": "finishMessage",
@@ -119,12 +122,12 @@ class ReplyAssembler:
         self._candidates_seen = False
         self._finish = ""
         self._blocked = ""
-        self._told: JsonObject = {}
+        self._provider_data: JsonObject = {}
         self._logprobs: dict[str, list[object]] = {}
         self._usage = NULL  # every chunk brings one, and only the last is read
-        self._said: list[str] = []
+        self._text: list[str] = []
         self._notes: dict[bytes, JsonObject] = {}  # by their JSON, as a stream repeats them
-        self._items: list[tuple[int, OutputItem]] = []  # those that are whole, each with its output_index
+        self._items: list[tuple[int, OutputItem]] = []  # those that are complete, each with its output_index
         self._message: OpenMessage | None = None  # the one that is being written
         self._thought: list[str] | None = None
         self._thought_at = 0
@@ -133,12 +136,12 @@ class ReplyAssembler:
         self.begun = False
         """Whether any text, reasoning, call or other item has come."""
         self.complete = False
-        """Only the end of the stream is its end: some servers tell a finish reason with every chunk."""
+        """Only the end of the stream is its end: some servers send a finish reason with every chunk."""
 
     @property
     def text(self) -> str:
         """The answer's text so far."""
-        return clean_text("".join(self._said))
+        return clean_text("".join(self._text))
 
     @property
     def finished(self) -> bool:
@@ -147,7 +150,7 @@ class ReplyAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the provider has told."""
+        """What the reply has cost, as far as the provider has reported."""
         return None if self._usage == NULL else read_usage(parse_any(self._usage))
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
@@ -176,17 +179,17 @@ class ReplyAssembler:
         if chunk.usage_metadata != NULL:
             self._usage = chunk.usage_metadata
         if chunk.model_status is not None:
-            self._told["modelStatus"] = chunk.model_status
+            self._provider_data["modelStatus"] = chunk.model_status
         if chunk.prompt_feedback is not None:
-            self._told["promptFeedback"] = chunk.prompt_feedback
+            self._provider_data["promptFeedback"] = chunk.prompt_feedback
             self._blocked = self._blocked or clean_text(as_text(as_object(chunk.prompt_feedback).get("blockReason")))
         for candidate in chunk.candidates or ():
             if candidate.index:
                 continue
             self._candidates_seen = True
-            for name, kind in _TOLD.items():
+            for name, kind in _CANDIDATE_DATA.items():
                 if (told := getattr(candidate, name)) is not None:
-                    self._told[kind] = told
+                    self._provider_data[kind] = told
             if candidate.logprobs_result is not None:
                 for name, tokens in as_object(candidate.logprobs_result).items():
                     if isinstance(tokens, list):
@@ -201,7 +204,7 @@ class ReplyAssembler:
     def _add_notes(self, candidate: WireCandidate) -> None:
         for name, kind in _NOTES.items():
             if note := as_object(getattr(candidate, name)):
-                noted: JsonObject = kept({"type": kind, **note})
+                noted: JsonObject = storable({"type": kind, **note})
                 self._notes.setdefault(msgspec.json.encode(noted), noted)
 
     def _add_part(self, raw: Raw, events: list[ModelStreamEvent]) -> None:
@@ -230,7 +233,7 @@ class ReplyAssembler:
         message = self._in_message(events)
         message.add(text, apart=bool(signature))
         if text:
-            self._said.append(text)
+            self._text.append(text)
             events.append(OutputTextDelta(clean_text(text), message.index))
         if signature:
             self._sign(message, signature, events)
@@ -245,7 +248,7 @@ class ReplyAssembler:
         data = parse_object(raw)
         if any(value is not None and name != "thought" for name, value in data.items()):
             self._close()
-            self._add_item(ProviderItem(self._provider, kept(data)), events)
+            self._add_item(ProviderItem(self._provider, storable(data)), events)
 
     def _add_thought(self, text: str, signature: str, events: list[ModelStreamEvent]) -> None:
         if not text and not signature:
@@ -276,7 +279,7 @@ class ReplyAssembler:
             events.append(FunctionCallArgumentsDelta(call.arguments, self._items[-1][0]))
 
     def _add_item(self, item: OutputItem, events: list[ModelStreamEvent]) -> None:
-        """Take an item that came whole."""
+        """Take an item that came in one piece."""
         index = self._begin()
         begins = FunctionCall(item.call_id, item.name, "") if isinstance(item, FunctionCall) else item
         events.append(OutputItemAdded(begins, index))
@@ -305,10 +308,10 @@ class ReplyAssembler:
             self._message = None
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError` when no candidate came, `ContentFilterError`, and `IncompleteResponseError` when the
-        server did not say why it stopped, or stopped where a call may be cut.
+        server did not say why it stopped, or stopped where a call may be truncated.
         """
         if self._blocked:
             raise ContentFilterError(f"the provider refused the prompt ({escaped(self._blocked[:100])}); change the input")
@@ -320,21 +323,22 @@ class ReplyAssembler:
         if finish == "error":
             raise self._incomplete(f"the model broke off its reply ({self._finish}); ask again, or simplify the tools")
         if not self._finish:
-            raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+            raise self._incomplete("the reply ended without a finish reason, so nothing proves it complete")
         if finish is None:
             raise self._incomplete(
-                f"the reply has an unknown finish reason ({self._finish[:100]!r}), so nothing proves it whole"
+                f"the reply has an unknown finish reason ({self._finish[:100]!r}), so nothing proves it complete"
             )
-        if finish == "length" and (self._calls or not self._said):
+        if finish == "length" and (self._calls or not self._text):
             what = "in a tool call" if self._calls else "before any text"
             raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
         self._close()
         self._annotate()
         output = tuple(item for _, item in self._items)
         usage = parse_any(self._usage)
-        told = provider_data({**self._told, "logprobsResult": self._logprobs, "usageMetadata": beside(usage, _COUNTED)})
+        more = {"logprobsResult": self._logprobs, "usageMetadata": uncounted(usage, _COUNTED)}
+        data = provider_data({**self._provider_data, **more})
         finish = "tool_calls" if self._calls else finish
-        return ModelResponse(output, read_usage(usage), finish, self._id, self._model, told)
+        return ModelResponse(output, read_usage(usage), finish, self._id, self._model, data)
 
     def _annotate(self) -> None:
         """Give what was cited to the last text."""
@@ -350,7 +354,7 @@ class ReplyAssembler:
                     return
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items of `response`, each whole, under the position they were streamed at."""
+        """The items of `response`, each complete, under the position they were streamed at."""
         return [OutputItemDone(item, index) for index, item in self._items]
 
     def _incomplete(self, message: str) -> IncompleteResponseError:

@@ -1,4 +1,4 @@
-"""JSON schema as Google takes it: what it does not know is left out, or said in the words it knows.
+"""JSON schema as Google takes it: what it does not know is left out, or expressed in what it knows.
 
 What is left out only constrains less: the SDK checks arguments and outputs against the whole schema itself.
 """

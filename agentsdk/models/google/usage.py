@@ -7,7 +7,7 @@ from agentsdk.types.usage import Usage
 
 
 def read_usage(data: object) -> Usage:
-    """The usage of one reply; not `known` unless the prompt's tokens are told.
+    """The usage of one reply; not `known` unless the prompt's tokens are reported.
 
     What Google's own tools read counts as input, the thoughts as output.
     """

@@ -13,7 +13,7 @@ NULL = Raw(b"null")
 
 
 class WireCall(Struct, rename="camel"):
-    """A function call; the last two fields tell of one that is sent in pieces."""
+    """A function call; the last two fields mark one that is sent in pieces."""
 
     id: str | None = None
     name: str | None = None
@@ -61,7 +61,7 @@ class WireCandidate(Struct, rename="camel"):
 
 
 class Chunk(Struct, rename="camel"):
-    """A stream chunk, or a whole reply."""
+    """A chunk of a stream, or a reply in one piece."""
 
     candidates: list[WireCandidate] | None = None
     prompt_feedback: object = None
@@ -82,7 +82,7 @@ _chunk = decoder_of(Chunk, _EXPECTED)
 
 
 def parse_chunk(data: str) -> Chunk:
-    """A chunk, or a whole reply. Raises `ErrorInReply` if it tells an error."""
+    """A chunk of a stream, or a reply in one piece. Raises `ErrorInReply` if it reports an error."""
     chunk = _chunk(data)
     if chunk.error:
         raise ErrorInReply(chunk.error)

@@ -122,7 +122,7 @@ class LocalModel:
         """Ask for one reply: any deltas, then one `ResponseCompleted`.
 
         Raises `ContextTooLongError` when the request does not fit into the context, `IncompleteResponseError` when a call or a
-        typed output is cut by `max_tokens` or a stop sequence, and whatever else a chat server can cause.
+        typed output is truncated by `max_tokens` or a stop sequence, and whatever else a chat server can cause.
         """
         settings = request.settings
         items = [*request.items, *request.tail]
@@ -261,6 +261,8 @@ class _Reply:
         return structs.replace(response, output=tuple(self._calls), finish="tool_calls") if self._calls else response
 
     def check(self, response: ModelResponse) -> None:
-        """Raises `IncompleteResponseError` for a typed output that was cut: unlike text, it cannot be continued."""
+        """Raises `IncompleteResponseError` for a truncated typed output: unlike text, it cannot be continued."""
         if self._request.output is not None and not self._calls and response.finish == "length":
-            raise IncompleteResponseError("the typed output was cut at its limit; raise max_tokens", partial=response.text)
+            raise IncompleteResponseError(
+                "the typed output was truncated at its limit; raise max_tokens", partial=response.text
+            )

@@ -82,7 +82,7 @@ class LocalServer:
     def start(self, timeout: float, say: Progress) -> Address:
         """Wait until the server listens; its address. At most `timeout` seconds.
 
-        Raises `UserError` with llama.cpp's last words when it cannot load the weights or does not listen in time.
+        Raises `UserError` with the last lines of llama.cpp's log when it cannot load the weights or does not listen in time.
         """
         with self._lock:
             if (address := self.address) is not None:
@@ -162,7 +162,7 @@ class LocalServer:
             process.wait()
 
     def forget(self) -> None:
-        """In a fork of the owning process: the server is the parent's, so let go of it without stopping it."""
+        """In a fork of the owning process: the server is the parent's, so it is released, not stopped."""
         process, self._process, self._address, self._lock = self._process, None, None, threading.Lock()
         if process is not None:
             process.returncode = 0

@@ -1,6 +1,6 @@
 """Transcript: the history as the plain messages that every chat template takes.
 
-Templates of small models know neither tools nor results (llama.cpp drops them without a word), so tools are described in
+Templates of small models know neither tools nor results (llama.cpp drops them silently), so tools are described in
 the system message, calls are the text the model itself wrote, and results come back as user text.
 """
 

@@ -1,7 +1,7 @@
 """Tool calls put together from pieces, whatever the server left out.
 
 A piece belongs to the call with its index (unless it brings another id), else to the call with its id, else to the call that is
-open. Calls end up ordered by index, those without one as they came. The work is linear in what comes, however it is cut.
+open. Calls end up ordered by index, those without one as they came. The work is linear in what comes, however it is divided.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agentsdk.models.loose import as_object, is_object, kept_json
+from agentsdk.models.loose import as_object, is_object, storable_json
 from agentsdk.models.openai_chat.wire import WireCall
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall
@@ -49,7 +49,7 @@ class OpenCall:
         self.kind = ""
         self.extra: JsonObject = {}
         self._arguments: list[str] = []
-        self._is_named = False  # arguments came after its name, which is whole then
+        self._is_named = False  # arguments came after its name, which is complete then
         self._scan = _ObjectScan()
 
     @property
@@ -80,7 +80,7 @@ class OpenCall:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has its name, and arguments after that are one whole object."""
+        """Whether it has its name, and arguments after that are one complete object."""
         return self._is_named and self._scan.is_whole(self._arguments)
 
     def item(self, *, arguments: str | None = None) -> FunctionCall:
@@ -103,7 +103,7 @@ class CallAssembler:
         return [call.kind for call in self._calls if call.kind]
 
     def add(self, wire: WireCall, position: int | None) -> tuple[OpenCall, str, bool]:
-        """Take a piece, or (given its `position` in the list) a whole call.
+        """Take a piece, or (given its `position` in the list) a complete call.
 
         Returns the call, the arguments it brings, and whether it is new.
         """
@@ -133,7 +133,7 @@ class CallAssembler:
         return None if self._is_next(call, wire, same_name_too=True) else call
 
     def _is_next(self, call: OpenCall, wire: WireCall, *, same_name_too: bool) -> bool:
-        """Whether a piece without an id begins another call: it names a function, and the call before it is whole."""
+        """Whether a piece without an id begins another call: it names a function, and the call before it is complete."""
         name = wire.function.name if wire.function else None
         return bool(name) and (same_name_too or name != call.name) and call.is_whole
 
@@ -147,7 +147,7 @@ class CallAssembler:
 
 
 class _ObjectScan:
-    """Whether text that comes in pieces is one whole JSON object by now. Each piece is looked through once."""
+    """Whether text that comes in pieces is one complete JSON object by now. Each piece is scanned once."""
 
     __slots__ = ("_depth", "_is_escaped", "_is_text", "_seen", "_verdict")
 
@@ -195,4 +195,4 @@ class _ObjectScan:
 def _json_text(arguments: object) -> str:
     if arguments is None:
         return ""
-    return arguments if isinstance(arguments, str) else kept_json(arguments)
+    return arguments if isinstance(arguments, str) else storable_json(arguments)

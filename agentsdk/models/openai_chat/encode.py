@@ -2,10 +2,10 @@
 
 ```
 Message(user, system, developer)        {"role": ..., "content": ...}
-Reasoning* Message FunctionCall*        one assistant message: what one reply said
+Reasoning* Message FunctionCall*        one assistant message: the content of one reply
 FunctionCallOutput                      a tool message; as it carries text only, images and files follow in a user message
 ```
-The encoded messages stand in `Tape.derived` and grow with the tape: a turn encodes what is new.
+The encoded messages are kept in `Tape.derived` and grow with the tape: a turn encodes what is new.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""From the wire to a `ModelResponse`: one assembler for the chunks of a stream and for a reply that comes whole. See `wire`."""
+"""A chat completion, put together: one assembler for the chunks of a stream and for a reply that comes in one piece.
+
+Text, reasoning and calls are collected as they come, and each delta is shown at once under the output index that its item was
+announced with. The items are made from what was collected, once, at the end. What proves a reply complete is a finish reason
+(some servers never send one: see `unfinished_text_ok`), so `response` is the one place that returns calls, and it raises where
+one may be truncated. The usage may come after the finish reason, in a chunk without choices.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +15,12 @@ from msgspec import structs
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, kept, kept_json
+from agentsdk.models.loose import as_list, as_object, as_text, storable, storable_json
 from agentsdk.models.openai_chat.calls import CallAssembler
 from agentsdk.models.openai_chat.encode import EXTRA
 from agentsdk.models.openai_chat.usage import COUNTED, read_usage
-from agentsdk.models.openai_chat.wire import TOLD, Chunk, ToldByChoice, WireCall, WireMessage, parse_chunk
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.openai_chat.wire import EXTRAS, ChoiceExtras, Chunk, WireCall, WireMessage, parse_chunk
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -76,7 +82,7 @@ class ReplyAssembler:
         self._choices_seen = False
         self._finish = ""
         self._usage: Usage | None = None
-        self._told: JsonObject = {}
+        self._provider_data: JsonObject = {}
         self._logprobs: dict[str, list[object]] = {}
         self._text: list[str] = []
         self._refusal: list[str] = []
@@ -106,7 +112,7 @@ class ReplyAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, as far as the server has told."""
+        """What the reply has cost, as far as the server has reported."""
         return self._usage
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
@@ -118,7 +124,7 @@ class ReplyAssembler:
             raise ErrorInReply(data)
         chunk = parse_chunk(data)
         if chunk.error or chunk.kind == "error":
-            raise self._told_error(chunk, data)
+            raise self._reported_error(chunk, data)
         if self._message_at >= 0 and (text := chunk.plain_text()):
             self._text.append(text)
             return (OutputTextDelta(clean_text(text), self._message_at),)
@@ -128,11 +134,11 @@ class ReplyAssembler:
         """Take a reply that came in one piece. Raises `ErrorInReply`."""
         reply = parse_chunk(body)
         if reply.error or reply.kind == "error":
-            raise self._told_error(reply, body)
+            raise self._reported_error(reply, body)
         self._is_whole = True
         self._add(reply, body, whole=True)
 
-    def _told_error(self, chunk: Chunk, data: str | bytes) -> ErrorInReply:
+    def _reported_error(self, chunk: Chunk, data: str | bytes) -> ErrorInReply:
         if chunk.usage is not None:
             self._usage = read_usage(chunk.usage)
         return ErrorInReply(chunk.error or data)
@@ -148,7 +154,7 @@ class ReplyAssembler:
             self._model = clean_text(chunk.model)
         if chunk.usage is not None:
             self._usage = read_usage(chunk.usage)
-            self._told["usage"] = beside(chunk.usage, COUNTED)
+            self._provider_data["usage"] = uncounted(chunk.usage, COUNTED)
         for choice in chunk.choices or ():
             if choice.index:
                 continue
@@ -156,26 +162,26 @@ class ReplyAssembler:
             if choice.logprobs is not None:
                 for name, tokens in as_object(choice.logprobs).items():
                     self._logprobs.setdefault(name, []).extend(as_list(tokens))
-            # Some servers repeat in every chunk, as `message`, all that came so far, and in a whole reply put an empty `delta`.
+            # Some servers repeat all that came so far as `message` in every chunk, or put an empty `delta` beside a full one.
             message = (choice.message or choice.delta) if whole else (choice.delta or (None if self.begun else choice.message))
             if message is not None:
                 self._add_message(message, events, whole=whole)
             if choice.finish_reason:
                 self._finish = choice.finish_reason
         if is_first or self._finish:
-            self._tell(data)
+            self._note(data)
         if self._finish and chunk.usage is not None:
             self.complete = True
         return events
 
-    def _tell(self, data: str | bytes) -> None:
+    def _note(self, data: str | bytes) -> None:
         try:
-            told = TOLD.decode(data)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it does tell is not worth an error
+            told = EXTRAS.decode(data)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it holds is not worth an error
             return
-        choice = (told.choices or [ToldByChoice()])[0]
+        choice = (told.choices or [ChoiceExtras()])[0]
         fields = {**structs.asdict(told), **structs.asdict(choice)}
-        self._told.update({name: value for name, value in fields.items() if value is not None and name != "choices"})
+        self._provider_data.update({name: value for name, value in fields.items() if value is not None and name != "choices"})
 
     def _add_message(self, message: WireMessage, events: list[ModelStreamEvent], *, whole: bool) -> None:
         if message.reasoning_content:
@@ -190,7 +196,7 @@ class ReplyAssembler:
         if message.refusal:
             self._refusal.append(message.refusal)
             events.append(RefusalDelta(clean_text(message.refusal), self._in_message(events)))
-        self._annotations.extend(kept(note) for note in map(as_object, as_list(message.annotations)) if note)
+        self._annotations.extend(storable(note) for note in map(as_object, as_list(message.annotations)) if note)
         if message.extra_content is not None:
             self._extra = as_object(message.extra_content) or self._extra
         calls = list(message.tool_calls or ())
@@ -234,14 +240,14 @@ class ReplyAssembler:
                     else:
                         last.setdefault(key, None)
             else:
-                self._settle_details()
+                self._finish_details()
                 self._details.append(dict(detail))
             text = detail.get("text") or detail.get("summary")
             if isinstance(text, str) and text and not silent:
                 self._add_reasoning(text, "reasoning_details", events)
 
-    def _settle_details(self) -> None:
-        """The last entry is whole."""
+    def _finish_details(self) -> None:
+        """The last entry is complete."""
         for key, pieces in self._growing.items():
             self._details[-1][key] = "".join(pieces)
         self._growing.clear()
@@ -273,10 +279,10 @@ class ReplyAssembler:
         return self._reasoning_at
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError` when no choice came, `ContentFilterError`, and `IncompleteResponseError` when the server
-        did not say why it stopped or stopped where a call may be cut.
+        did not say why it stopped or stopped where a call may be truncated.
         """
         if not self._choices_seen:
             raise MalformedResponseError("the reply has no choices; expected a chat completion")
@@ -291,24 +297,25 @@ class ReplyAssembler:
             raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
         refuse_unanswered(self._calls.kinds)
         usage = self._usage or Usage(requests=1, known=False)
-        told = provider_data({**self._told, "logprobs": {name: tokens for name, tokens in self._logprobs.items() if tokens}})
-        return ModelResponse(self._output(calls), usage, finish, self._id, self._model, told)
+        logprobs = {name: tokens for name, tokens in self._logprobs.items() if tokens}
+        data = provider_data({**self._provider_data, "logprobs": logprobs})
+        return ModelResponse(self._output(calls), usage, finish, self._id, self._model, data)
 
     def _finish_of(self, calls: list[FunctionCall]) -> Finish:
-        """Why the server stopped. Raises `IncompleteResponseError` where it did not say so, or said nothing that is known."""
+        """Why the server stopped. Raises `IncompleteResponseError` where it gave no reason, or none that is known."""
         if self._finish:
             if (finish := _FINISHES.get(self._finish.lower())) is None:
                 said = repr(self._finish[:100])
-                raise self._incomplete(f"the reply has an unknown finish reason ({said}), so nothing proves it whole")
+                raise self._incomplete(f"the reply has an unknown finish reason ({said}), so nothing proves it complete")
             return finish
         if self._is_whole and self._whole_is_finished and (calls or self._text or self._refusal):
             return "tool_calls" if calls else "stop"
         if self._unfinished_text_ok and self._text and not calls:
             return "unknown"
-        raise self._incomplete("the reply ended without a finish reason, so nothing proves it whole")
+        raise self._incomplete("the reply ended without a finish reason, so nothing proves it complete")
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items of `response`, each whole, under the position they were streamed at."""
+        """The items of `response`, each complete, under the position they were streamed at."""
         calls = iter(self._calls.in_order())
         events: list[ModelStreamEvent] = []
         for item in response.output:
@@ -328,8 +335,8 @@ class ReplyAssembler:
         output: list[OutputItem] = []
         reasoning = clean_text("".join(self._reasoning))
         if reasoning or self._details:
-            self._settle_details()
-            details = kept_json(self._details) if self._details else ""
+            self._finish_details()
+            details = storable_json(self._details) if self._details else ""
             output.append(
                 Reasoning(
                     reasoning, id=self._reasoning_field or "reasoning_details", encrypted=details, provider=self._provider
@@ -351,7 +358,7 @@ class ReplyAssembler:
 
 
 def _kept_beside(kind: str, extra: JsonObject, provider: str) -> ProviderItem:
-    return ProviderItem(provider, {"type": kind, EXTRA: kept(extra)})
+    return ProviderItem(provider, {"type": kind, EXTRA: storable(extra)})
 
 
 def _text_of(part: object) -> str:

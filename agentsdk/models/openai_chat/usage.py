@@ -13,7 +13,7 @@ COUNTED = frozenset(
 
 
 def read_usage(data: object) -> Usage:
-    """The usage of one reply; not `known` unless both input and output tokens are told."""
+    """The usage of one reply; not `known` unless both input and output tokens are reported."""
     usage = as_object(data)
     prompt, completion = as_object(usage.get("prompt_tokens_details")), as_object(usage.get("completion_tokens_details"))
     known = all(as_count(usage.get(name)) is not None for name in ("prompt_tokens", "completion_tokens"))

@@ -1,6 +1,6 @@
 """The chunks and replies of chat completions as they come.
 
-Vendors differ more than their documents say, so what is not needed is not looked at, and what may be missing is optional.
+Vendors differ more than their documentation says, so what is not needed is not decoded, and what may be missing is optional.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class WireCall(Struct):
 
 
 class WireMessage(Struct):
-    """A whole message, or what a chunk adds to it."""
+    """A message, or what a chunk adds to it."""
 
     content: str | list[object] | None = None
     refusal: str | None = None
@@ -53,7 +53,7 @@ class WireChoice(Struct):
 
 
 class Chunk(Struct):
-    """A stream chunk, or a whole reply."""
+    """A chunk of a stream, or a reply in one piece."""
 
     id: object = None
     model: object = None
@@ -79,18 +79,18 @@ class Chunk(Struct):
         return text if isinstance(text, str) else None
 
 
-class ToldByChoice(Struct):
-    """What a choice tells beside its message."""
+class ChoiceExtras(Struct):
+    """What a choice holds beside its message."""
 
     stop_reason: object = None
     native_finish_reason: object = None
     content_filter_results: object = None
 
 
-class Told(Struct):
-    """What a chunk tells beside its choices. Read apart, where it is looked for: most chunks of a stream only repeat it."""
+class ChunkExtras(Struct):
+    """What a chunk holds beside its choices. Decoded apart, where it is needed: most chunks of a stream only repeat it."""
 
-    choices: list[ToldByChoice] | None = None
+    choices: list[ChoiceExtras] | None = None
     service_tier: object = None
     system_fingerprint: object = None
     provider: object = None
@@ -99,6 +99,6 @@ class Told(Struct):
     search_results: object = None
 
 
-TOLD = msgspec.json.Decoder(Told)
+EXTRAS = msgspec.json.Decoder(ChunkExtras)
 parse_chunk = decoder_of(Chunk, "a chat completion", halves=True)
-"""A chunk, or a whole reply. Raises `MalformedResponseError`, without the data."""
+"""A chunk of a stream, or a reply in one piece. Raises `MalformedResponseError`, without the data."""

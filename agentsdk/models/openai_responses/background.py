@@ -1,6 +1,7 @@
-"""A reply that is made in the background: it goes on when the connection breaks, and its stream is taken up where it broke.
+"""A reply that the server makes in the background: it continues when the connection breaks, and its stream is resumed.
 
-The stream of a background reply is numbered, so `GET .../responses/{id}?stream=true&starting_after={number}` gives the rest.
+The events of a background reply are numbered, so `GET .../responses/{id}?stream=true&starting_after={number}` gives those that
+follow. An event that an earlier connection brought is skipped by its number.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class BackgroundAssembler(ResponseAssembler):
     number: int | None = None
     """The number of the last event."""
     failed = False
-    """Whether the server told that there will be no reply."""
+    """Whether the server reported that there will be no reply."""
 
     @property
     def running(self) -> bool:
@@ -65,15 +66,15 @@ class BackgroundAssembler(ResponseAssembler):
         return deltas
 
     def can_resume(self, error: ModelError) -> bool:
-        """Whether the rest may be asked for after `error`."""
+        """Whether the stream may be resumed after `error`."""
         broken = isinstance(error, IncompleteResponseError) or (isinstance(error, ProviderError) and error.retryable)
         return broken and self.running and self.number is not None
 
-    def rest(self, base_url: str) -> str:
-        """Where the rest of the stream is."""
-        return f"{address(base_url, self.response_id)}?stream=true&starting_after={self.number}"
+    def resume_url(self, base_url: str) -> str:
+        """The address that the stream is resumed from."""
+        return f"{reply_url(base_url, self.response_id)}?stream=true&starting_after={self.number}"
 
 
-def address(base_url: str, response_id: str) -> str:
-    """Where the reply is."""
+def reply_url(base_url: str, response_id: str) -> str:
+    """The address of the reply."""
     return f"{base_url}/responses/{quote(response_id, safe='')}"

@@ -73,7 +73,7 @@ class InputEncoder(Struct, frozen=True):
         return end, self._reply(items[start:end]), True
 
     def _reply(self, items: Sequence[Item]) -> list[JsonObject]:
-        """What one reply said, from its first reasoning on."""
+        """The items of one reply, from its first reasoning on."""
         kept = [False] * len(items)
         followed = False
         for position in range(len(items) - 1, -1, -1):
@@ -213,7 +213,7 @@ def _text(kind: str, text: str) -> JsonObject:
 
 
 def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-    """The `tools` field. `strict` is told either way, as the API's default is true."""
+    """The `tools` field. `strict` is sent either way, as the API's default is true."""
     return to_json(
         [
             {

@@ -11,15 +11,15 @@ from msgspec import Raw, structs
 from agentsdk.models.exchange import Exchange
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
 from agentsdk.models.network import RequestHeaders
-from agentsdk.models.openai_responses.background import BackgroundAssembler, address
+from agentsdk.models.openai_responses.background import BackgroundAssembler, reply_url
 from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools, output_format
-from agentsdk.models.openai_responses.held import HeldReplies, is_lost
 from agentsdk.models.openai_responses.reply import ResponseAssembler
+from agentsdk.models.openai_responses.server_history import ServerHistory, is_lost
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.models.retry import wait_before_retry
+from agentsdk.models.shield import shielded
 from agentsdk.models.transport import ModelTimeouts
-from agentsdk.models.undisturbed import undisturbed
 from agentsdk.ports.clock import wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
@@ -50,8 +50,8 @@ class OpenAIResponsesModel(HttpModel):
     Requests are stateless: each carries the whole history, and the server is told not to keep the reply. `store=True` lets it,
     and with `server_history=True` too a request sends only what follows the last reply that this model gave in the same run.
     `background=True`, which needs `store=True` too, has the server make the reply whether or not the connection holds: a stream
-    that breaks is taken up where it broke, and a run that is cancelled cancels it.
-    `encrypted_reasoning` asks for reasoning in the sealed form that can be sent back although nothing is stored; by default
+    that breaks is resumed where it broke, and a run that is cancelled cancels it.
+    `encrypted_reasoning` asks for reasoning in the encrypted form that can be sent back although nothing is stored; by default
     where OpenAI's model reasons (its other models refuse to be asked), and elsewhere not. The provider's own tools (web search
     and others) are asked for in `ModelSettings(extra_body={"tools": [...]})`, which adds to the agent's tools.
 
@@ -85,7 +85,7 @@ class OpenAIResponsesModel(HttpModel):
             if given and not store:
                 raise UserError(f"{name}=True needs replies that the server keeps; pass store=True with it")
         self._store = store
-        self._held = HeldReplies() if server_history else None
+        self._history = ServerHistory() if server_history else None
         self._background = background
         if encrypted_reasoning is None:
             encrypted_reasoning = self._at_home and not model.startswith(_WITHOUT_REASONING)
@@ -98,7 +98,7 @@ class OpenAIResponsesModel(HttpModel):
         Raises `UserError` for a missing key or a request that the API cannot carry; the generator, only `ModelError`s.
         """
         events = self._events(request)
-        return events if self._held is None else self._holding(self._held, request, events)
+        return events if self._history is None else self._with_history(self._history, request, events)
 
     def _events(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of a reply. One that is made in the background always comes as a stream."""
@@ -106,8 +106,8 @@ class OpenAIResponsesModel(HttpModel):
             return super().stream(request)
         return _only_the_last(super().stream(structs.replace(request, stream=True)))
 
-    async def _holding(
-        self, held: HeldReplies, request: ModelRequest, events: AsyncGenerator[ModelStreamEvent, None]
+    async def _with_history(
+        self, history: ServerHistory, request: ModelRequest, events: AsyncGenerator[ModelStreamEvent, None]
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of a reply, which is remembered. If the server lost the one before it, all of the history is sent."""
         while True:
@@ -115,12 +115,12 @@ class OpenAIResponsesModel(HttpModel):
             try:
                 async for event in events:
                     if isinstance(event, ResponseCompleted):
-                        held.remember(request, event.response)
+                        history.remember(request, event.response)
                     begun = True
                     yield event
                 return
             except ProviderError as error:
-                if not (is_lost(error) and held.forget(request)):
+                if not (is_lost(error) and history.forget(request)):
                     raise
                 reason = type(error).__name__
             finally:
@@ -140,7 +140,7 @@ class OpenAIResponsesModel(HttpModel):
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt, over as many connections as it takes.
 
-        `max_retries` bounds how often in a row the stream is taken up again without bringing anything new.
+        `max_retries` bounds how often in a row the stream is resumed without bringing anything new.
         """
         settings = request.settings.retry or self._retry
         assembler = BackgroundAssembler(self.provider, fallback_id=request.request_id)
@@ -164,14 +164,14 @@ class OpenAIResponsesModel(HttpModel):
                     await events.aclose()
                 await wait_idle(self._clock, wait_before_retry(failures, retry_after, settings, self._random()))
                 failures += 1
-                events = self._receive(request, assembler, assembler.rest(self.base_url), again, None)
+                events = self._receive(request, assembler, assembler.resume_url(self.base_url), again, None)
         finally:
             if assembler.running:
-                await undisturbed(self._cancel(assembler.response_id, again))
+                await shielded(self._cancel(assembler.response_id, again))
 
     async def _cancel(self, response_id: str, headers: RequestHeaders) -> None:
         """Tell the server to stop, for a short while; whether it does is its own affair."""
-        url = f"{address(self.base_url, response_id)}/cancel"
+        url = f"{reply_url(self.base_url, response_id)}/cancel"
         with suppress(ModelError, UserError):
             async with await Exchange.start(self._transport, url, headers, b"", _TO_CANCEL, stream=False) as exchange:
                 await exchange.read_all()
@@ -185,7 +185,7 @@ class OpenAIResponsesModel(HttpModel):
     def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded input."""
         fields = self._fields(request)
-        if self._held is not None and (found := self._held.find(request)) is not None:
+        if self._history is not None and (found := self._history.find(request)) is not None:
             fields["previous_response_id"], covered = found
             return _body(fields, self._encoder.encode(Tape(request.items[covered:]), request.tail))
         return _body(fields, self._encoder.encode(request.items, request.tail))
@@ -240,7 +240,7 @@ def _body(fields: JsonObject, entries: Body) -> Body:
 
 
 def _merge(fields: JsonObject, settings: ModelSettings) -> None:
-    """Merge `extra_body`: its `text`, `reasoning`, `include` and `tools` add to what the request says itself."""
+    """Merge `extra_body`: its `text`, `reasoning`, `include` and `tools` add to what the request has itself."""
     own = {name: fields[name] for name in _MERGED if name in fields}
     merge_extra_body(fields, settings, "input")
     for name, mine in own.items():

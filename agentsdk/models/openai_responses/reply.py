@@ -1,7 +1,7 @@
-"""From the wire to a `ModelResponse`: one assembler for the events of a stream and for a reply that comes whole.
+"""A reply of the Responses API, put together: one assembler for the events of a stream and for a reply that comes in one piece.
 
-The last event of a stream carries the whole reply, so the others are for showing only; where a server leaves the items out of
-it, those count that were told to be done.
+The last event of a stream carries the complete reply, so the events before it serve only to show deltas, and what proves a
+reply complete is that last event. Where a server leaves the items out of it, those of the `output_item.done` events count.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, kept, kept_json
+from agentsdk.models.loose import as_list, as_object, as_text, storable, storable_json
 from agentsdk.models.openai_responses.encode import joined_summary
 from agentsdk.models.openai_responses.usage import COUNTED, read_usage
 from agentsdk.models.openai_responses.wire import WireEvent, WireResponse, parse_event, parse_response
-from agentsdk.models.provider_data import beside, provider_data
+from agentsdk.models.provider_data import provider_data, uncounted
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import (
@@ -56,13 +56,13 @@ class ResponseAssembler:
         self._call_cut = False
         self._logprobs: list[object] = []  # of the texts, in their order
         self._last: WireResponse | None = None
-        self._told: object = None
+        self._usage: object = None
         self._status = ""
         self._output: list[tuple[int, OutputItem]] = []
         self.begun = False
         """Whether any item has begun."""
         self.complete = False
-        """Whether the event has come that ends a reply, with the whole of it."""
+        """Whether the event has come that ends a reply and carries all of it."""
 
     @property
     def finished(self) -> bool:
@@ -76,8 +76,8 @@ class ResponseAssembler:
 
     @property
     def usage(self) -> Usage | None:
-        """What the reply has cost, which its last event tells; None before."""
-        return None if self._told is None else read_usage(self._told)
+        """What the reply has cost, which its last event reports; None before."""
+        return None if self._usage is None else read_usage(self._usage)
 
     def add_event(self, event: ServerSentEvent) -> Sequence[ModelStreamEvent] | None:
         """Take an event of a stream; the deltas it makes, None at its end mark. Raises `ErrorInReply`."""
@@ -130,14 +130,14 @@ class ResponseAssembler:
         """Take a reply that came in one piece. Raises `ErrorInReply`."""
         whole = parse_response(body)
         if whole.output is None and (whole.error or whole.kind == "error"):
-            self._told = whole.usage
+            self._usage = whole.usage
             raise ErrorInReply(whole.error or body)
         if whole.output is None and whole.status is None:
             raise MalformedResponseError("the reply has no output; expected one of the Responses API")
         self._end(whole, as_text(whole.status))
 
     def _end(self, last: WireResponse, status: str) -> None:
-        self._told = last.usage
+        self._usage = last.usage
         if status == "failed":
             raise ErrorInReply(last.error)
         self._last = last
@@ -153,16 +153,16 @@ class ResponseAssembler:
             self._text = [item.text for _, item in self._output if isinstance(item, Message)]
 
     def response(self) -> ModelResponse:
-        """The reply, if it is proven whole.
+        """The reply, if it is proven complete.
 
         Raises `MalformedResponseError`, `ContentFilterError`, and `IncompleteResponseError` when the reply's end did not come,
-        or it stopped where a call may be cut.
+        or it stopped where a call may be truncated.
         """
         last = self._last
         if last is None:
             if not (self.begun or self._created):
                 raise MalformedResponseError("the stream holds no reply; expected events of the Responses API")
-            raise self._incomplete("the reply ended before it was completed, so nothing proves it whole")
+            raise self._incomplete("the reply ended before it was completed, so nothing proves it complete")
         output = tuple(item for _, item in self._output)
         if last.output is None and not output and self._status == "completed":
             raise MalformedResponseError("the completed reply has no output; expected one of the Responses API")
@@ -175,7 +175,7 @@ class ResponseAssembler:
             "conversation": last.conversation,
             "system_fingerprint": last.system_fingerprint,
             "cost": last.cost,
-            "usage": beside(last.usage, COUNTED),
+            "usage": uncounted(last.usage, COUNTED),
             "logprobs": self._logprobs,
         }
         usage = read_usage(last.usage)
@@ -194,10 +194,10 @@ class ResponseAssembler:
                 raise self._incomplete(f"the reply reached its token limit {what}; raise max_tokens")
             return "length"
         stopped = ", ".join(word[:100] for word in (self._status, reason) if word)
-        raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it whole")
+        raise self._incomplete(f"the reply is not completed ({stopped or 'it has no status'}), so nothing proves it complete")
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
-        """The items that no event has shown whole, under the position they were streamed at."""
+        """The items that no event has shown complete, under the position they were streamed at."""
         return [OutputItemDone(item, position) for position, item in self._output if position not in self._done]
 
     def _incomplete(self, message: str) -> IncompleteResponseError:
@@ -220,7 +220,7 @@ class ResponseAssembler:
             case "reasoning":
                 return Reasoning(id=item_id, provider=self._provider) if begun_only else self._reasoning(data, item_id)
             case _:
-                return ProviderItem(self._provider, kept(data))
+                return ProviderItem(self._provider, storable(data))
 
     def _reasoning(self, data: JsonObject, item_id: str) -> Reasoning:
         summary = tuple(_texts(data.get("summary")))
@@ -256,7 +256,8 @@ def _message(data: JsonObject, item_id: str, phase: str) -> Message | None:
         if part.get("type") == "refusal":
             parts.append(Refusal(as_text(part.get("refusal"))))
         elif text := as_text(part.get("text")):
-            parts.append(OutputText(text, tuple(kept(list(filter(None, map(as_object, as_list(part.get("annotations")))))))))
+            notes = [note for note in map(as_object, as_list(part.get("annotations"))) if note]
+            parts.append(OutputText(text, tuple(storable(notes))))
     if not parts:
         return None
     if len(parts) == 1 and isinstance(only := parts[0], OutputText) and not only.annotations:
@@ -271,4 +272,4 @@ def _texts(parts: object) -> list[str]:
 def _arguments(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments or "{}"
-    return "{}" if arguments is None else kept_json(arguments)
+    return "{}" if arguments is None else storable_json(arguments)

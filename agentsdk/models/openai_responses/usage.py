@@ -10,7 +10,7 @@ COUNTED = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "ca
 
 
 def read_usage(data: object) -> Usage:
-    """The usage of one reply; not `known` unless both input and output tokens are told."""
+    """The usage of one reply; not `known` unless both input and output tokens are reported."""
     usage = as_object(data)
     given, made = as_object(usage.get("input_tokens_details")), as_object(usage.get("output_tokens_details"))
     sent, written = as_count(usage.get("input_tokens")), as_count(usage.get("output_tokens"))

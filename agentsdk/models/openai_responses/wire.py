@@ -23,7 +23,7 @@ class WireEvent(Struct):
 
 
 class WireResponse(Struct):
-    """A whole reply, finished or not."""
+    """A reply, finished or not."""
 
     id: object = None
     kind: object = field(default=None, name="object")
@@ -42,4 +42,4 @@ class WireResponse(Struct):
 parse_event = decoder_of(WireEvent, _EXPECTED)
 """An event of a stream. Raises `MalformedResponseError`."""
 parse_response = decoder_of(WireResponse, _EXPECTED)
-"""A whole reply. Raises `MalformedResponseError`."""
+"""A reply. Raises `MalformedResponseError`."""

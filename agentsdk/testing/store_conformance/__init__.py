@@ -39,15 +39,15 @@ made, so the data need not be empty; but use a test's.
 | `event_loops` + | semantics | one handle works in one event loop after another |
 | `task_race` | concurrency | of tasks that append at one revision exactly one wins each round, the others conflict |
 | `task_lease_race` | concurrency | of tasks that take the lease at one revision exactly one wins each round |
-| `runs_apart` | concurrency | runs written side by side do not disturb each other |
-| `whole_appends` | concurrency | a reader sees only whole appends, and a summary that fits |
-| `cancelled_append` | concurrency | an append cancelled at any await is whole or absent, and the store works on |
+| `runs_apart` | concurrency | runs written concurrently do not disturb each other |
+| `whole_appends` | concurrency | a reader sees only complete appends, and a summary that fits |
+| `cancelled_append` | concurrency | an append cancelled at any await is complete or absent, and the store works on |
 | `process_race` * | concurrency | as `task_race`, with processes |
 | `process_lease_race` * | concurrency | as `task_lease_race`, with processes |
 | `process_whole_appends` * | concurrency | as `runs_apart` and `whole_appends`, with processes |
 | `forked_process` * | concurrency | a handle that was used works on in a fork of the process |
-| `killed_writer` * | kill | after SIGKILL each append reported done is there, none is half there, and another process goes on |
-| `killed_owner` * | kill | the lease of a killed process stands until it passes |
+| `killed_writer` * | kill | after SIGKILL each append reported done is there, none in part, and another process continues |
+| `killed_owner` * | kill | the lease of a killed process holds until it expires |
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Check(Struct, frozen=True):
 
     `shared` says that it needs a store which several handles and processes open. `await check(factory)` raises
     `AssertionError` where the rule is broken, and `unittest.SkipTest`, which pytest knows, where a store is not `shared`
-    that must be. `workers` race or write side by side, `rounds` times.
+    that must be. `workers` race or write concurrently, `rounds` times.
     """
 
     name: str

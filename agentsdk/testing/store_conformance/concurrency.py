@@ -24,7 +24,7 @@ def events(start: int, end: int) -> list[bytes]:
 
 
 async def write(store: RunStore, run_id: str, batches: int) -> AsyncIterator[int]:
-    """Append whole batches from the revision the run is at; gives each new revision."""
+    """Append complete batches from the revision the run is at; gives each new revision."""
     summary = await store.summary(run_id)
     rev = 0 if summary is None else summary.rev
     for _ in range(batches):
@@ -34,7 +34,7 @@ async def write(store: RunStore, run_id: str, batches: int) -> AsyncIterator[int
 
 
 async def look(store: RunStore, run_id: str) -> int:
-    """The revision of a run that `write` makes. Raises `AssertionError` where its log or summary is not whole."""
+    """The revision of a run that `write` makes. Raises `AssertionError` where its log or summary is not complete."""
     before, log, after = await store.summary(run_id), await store.read(run_id), await store.summary(run_id)
     if before is None or after is None:
         raise AssertionError("a run being appended to: saw no summary, expected one")
@@ -151,7 +151,7 @@ async def cancelled_append(ground: Ground) -> None:
 
 
 async def _cut_append(ground: Ground, nth: int, late: bool) -> bool:
-    """Whether an append has an `nth` wait; it was cancelled there then, and the run and the store are whole."""
+    """Whether an append has an `nth` wait; it was cancelled there then, and the run and the store are intact."""
     store, run_id = ground.open(), ground.run_id()
     await append(ground.store, run_id, 0, *events(0, BATCH))
     cut = _Cut(nth, late)
@@ -190,7 +190,7 @@ class _Cut:
 
     @coroutine
     def during(self, call: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-        """What `call` returns, were it not cut."""
+        """What `call` would return if it were not cancelled."""
         waits = 0
         error: BaseException | None = None
         while True:

@@ -1,4 +1,7 @@
-"""What each method does, one caller at a time."""
+"""What each method does, one caller at a time.
+
+Longer than most modules, as it is a list: each check is read by itself, and their order is the order of the package's table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that work on a store beside this one, each on a handle of its own.
+"""Processes that work on a store concurrently with this one, each on a handle of its own.
 
 A worker runs a job, an async generator: each line it yields is a report, `order()` waits for the next line it is sent.
 """

@@ -52,22 +52,24 @@ def body_of(model: str = "gemini-3-test", options: dict[str, Any] | None = None,
 # What is sent
 
 
+SETTINGS = ModelSettings(
+    temperature=0.5,
+    top_p=0.9,
+    frequency_penalty=0.1,
+    presence_penalty=0.2,
+    max_tokens=50,
+    stop=("END",),
+    seed=7,
+    tool_choice="add",
+    parallel_tool_calls=True,
+    reasoning_effort="low",
+    extra_body={"generationConfig": {"topK": 3}, "tools": [{"googleSearch": {}}], "safetySettings": []},
+    extra_headers={"X-Trace": "t"},
+)
+
+
 @BOTH
 async def test_the_request(streamed: bool) -> None:
-    settings = ModelSettings(
-        temperature=0.5,
-        top_p=0.9,
-        frequency_penalty=0.1,
-        presence_penalty=0.2,
-        max_tokens=50,
-        stop=("END",),
-        seed=7,
-        tool_choice="add",
-        parallel_tool_calls=True,
-        reasoning_effort="low",
-        extra_body={"generationConfig": {"topK": 3}, "tools": [{"googleSearch": {}}], "safetySettings": []},
-        extra_headers={"X-Trace": "t"},
-    )
     asked = request(
         stream=streamed,
         items=[Message("user", "hi"), FunctionCall("1", "add", "{}"), FunctionCallOutput("1", "2")],
@@ -75,7 +77,7 @@ async def test_the_request(streamed: bool) -> None:
         tail=(Message("user", "now"),),
         tools=(TOOL,),
         output=OUTPUT,
-        settings=settings,
+        settings=SETTINGS,
     )
     async with FakeGoogleServer(["ok"]) as server:
         await ask(model_at(server, headers={"X-Org": "o"}), asked)

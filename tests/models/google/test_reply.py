@@ -212,7 +212,7 @@ def test_lone_surrogates_are_replaced(text: str) -> None:
     assert read(body)[0].text == "a\ufffdb"
 
 
-# Whole, or an error
+# Complete, or an error
 
 
 FINISHES: list[tuple[str | None, type[AgentsException]]] = [

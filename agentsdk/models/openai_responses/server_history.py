@@ -1,4 +1,4 @@
-"""Which replies of a history the server holds, so that a request can name the last one instead of sending what led to it."""
+"""The part of a history that the server keeps: a request names the last reply in place of sending what led to it."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from agentsdk.types.settings import ModelSettings
 
 _OWN = ("previous_response_id", "conversation")
 _Replies = dict[int, tuple[str, tuple[OutputItem, ...]]]
-"""By how many items came before: the reply's id, and what it said."""
+"""By the number of items before it: the reply's id and its items."""
 
 
-class HeldReplies:
-    """The replies that the server holds for one model.
+class ServerHistory:
+    """The replies that the server keeps for one model.
 
-    They stand at the tape they follow, which no other history shares: a fork, a resumed run or an edited history begins
-    without. A reply counts only if the tape goes on with exactly what it said.
+    They are remembered with the tape that they follow, which no other history shares: a fork, a resumed run or an edited
+    history begins without. A reply counts only if the tape continues with exactly its items.
     """
 
     def find(self, request: ModelRequest) -> tuple[str, int] | None:
-        """The id of the last reply that the request goes on from, and how many items it covers; None to send all of them."""
+        """The id of the last reply that the request continues, and how many items it covers; None to send all of them."""
         if chooses_itself(request.settings):
             return None
         items = request.items
-        for start, (response_id, said) in reversed(self._of(request).items()):
-            end = start + len(said)
-            if (end < len(items) or (end == len(items) and request.tail)) and items[start:end] == list(said):
+        for start, (response_id, output) in reversed(self._of(request).items()):
+            end = start + len(output)
+            if (end < len(items) or (end == len(items) and request.tail)) and items[start:end] == list(output):
                 return response_id, end
         return None
 
     def remember(self, request: ModelRequest, response: ModelResponse) -> None:
-        """The server holds `response` and all that `request` told it."""
+        """The server keeps `response` and all that `request` sent."""
         whole = response.finish in ("stop", "tool_calls") and response.output and response.response_id
         if whole and not request.tail and not chooses_itself(request.settings):
             replies = self._of(request)
@@ -42,17 +42,17 @@ class HeldReplies:
             request.items.derived[self] = replies
 
     def forget(self, request: ModelRequest) -> bool:
-        """Forget the replies of this history; whether the request went on from one."""
-        went_on = self.find(request) is not None
+        """Forget the replies of this history; whether the request continued one."""
+        continued = self.find(request) is not None
         request.items.derived.pop(self, None)
-        return went_on
+        return continued
 
     def _of(self, request: ModelRequest) -> _Replies:
         return cast(_Replies, request.items.derived.get(self, {}))
 
 
 def chooses_itself(settings: ModelSettings) -> bool:
-    """Whether the caller says in `extra_body` what the server shall go on from."""
+    """Whether the caller says in `extra_body` what the server shall continue from."""
     return any(name in (settings.extra_body or ()) for name in _OWN)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentsdk import Agent, Runner, function_tool
 from agentsdk.models.openai_responses import OpenAIResponsesModel
-from agentsdk.models.openai_responses.held import HeldReplies
+from agentsdk.models.openai_responses.server_history import ServerHistory
 from agentsdk.testing import FakeServer, ServerReply
 from agentsdk.testing.responses_dialect import FakeResponsesServer
 from agentsdk.types.base import JsonObject
@@ -201,12 +201,12 @@ def test_it_needs_a_server_that_stores() -> None:
 
 
 def test_only_whole_replies_are_remembered() -> None:
-    held = HeldReplies()
+    history = ServerHistory()
     asked = request()
     for response in (
         ModelResponse((Message("assistant", "cut"),), finish="length", response_id="r"),
         ModelResponse((), response_id="r"),
         ModelResponse((Message("assistant", "unnamed"),)),
     ):
-        held.remember(asked, response)
+        history.remember(asked, response)
     assert asked.items.derived == {}

@@ -1,4 +1,4 @@
-"""`undisturbed`: closing that a cancellation does not break off."""
+"""`shielded`: closing that a cancellation does not interrupt."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 
 
-async def undisturbed(closing: Coroutine[object, object, None]) -> None:
-    """Let `closing` finish although the task is cancelled meanwhile; that cancellation goes on afterwards."""
+async def shielded(closing: Coroutine[object, object, None]) -> None:
+    """Let `closing` finish although the task is cancelled meanwhile; the cancellation is raised afterwards."""
     task = asyncio.ensure_future(closing)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
