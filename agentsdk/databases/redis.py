@@ -115,7 +115,7 @@ class RedisDatabase:
         return {name.decode(): value.decode() for name, value in found.items()}
 
     async def aclose(self) -> None:
-        """Let go of the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
+        """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
         self._closed = True
         if self._given is None:
             await _pools.let_go(self._url, self)

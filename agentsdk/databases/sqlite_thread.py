@@ -136,7 +136,7 @@ class SQLiteThread:
         return future
 
     def release(self) -> threading.Event:
-        """Let go once. The event is set when that is done, and the file closed if nobody else holds it."""
+        """Release it once. The event is set when that is done, and the file closed if nobody else holds it."""
         released = threading.Event()
         self._jobs.put(released)
         return released

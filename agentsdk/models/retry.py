@@ -1,4 +1,9 @@
-"""The one retry layer: what is retried, and after which wait."""
+"""The one retry layer: what is retried, and after which wait.
+
+A request is retried only while nothing of its reply was shown, as a consumer cannot take back what it has seen. The provider's
+own word on when to return (`retry-after`) comes before the backoff, and jitter keeps many clients from returning at once. What
+failed attempts have cost goes along with the reply or with the last error: the provider bills it all the same.
+"""
 
 from __future__ import annotations
 

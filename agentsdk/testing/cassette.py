@@ -199,7 +199,7 @@ class ReplayModel:
         number = self._count - len(self._unused) + 1
         raise CassetteMismatchError(
             f"request {number} differs from the cassette {str(self._path)!r} at {path!r}: {_kind(recorded)} was recorded and "
-            f"{_kind(now)} is asked; mend the test, or delete the cassette and record it anew",
+            f"{_kind(now)} is asked; fix the test, or delete the cassette and record it again",
             path=path,
             recorded=recorded,
             asked=now,

@@ -1,4 +1,9 @@
-"""Ends spans on a thread of its own: ending one may run a user's exporter, which may hang or raise."""
+"""Ends spans on a thread of its own.
+
+Ending a span may run a user's exporter, which may block, hang or raise, and on the event loop that would stop every run. So
+spans are ended, in order, on one daemon thread. It lives only while somebody may have work for it, its queue is bounded, and
+nobody waits for it longer than a stated time, the end of the process included.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ logger = logging.getLogger("agentsdk.tracing")
 
 
 class _Mark(Struct, frozen=True):
-    """Stands between jobs: `reached` is called, and does not wait, once those before it are done."""
+    """A mark between jobs: `reached` is called, and does not wait, once those before it are done."""
 
     reached: Callable[[], object]
 

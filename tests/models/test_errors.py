@@ -22,7 +22,7 @@ def test_a_message_says_who_what_and_the_remedy() -> None:
     )
 
 
-def test_long_messages_are_cut_and_secrets_blotted_out() -> None:
+def test_long_messages_are_truncated_and_secrets_redacted() -> None:
     error = error_from_response(
         "m", 500, {"x-request-id": "r" * 999}, b'{"error": "key sk-1 ' + b"x" * 9999 + b'"}', secrets=["sk-1"]
     )

@@ -40,7 +40,7 @@ class Metered:
 
 
 class HeldClock(FakeClock):
-    """Every sleep lasts until it is let go."""
+    """Every sleep lasts until it is released."""
 
     def __init__(self) -> None:
         super().__init__()

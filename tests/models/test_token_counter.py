@@ -133,7 +133,7 @@ ESTIMATED: list[tuple[Item, list[str], int]] = [
 
 
 @pytest.mark.parametrize(("item", "texts", "more"), ESTIMATED)
-async def test_an_item_weighs_its_texts_and_what_surrounds_them(item: Item, texts: list[str], more: int) -> None:
+async def test_an_item_counts_its_texts_and_what_surrounds_them(item: Item, texts: list[str], more: int) -> None:
     counter = EstimatingCounter()
     assert await counter.count([item]) == [sum(await text_tokens(counter, texts)) + more]
 
@@ -175,7 +175,7 @@ async def test_images_audio_and_files(part: Part, tokens: int) -> None:
     assert await EstimatingCounter().count([Message("user", (part,))]) == [MESSAGE + tokens]
 
 
-async def test_a_text_file_weighs_its_text() -> None:
+async def test_a_text_file_counts_as_its_text() -> None:
     text = "Hello there, " * 50
     url = "data:text/plain;base64," + base64.b64encode(text.encode()).decode()
     counter = EstimatingCounter()

@@ -51,7 +51,7 @@ PREFIX = "released"
 """The prefix of the Redis keys."""
 SESSION = "Ada"
 LEFT_AT = 1_700_000_000.0
-"""When the runs began, in seconds since 1970: a lease that a process died with has passed."""
+"""When the runs began, a Unix timestamp in seconds: a lease that a process died with has passed."""
 LONG = "line of a long result\n" * 20
 TAKES_CHARS = 200
 

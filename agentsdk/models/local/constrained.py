@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -34,7 +35,8 @@ GRAMMAR_IGNORED = (
 )
 
 
-class Bounds(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bounds:
     """What a schema that sets no bound of its own is held to, so that every generation ends.
 
     `string` in characters, `items` of an array and entries of a free-form object, `magnitude` of a number, which also gets at

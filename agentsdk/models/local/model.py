@@ -113,7 +113,7 @@ class LocalModel:
         await self._started()
 
     async def aclose(self) -> None:
-        """Let go of the server, which stops with its last model. A later request starts it again."""
+        """Release the server, which stops with its last model. A later request starts it again."""
         self._server.users.discard(self)
         if not self._server.users:
             await asyncio.to_thread(self._server.stop)
