@@ -12,6 +12,24 @@ from agentsdk.types.items import FunctionCall, Message, Reasoning
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.tape import Tape
 
+EVENTS_OF_A_STREAM = [
+    ("response.created", None),
+    ("response.output_item.added", 0),
+    ("response.reasoning_text.delta", 0),
+    ("response.reasoning_text.delta", 0),
+    ("response.output_item.added", 1),
+    ("response.output_text.delta", 1),
+    ("response.output_text.delta", 1),
+    ("response.output_item.added", 2),
+    ("response.function_call_arguments.delta", 2),
+    ("response.function_call_arguments.delta", 2),
+    ("response.output_item.done", 0),
+    ("response.output_item.done", 1),
+    ("response.output_item.done", 2),
+    ("response.completed", None),
+]
+"""The type and output index of each event of a reply of two words of reasoning, two of text, and a call."""
+
 
 class FakeClock:
     """Stands still; a sleep moves it."""
@@ -78,3 +96,7 @@ def shown_text(events: list[ModelStreamEvent]) -> str:
 
 def shown_reasoning(events: list[ModelStreamEvent]) -> str:
     return "".join(event.delta for event in events if isinstance(event, ReasoningTextDelta))
+
+
+def types_of(events: list[ModelStreamEvent]) -> list[tuple[str, int | None]]:
+    return [(event.type, getattr(event, "output_index", None)) for event in events]

@@ -26,6 +26,7 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
+from tests.models.growth import Turns, check_growth, turns_of
 
 IMAGE = InputImage("data:image/png;base64,AAAA")
 IMAGE_BLOCK = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
@@ -213,7 +214,7 @@ def test_ids_are_ones_the_api_takes(call_id: str, sent: str) -> None:
     assert sent_messages[1:] == [assistant(tool_use(sent)), user(result(sent, "x"))]
 
 
-def test_a_settled_item_is_not_looked_at_again() -> None:
+def test_a_final_item_is_not_looked_at_again() -> None:
     """Only the newest exchange is, which something could still join."""
     encoder, tape = MessageEncoder("here"), Tape[Item]([USER])
     seen: list[int] = []
@@ -253,19 +254,9 @@ ITEMS = st.one_of(
 )
 
 
-@given(st.lists(st.tuples(st.lists(ITEMS, max_size=4), st.lists(ITEMS, max_size=2), st.booleans()), max_size=8))
-def test_what_grew_equals_what_is_encoded_anew(turns: list[tuple[list[Item], list[Item], bool]]) -> None:
-    """Also for older tapes of the same list, for forks, and with a tail."""
-    encoder = MessageEncoder("here")
-    tape = Tape[Item]()
-    tapes = [tape]
-    for items, tail, fork in turns:
-        tape = (tapes[len(tapes) // 2] if fork else tape).extended(items)
-        tapes.append(tape)
-        assert encoder.encode(tape, tail) == MessageEncoder("here").encode(Tape(tape), tail)
-    for tape in tapes:
-        for tail in ([], [Message("assistant", "t")], [FunctionCallOutput("1", "x")]):
-            assert encoder.encode(tape, tail) == MessageEncoder("here").encode(Tape(tape), tail)
+@given(turns_of(ITEMS))
+def test_what_grew_equals_what_is_encoded_anew(turns: Turns) -> None:
+    check_growth(lambda: MessageEncoder("here"), turns)
 
 
 @given(st.lists(ITEMS, max_size=10))

@@ -20,7 +20,7 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message, Outp
 from agentsdk.types.usage import Usage
 from tests.models.anthropic.replies import BOTH, FOUND, SEARCH, body_of, reply, start, stop, stream_of
 from tests.models.anthropic.server import model_at
-from tests.models.wire import ask, calls_of, events_of, request, shown_reasoning, shown_text
+from tests.models.wire import EVENTS_OF_A_STREAM, ask, calls_of, events_of, request, shown_reasoning, shown_text, types_of
 
 pytestmark = pytest.mark.anyio
 CITATION = {"type": "web_search_result_location", "url": "https://x", "encrypted_index": "e"}
@@ -49,22 +49,7 @@ async def test_the_events_of_a_stream() -> None:
     said = [Reasoning("Hm so"), Message("assistant", "I look."), call("add", a=1)]
     async with FakeAnthropicServer([said]) as server:
         events = await events_of(model_at(server), request(stream=True))
-    assert [(event.type, getattr(event, "output_index", None)) for event in events] == [
-        ("response.created", None),
-        ("response.output_item.added", 0),
-        ("response.reasoning_text.delta", 0),
-        ("response.reasoning_text.delta", 0),
-        ("response.output_item.added", 1),
-        ("response.output_text.delta", 1),
-        ("response.output_text.delta", 1),
-        ("response.output_item.added", 2),
-        ("response.function_call_arguments.delta", 2),
-        ("response.function_call_arguments.delta", 2),
-        ("response.output_item.done", 0),
-        ("response.output_item.done", 1),
-        ("response.output_item.done", 2),
-        ("response.completed", None),
-    ]
+    assert types_of(events) == EVENTS_OF_A_STREAM
 
 
 @BOTH

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsdk.models.google.encode import UNSIGNED, ContentEncoder, encode_tools
-from agentsdk.models.prefix import to_json
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
     FunctionCall,
@@ -27,6 +26,7 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
+from tests.models.growth import Turns, check_encoded_once, check_growth, turns_of
 
 IMAGE = InputImage("data:image/png;base64,AAAA")
 INLINE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
@@ -213,21 +213,8 @@ def test_lone_surrogates_are_replaced() -> None:
     assert parts(Message("user", "a\ud83db")) == [{"text": "a\ufffdb"}]
 
 
-def test_a_settled_item_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    import agentsdk.models.prefix as module
-
-    seen: list[object] = []
-
-    def counted(value: object) -> bytes:
-        seen.append(value)
-        return to_json(value)
-
-    monkeypatch.setattr(module, "to_json", counted)
-    encoder, tape = ContentEncoder("here"), Tape[Item]([USER])
-    for turn in range(50):
-        tape = tape.extended([FunctionCall(str(turn), "f", "{}"), FunctionCallOutput(str(turn), "x")])
-        encoder.encode(tape)
-    assert len(seen) == 1 + 50 * 2
+def test_a_final_item_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_encoded_once(ContentEncoder("here"), monkeypatch)
 
 
 def test_each_request_begins_with_the_one_before() -> None:
@@ -257,20 +244,9 @@ ITEMS = st.one_of(
 )
 
 
-@given(st.lists(st.tuples(st.lists(ITEMS, max_size=4), st.lists(ITEMS, max_size=2), st.booleans()), max_size=8))
-def test_what_grew_equals_what_is_encoded_anew(turns: list[tuple[list[Item], list[Item], bool]]) -> None:
-    """Also for older tapes of the same list, for forks, and with a tail."""
-    encoder = ContentEncoder("here")
-    tape = Tape[Item]()
-    tapes = [tape]
-    for items, tail, fork in turns:
-        tape = (tapes[len(tapes) // 2] if fork else tape).extended(items)
-        tapes.append(tape)
-        assert encoder.encode(tape, tail) == ContentEncoder("here").encode(Tape(tape), tail)
-    for tape in tapes:
-        tails: list[list[Item]] = [[], [Message("assistant", "t")], [FunctionCallOutput("1", "x")]]
-        for tail in tails:
-            assert encoder.encode(tape, tail) == ContentEncoder("here").encode(Tape(tape), tail)
+@given(turns_of(ITEMS))
+def test_what_grew_equals_what_is_encoded_anew(turns: Turns) -> None:
+    check_growth(lambda: ContentEncoder("here"), turns)
 
 
 @given(st.lists(ITEMS, max_size=12))

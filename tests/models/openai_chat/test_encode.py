@@ -28,6 +28,7 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
+from tests.models.growth import Turns, check_encoded_once, check_growth, turns_of
 
 IMAGE = InputImage("data:image/png;base64,AAAA")
 USER = Message("user", "hi")
@@ -174,21 +175,8 @@ def test_lone_surrogates_are_replaced() -> None:
     assert to_json({"\udc00": ["\ud83d"]}) == '{"\ufffd":["\ufffd"]}'.encode()
 
 
-def test_a_settled_item_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    import agentsdk.models.prefix as module
-
-    seen: list[object] = []
-
-    def counted(value: object) -> bytes:
-        seen.append(value)
-        return to_json(value)
-
-    monkeypatch.setattr(module, "to_json", counted)
-    encoder, tape = MessageEncoder("here"), Tape[Item]([USER])
-    for turn in range(50):
-        tape = tape.extended([FunctionCall(str(turn), "f", "{}"), FunctionCallOutput(str(turn), "x")])
-        encoder.encode(tape)
-    assert len(seen) == 1 + 50 * 2
+def test_a_final_item_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_encoded_once(MessageEncoder("here"), monkeypatch)
 
 
 def test_a_tail_joins_the_last_message_of_an_older_tape() -> None:
@@ -218,19 +206,9 @@ ITEMS = st.one_of(
 )
 
 
-@given(st.lists(st.tuples(st.lists(ITEMS, max_size=4), st.lists(ITEMS, max_size=2), st.booleans()), max_size=8))
-def test_what_grew_equals_what_is_encoded_anew(turns: list[tuple[list[Item], list[Item], bool]]) -> None:
-    """Also for older tapes of the same list, for forks, and with a tail."""
-    encoder = MessageEncoder("here")
-    tape = Tape[Item]()
-    tapes = [tape]
-    for items, tail, fork in turns:
-        tape = (tapes[len(tapes) // 2] if fork else tape).extended(items)
-        tapes.append(tape)
-        assert encoder.encode(tape, tail) == MessageEncoder("here").encode(Tape(tape), tail)
-    for tape in tapes:
-        for tail in ([], [Message("assistant", "t")], [FunctionCallOutput("1", "x")]):
-            assert encoder.encode(tape, tail) == MessageEncoder("here").encode(Tape(tape), tail)
+@given(turns_of(ITEMS))
+def test_what_grew_equals_what_is_encoded_anew(turns: Turns) -> None:
+    check_growth(lambda: MessageEncoder("here"), turns)
 
 
 def test_tools_and_output() -> None:

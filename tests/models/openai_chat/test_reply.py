@@ -16,7 +16,17 @@ from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.items import Message, OutputText, Reasoning, Refusal
 from agentsdk.types.usage import Usage
 from tests.models.openai_chat.replies import BOTH, TOOL_CALL, chunk, reply, whole
-from tests.models.wire import ask, calls_of, events_of, model_at, reasoning_of, request, shown_text
+from tests.models.wire import (
+    EVENTS_OF_A_STREAM,
+    ask,
+    calls_of,
+    events_of,
+    model_at,
+    reasoning_of,
+    request,
+    shown_text,
+    types_of,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -40,22 +50,7 @@ async def test_the_events_of_a_stream() -> None:
     said = [Reasoning("Hm so"), Message("assistant", "I look."), call("add", a=1)]
     async with FakeOpenAIServer([said]) as server:
         events = await events_of(model_at(server), request(stream=True))
-    assert [(event.type, getattr(event, "output_index", None)) for event in events] == [
-        ("response.created", None),
-        ("response.output_item.added", 0),
-        ("response.reasoning_text.delta", 0),
-        ("response.reasoning_text.delta", 0),
-        ("response.output_item.added", 1),
-        ("response.output_text.delta", 1),
-        ("response.output_text.delta", 1),
-        ("response.output_item.added", 2),
-        ("response.function_call_arguments.delta", 2),
-        ("response.function_call_arguments.delta", 2),
-        ("response.output_item.done", 0),
-        ("response.output_item.done", 1),
-        ("response.output_item.done", 2),
-        ("response.completed", None),
-    ]
+    assert types_of(events) == EVENTS_OF_A_STREAM
 
 
 @BOTH

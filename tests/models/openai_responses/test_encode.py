@@ -25,6 +25,7 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
+from tests.models.growth import Turns, check_growth, turns_of
 
 IMAGE = InputImage("data:image/png;base64,AAAA")
 USER = Message("user", "hi")
@@ -203,19 +204,9 @@ ITEMS = st.one_of(
 )
 
 
-@given(st.lists(st.tuples(st.lists(ITEMS, max_size=4), st.lists(ITEMS, max_size=2), st.booleans()), max_size=8))
-def test_what_grew_equals_what_is_encoded_anew(turns: list[tuple[list[Item], list[Item], bool]]) -> None:
-    """Also for older tapes of the same list, for forks, and with a tail."""
-    encoder = InputEncoder("here")
-    tape = Tape[Item]()
-    tapes = [tape]
-    for items, tail, fork in turns:
-        tape = (tapes[len(tapes) // 2] if fork else tape).extended(items)
-        tapes.append(tape)
-        assert encoder.encode(tape, tail) == InputEncoder("here").encode(Tape(tape), tail)
-    for tape in tapes:
-        for end in ((), (Message("assistant", "t", "x_1"),), (FunctionCallOutput("1", "x"),)):
-            assert encoder.encode(tape, end) == InputEncoder("here").encode(Tape(tape), end)
+@given(turns_of(ITEMS))
+def test_what_grew_equals_what_is_encoded_anew(turns: Turns) -> None:
+    check_growth(lambda: InputEncoder("here"), turns)
 
 
 @given(st.lists(ITEMS, max_size=12))
