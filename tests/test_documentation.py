@@ -1,9 +1,14 @@
-"""Whatever README and docs show runs as shown: offline, each page in a process of its own. Examples: `test_examples.py`."""
+"""Whatever README and docs show runs as shown: offline, each page in a process of its own. Examples: `test_examples.py`.
+
+Code that a page quotes from the package stands in a ```py block after `<!-- code: path name -->`: the source of that function.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +18,7 @@ import pytest
 from tests.offline import python_blocks
 
 ROOT = Path(__file__).parents[1]
+QUOTE = re.compile(r"^<!-- code: (?P<path>\S+) (?P<name>\w+) -->\n```py\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -55,3 +61,28 @@ def test_a_broken_page_fails(page: str, says: str, tmp_path: Path) -> None:
     outcome = run(path, tmp_path)
     assert (outcome.returncode != 0) == bool(says)
     assert says in outcome.stderr
+
+
+def source(path: str, name: str) -> str:
+    """The source of the top-level function `name`."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = next(node for node in functions if node.name == name)
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[found.lineno - 1 : found.end_lineno])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_quoted_code_is_the_code(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    quotes = list(QUOTE.finditer(text))
+    assert len(quotes) == len(re.findall(r"^```py$", text, re.MULTILINE)), "a quote that does not say what it is of"
+    for quote in quotes:
+        assert quote["code"] == source(quote["path"], quote["name"]), f"quote {quote['name']} anew"
+
+
+def test_the_page_on_architecture_quotes_the_loop() -> None:
+    """It is short enough to be read on one screen."""
+    (loop,) = QUOTE.finditer((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert (loop["path"], loop["name"]) == ("agentsdk/engine/loop.py", "run_loop")
+    assert loop["code"].count("\n") < 40
