@@ -12,11 +12,12 @@ import socket
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from agentsdk.testing.chat_dialect import ChatDialect, count_tokens, request_tokens
 from agentsdk.testing.scripted import Say, to_response
@@ -42,7 +43,8 @@ class CapturedRequest(Struct, frozen=True):
         return parsed
 
 
-class ServerReply(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ServerReply:
     """What to say, and how it goes over the wire.
 
     `body` (bytes, text, or JSON) or `events` (the data of each event; bytes go out as they are) replace what `says` would
@@ -58,7 +60,7 @@ class ServerReply(Struct, frozen=True):
 
     says: Say = "ok"
     status: int = 200
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | str | JsonObject | None = None
     events: Sequence[bytes | str | JsonObject] | None = None
     finish: str | None = None
@@ -246,7 +248,7 @@ class FakeOpenAIServer(FakeServer):
             )
         reply = super()._next_reply(request)
         usage: JsonObject = {"prompt_tokens": tokens, "completion_tokens": 20, "total_tokens": tokens + 20}
-        return structs.replace(reply, usage=usage) if reply.usage == "default" else reply
+        return replace(reply, usage=usage) if reply.usage == "default" else reply
 
 
 class _Answer:

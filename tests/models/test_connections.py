@@ -34,7 +34,7 @@ async def connections(monkeypatch: pytest.MonkeyPatch, count: int) -> AsyncGener
     await aclose()
 
 
-async def at_rest(client: httpx.AsyncClient | None, server: FakeOpenAIServer) -> None:
+async def all_idle(client: httpx.AsyncClient | None, server: FakeOpenAIServer) -> None:
     """Nothing is sent, nobody waits, and every connection can be used again."""
     pool: Any
     if client is None:
@@ -115,7 +115,7 @@ async def test_any_number_of_runs_ends(monkeypatch: pytest.MonkeyPatch, own: boo
         assert not pending
         assert [error for task in done if (error := task.exception())] == []
         assert (await ask(model, request())).text
-        await at_rest(client if own else None, server)
+        await all_idle(client if own else None, server)
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["shared", "own client"])
@@ -137,7 +137,7 @@ async def test_cancelled_requests_leave_their_place_to_the_next(monkeypatch: pyt
         assert (await waiting[49]).text == "last"
         go.set()
         assert (await held[1]).text == "held"
-        await at_rest(client if own else None, server)
+        await all_idle(client if own else None, server)
         assert len(server.requests) == 3
 
 
@@ -207,7 +207,7 @@ class Clock:
         return self.now
 
 
-async def test_connections_that_rest_are_used_last_first_and_closed_in_time() -> None:
+async def test_idle_connections_are_used_last_first_and_closed_in_time() -> None:
     clock = Clock()
     pool = ConnectionPool(10, httpx.create_ssl_context(), now=clock)
     async with httpx.AsyncClient(transport=pool) as client, FakeOpenAIServer([]) as server:
