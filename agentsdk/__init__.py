@@ -24,25 +24,13 @@ from agentsdk.core.next_step import (
 from agentsdk.core.run_state import RunState
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.strategies import DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
-from agentsdk.define.agent import Agent, AgentTool, StopAtTools, ToolResult, ToolsToFinalOutputResult
+from agentsdk.define.agent import Agent, AgentHooks, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper, ToolContext
-from agentsdk.define.guardrail import (
-    GuardrailFunctionOutput,
-    GuardrailResult,
-    InputGuardrail,
-    OutputGuardrail,
-    ToolGuardrailFunctionOutput,
-    ToolInputGuardrail,
-    ToolInputGuardrailData,
-    ToolOutputGuardrail,
-    ToolOutputGuardrailData,
-    input_guardrail,
-    output_guardrail,
-    tool_input_guardrail,
-    tool_output_guardrail,
-)
-from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData, handoff
-from agentsdk.define.hooks import AgentHooks, RunHooks
+from agentsdk.define.guardrail import input_guardrail, output_guardrail
+from agentsdk.define.guardrail_output import GuardrailFunctionOutput, GuardrailResult, ToolGuardrailFunctionOutput
+from agentsdk.define.handoff import handoff
+from agentsdk.define.handoff_filter import HandoffInputData
+from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.prices import ModelPrice
@@ -68,7 +56,16 @@ from agentsdk.define.stream_events import (
     StreamEvent,
 )
 from agentsdk.define.tool import FunctionTool, default_tool_error_function, function_tool, tool
+from agentsdk.define.tool_guardrail import (
+    ToolInputGuardrail,
+    ToolInputGuardrailData,
+    ToolOutputGuardrail,
+    ToolOutputGuardrailData,
+    tool_input_guardrail,
+    tool_output_guardrail,
+)
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText
+from agentsdk.define.tool_use import StopAtTools, ToolResult, ToolsToFinalOutputResult
 from agentsdk.engine.limits.limiter import shared_limits
 from agentsdk.engine.replay import Replay
 from agentsdk.engine.rerun import ReplayWithChanges

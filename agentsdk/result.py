@@ -14,7 +14,8 @@ from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, transcript
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import GuardrailResult
+from agentsdk.define.declaration import Declaration
+from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.run_items import RunItem
 from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
@@ -422,7 +423,7 @@ class _GrowingOutput:
                 self._text = ""
             elif isinstance(data, OutputTextDelta):
                 self._text += data.delta
-                schema = self._stream.current_agent.declaration().output
+                schema = Declaration.of(self._stream.current_agent).output
                 value = self._text if schema is None else schema.partial(self._text)
                 if value is not None and value != self._shown:
                     self._shown = value

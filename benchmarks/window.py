@@ -40,6 +40,7 @@ from agentsdk import (
     read_result,
 )
 from agentsdk.core.window.fit import Fits, Impossible, SummaryRequest, fit
+from agentsdk.define.declaration import Declaration
 from agentsdk.models.facts import counter_of
 from agentsdk.models.openai_chat.encode import encode_tools
 from agentsdk.testing import CapturedRequest, FakeOpenAIServer, call
@@ -166,7 +167,7 @@ async def measure(strategies: Sequence[Any], turns: int) -> Figures:
     part = len(took) // 4
     usage = result.usage
     requests = [reply.usage.input_tokens for reply in result.raw_responses]
-    tools = agent.declaration().request_tools
+    tools = Declaration.of(agent).request_tools
     if any(isinstance(strategy, TruncateToolResults) for strategy in strategies):
         tools = (*tools, read_result.spec)
     offline = Offline(result.to_state(), encode_tools(tools).decode())

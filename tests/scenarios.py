@@ -59,7 +59,7 @@ from agentsdk import (
 )
 from agentsdk.core.keys import SCHEME, call_key, request_id, request_prefix
 from agentsdk.core.overflow import result_id
-from agentsdk.define.handoff import HandoffInputData
+from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
 from agentsdk.types.events import (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,46 @@ def test_a_planted_import_is_found(case: str, tree: Path) -> None:
     outcome = lint(tree)
     assert outcome.returncode == 1, outcome.stdout
     assert says in " ".join(outcome.stdout.split())
+
+
+def import_cycle(root: Path) -> list[str]:
+    """The modules of an import cycle, in order; none where there is none.
+
+    Every import counts, also one inside a function or for type checkers only: a cycle that is hidden is a cycle.
+    """
+    modules: dict[str, Path] = {}
+    for path in (root / "agentsdk").rglob("*.py"):
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        modules[name.removesuffix(".__init__")] = path
+    graph: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        imported: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.module and not node.level, f"{name} has a relative import, expected absolute ones"
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                imported |= (inner & modules.keys()) or {node.module}
+        graph[name] = imported & modules.keys()
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert import_cycle(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "planted", ["import {}", "if False:\n    from {} import x", "def late() -> None:\n    from {} import x"]
+)
+def test_a_planted_cycle_is_found(planted: str, tree: Path) -> None:
+    with (tree / "agentsdk" / "define" / "tool.py").open("a", encoding="utf-8") as module:
+        module.write("\n" + planted.format("agentsdk.define.agent") + "\n")
+    assert {"agentsdk.define.agent", "agentsdk.define.tool"} <= set(import_cycle(tree))
 
 
 def test_importing_the_package_leaves_heavy_imports_for_later() -> None:

@@ -1,26 +1,21 @@
-"""`Agent`: what a user declares. One agent serves any number of runs at once: a run never changes it."""
+"""`Agent`: what a user declares. One agent serves any number of runs at once: a run never changes it.
+
+The hooks, guardrails and handoffs that an agent declares, and the tool it can be, are given the agent in turn. Their types name
+each other, so they stand here together; the functions that make them are in `guardrail.py` and `handoff.py`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
 from msgspec import Struct
 
-from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import (
-    INPUT_GUARDRAILS,
-    OUTPUT_GUARDRAILS,
-    InputGuardrail,
-    OutputGuardrail,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
-)
-from agentsdk.define.handoff import HandoffDeclaration, handoff
-from agentsdk.define.hooks import AgentHooks
+from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.guardrail_output import GuardrailFunctionOutput
+from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import (
     FailureErrorFunction,
@@ -29,12 +24,20 @@ from agentsdk.define.tool import (
     NeedsApproval,
     default_tool_error_function,
 )
+from agentsdk.define.tool_guardrail import (
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    guardrail_fields,
+    guardrails_of,
+)
+from agentsdk.define.tool_use import StopAtTools, ToolUseBehavior
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,
+    RULE,
     Expected,
     Fields,
     a,
@@ -48,58 +51,21 @@ from agentsdk.types.declared import (
 )
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import FunctionCallOutput
+from agentsdk.types.items import Item
+from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
-from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
+from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import require_text
 
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
-
-
-class StopAtTools(Struct, frozen=True):
-    """`tool_use_behavior`: the result of any of these tools is the final output."""
-
-    stop_at_tool_names: Sequence[str]
-
-    def __post_init__(self) -> None:
-        _STOP_AT.check(self)
-
-
-_STOP_AT = Fields(
-    "StopAtTools",
-    stop_at_tool_names=sequence_of(a_name("the name of a tool"), "a list or tuple of tools' names; write ['save']"),
-)
-
-
-class ToolResult(Struct, frozen=True):
-    """One finished call, as a `tool_use_behavior` callable sees it."""
-
-    tool_name: str
-    arguments: str
-    output: FunctionCallOutput
-
-
-class ToolsToFinalOutputResult(Struct, frozen=True):
-    """The answer of a `tool_use_behavior` callable: whether `final_output`, JSON-like or of the output type, ends the run."""
-
-    is_final_output: bool
-    final_output: Any = None
-
-    def __post_init__(self) -> None:
-        _TO_FINAL_OUTPUT.check(self)
-
-
-_TO_FINAL_OUTPUT = Fields("ToolsToFinalOutputResult", is_final_output=FLAG)
-
-
-ToolUseBehavior = (
-    Literal["run_llm_again", "stop_on_first_tool"]
-    | StopAtTools
-    | Callable[
-        [RunContextWrapper[TContext], list[ToolResult]],
-        "ToolsToFinalOutputResult | Awaitable[ToolsToFinalOutputResult]",
-    ]
-)
+InputGuardrailFunction = Callable[
+    [RunContextWrapper[TContext], "Agent[TContext, Any]", tuple[Item, ...]],
+    "GuardrailFunctionOutput | Awaitable[GuardrailFunctionOutput]",
+]
+OutputGuardrailFunction = Callable[
+    [RunContextWrapper[TContext], "Agent[TContext, Any]", Any],
+    "GuardrailFunctionOutput | Awaitable[GuardrailFunctionOutput]",
+]
 
 
 @dataclass(eq=False, repr=False)
@@ -133,7 +99,7 @@ class Agent(Generic[TContext, TOutput]):
     def __post_init__(self) -> None:
         check_agent_fields(self)
         require_text("an agent", self.name)
-        self._declared: Declaration | None = None
+        self._declared: object = None  # the `Declaration` that was made of these fields
 
     if not TYPE_CHECKING:  # to a type checker it would say that an agent takes any attribute
 
@@ -187,12 +153,80 @@ class Agent(Generic[TContext, TOutput]):
             tool_output_guardrails=tool_output_guardrails,
         )
 
-    def declaration(self) -> Declaration:
-        """What the agent declares, as the engine reads it: built once, and again after a field has changed."""
-        declared = self._declared
-        if declared is None or declared.is_stale(self):
-            self._declared = declared = Declaration(self)
-        return declared
+
+class AgentHooks(Generic[TContext]):
+    """Hooks of one agent. Override what you need."""
+
+    async def on_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
+        """This agent takes over."""
+
+    async def on_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
+        """This agent gave the final output."""
+
+    async def on_llm_start(
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
+    ) -> None:
+        """The model is about to be asked."""
+
+    async def on_llm_end(
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], response: ModelResponse
+    ) -> None:
+        """The model replied, and the reply is recorded."""
+
+    async def on_handoff(
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], source: Agent[TContext, Any]
+    ) -> None:
+        """`source` handed over to this agent."""
+
+    async def on_tool_start(
+        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext]
+    ) -> None:
+        """A tool of this agent is about to run."""
+
+    async def on_tool_end(
+        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
+    ) -> None:
+        """The result of this agent's tool is recorded."""
+
+
+class InputGuardrail(Struct, Generic[TContext], frozen=True):
+    """Checks the input of a run, once, for the agent the run starts with, and each message that enters it later.
+
+    With `run_in_parallel` it runs beside the first model call; no tool starts before it has passed either way.
+    """
+
+    guardrail_function: InputGuardrailFunction[TContext]
+    name: str
+    run_in_parallel: bool = True
+
+    def __post_init__(self) -> None:
+        _INPUT_GUARDRAIL.check(self)
+        require_text("an input guardrail", self.name)
+
+
+class OutputGuardrail(Struct, Generic[TContext], frozen=True):
+    """Checks the final output of the agent that gives it."""
+
+    guardrail_function: OutputGuardrailFunction[TContext]
+    name: str
+
+    def __post_init__(self) -> None:
+        _OUTPUT_GUARDRAIL.check(self)
+        require_text("an output guardrail", self.name)
+
+
+class HandoffDeclaration(Struct, Generic[TContext], frozen=True, eq=False):
+    """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`."""
+
+    agent: Agent[TContext, Any]
+    spec: HandoffSpec
+    on_handoff: Callable[..., object] | None = None
+    payload: AgentOutputSchema[Any] | None = None
+    input_filter: HandoffInputFilter | None = None
+    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True
+
+    def __post_init__(self) -> None:
+        _HANDOFF.check(self)
 
 
 class AgentTool(FunctionTool[TContext]):
@@ -237,124 +271,15 @@ async def _no_body(context: object, arguments: str) -> object:
     raise UserError("an agent as tool runs only inside a run, expected Runner.run to call it; run its agent instead")
 
 
-class Declaration:
-    """An agent's declaration, checked and made plain.
-
-    Raises `UserError` naming agent and field for a wrong one.
-    """
-
-    __slots__ = (
-        "_behavior",
-        "_extended",
-        "_handoffs",
-        "_input_guardrails",
-        "_name",
-        "_output_guardrails",
-        "_tools",
-        "handoffs",
-        "is_static",
-        "may_be_guarded",
-        "output",
-        "polling",
-        "request_tools",
-        "spec",
-        "tools",
-    )
-
-    def __init__(self, agent: Agent[Any, Any]) -> None:
-        check_agent_fields(agent)  # the lists may have been changed in place
-        self._name = agent.name
-        self._tools = agent.tools[:]
-        self._handoffs = agent.handoffs[:]
-        self._input_guardrails = agent.input_guardrails[:]
-        self._output_guardrails = agent.output_guardrails[:]
-        self._behavior = agent.tool_use_behavior
-        self.tools: dict[str, FunctionTool[Any]] = {}
-        self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
-        for tool in self._tools:
-            self._name_once(agent, tool.name)
-            self.tools[tool.name] = tool
-        for given in self._handoffs:
-            declared = handoff(given) if isinstance(given, Agent) else given
-            self._name_once(agent, declared.spec.name)
-            self.handoffs[declared.spec.name] = declared
-        self._extended: Declaration | None = None
-        self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
-        self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
-        self.may_be_guarded = bool(self.handoffs)
-        for tool in self._tools:
-            if tool.tool_input_guardrails or tool.tool_output_guardrails or isinstance(tool, AgentTool):
-                self.may_be_guarded = True
-        self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
-            declared.is_enabled is True for declared in self.handoffs.values()
-        )
-        self.spec, self.request_tools = self.enabled(set(self.tools), set(self.handoffs))
-
-    def is_stale(self, agent: Agent[Any, Any]) -> bool:
-        """Whether a list of the agent was changed in place since. (A field that is set makes the agent declare itself anew.)"""
-        try:
-            return not (
-                self._tools == agent.tools
-                and self._handoffs == agent.handoffs
-                and self._input_guardrails == agent.input_guardrails
-                and self._output_guardrails == agent.output_guardrails
-            )
-        except Exception:  # of a comparison of something put into a list that does not belong there
-            return True
-
-    def with_tool(self, tool: FunctionTool[Any]) -> Declaration:
-        """This declaration and a tool of the SDK's, the same object each time. What the agent itself names so stands."""
-        if tool.name in self.tools or tool.name in self.handoffs:
-            return self
-        if self._extended is None:
-            self._extended = more = copy(self)
-            more.tools = {**self.tools, tool.name: tool}
-            more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
-        return self._extended
-
-    def enabled(self, tools: set[str], handoffs: set[str]) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
-        """The spec, and the model's tools, of an agent of which only these tools and handoffs are enabled."""
-        tool_specs = {name: tool.spec for name, tool in self.tools.items() if name in tools}
-        handoff_specs = {name: declared.spec for name, declared in self.handoffs.items() if name in handoffs}
-        use, stop_at = _tool_use(self._behavior)
-        spec = AgentSpec(
-            self._name,
-            tool_specs,
-            handoff_specs,
-            None if self.output is None else self.output.spec,
-            use,
-            stop_at,
-        )
-        return spec, (*tool_specs.values(), *handoff_specs.values())
-
-    def _name_once(self, agent: Agent[Any, Any], name: str) -> None:
-        if name in self.tools or name in self.handoffs:
-            raise UserError(
-                f"agent {agent.name!r} has two tools or handoffs named {name!r}, expected unique names; "
-                "rename one with name_override or tool_name_override"
-            )
-
-
-def _output_schema(agent: Agent[Any, Any]) -> AgentOutputSchema[Any] | None:
-    given = agent.output_type
-    if given is None or given is str:
-        return None
-    return given if isinstance(given, AgentOutputSchema) else AgentOutputSchema(given)
-
-
-def _tool_use(behavior: object) -> tuple[ToolUse, frozenset[str]]:
-    if isinstance(behavior, str):
-        return ("run_llm_again" if behavior == "run_llm_again" else "stop_on_first_tool"), frozenset()
-    if isinstance(behavior, StopAtTools):
-        return "stop_at_tools", frozenset(behavior.stop_at_tool_names)
-    return "custom", frozenset()
-
-
 def _is_type(value: object) -> bool:
     """Whether it can stand as an `output_type`: a class, or a form of `typing`'s such as `list[int]` and `int | str`."""
     return isinstance(value, type | AgentOutputSchema) or type(value).__module__ in ("typing", "types", "typing_extensions")
 
 
+_INPUT_GUARDRAIL = guardrail_fields("InputGuardrail", run_in_parallel=FLAG)
+_OUTPUT_GUARDRAIL = guardrail_fields("OutputGuardrail")
+INPUT_GUARDRAILS = guardrails_of(InputGuardrail, "input_guardrail")
+OUTPUT_GUARDRAILS = guardrails_of(OutputGuardrail, "output_guardrail")
 MODEL = optional(either(a_name(""), A_MODEL, what="a model or the name of one; pass 'openai:NAME', say"))
 SETTINGS = a(ModelSettings, "ModelSettings; pass ModelSettings(...)")
 _NAME = a_name("a non-empty str; name the agent")
@@ -385,6 +310,15 @@ _FIELDS = Fields(
     ),
     handoff_description=any_text("a str; it tells the model when to hand over to this agent"),
     reset_tool_choice=FLAG,
+)
+_HANDOFF = Fields(
+    "HandoffDeclaration",
+    agent=a(Agent, "an Agent; pass handoff(agent)"),
+    spec=a(HandoffSpec, "a HandoffSpec; make the declaration with handoff(agent)"),
+    on_handoff=optional(CALLABLE),
+    payload=optional(a(AgentOutputSchema, "an AgentOutputSchema; make the declaration with handoff(agent)")),
+    input_filter=optional(CALLABLE),
+    is_enabled=RULE,
 )
 _AGENT_TOOL = Fields(
     "Agent.as_tool",

@@ -1,78 +1,31 @@
-"""Handoffs: one agent giving the run to another."""
+"""`handoff`: one agent giving the run to another. What it makes is declared in `agent.py`."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import Any, overload
 
-from msgspec import Struct, structs
-
+from agentsdk.define.agent import Agent, HandoffDeclaration
 from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
-from agentsdk.types.declared import CALLABLE, RULE, Fields, a, a_tool_name, any_text, having, optional
+from agentsdk.types.declared import CALLABLE, RULE, Fields, a, a_tool_name, any_text, optional
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import Item
 from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import clean_text
-
-if TYPE_CHECKING:
-    from agentsdk.define.agent import Agent
 
 _NO_INPUT: dict[str, object] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
-class HandoffInputData(Struct, frozen=True):
-    """What a filter may change: the conversation that the next agent will see, in three stretches.
-
-    `input_history` is the run's input, `pre_handoff_items` what followed it before this turn, `new_items` this turn's items,
-    the handoff's own call and result among them. The run's log keeps the original whatever a filter returns.
-    """
-
-    input_history: tuple[Item, ...]
-    pre_handoff_items: tuple[Item, ...]
-    new_items: tuple[Item, ...]
-
-    def clone(self, **changes: tuple[Item, ...]) -> HandoffInputData:
-        """A copy with some stretches replaced."""
-        return structs.replace(self, **changes)
-
-
-HandoffInputFilter = Callable[[HandoffInputData], "HandoffInputData | Awaitable[HandoffInputData]"]
-
-
-class HandoffDeclaration(Struct, Generic[TContext], frozen=True, eq=False):
-    """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`."""
-
-    agent: Agent[TContext, Any]
-    spec: HandoffSpec
-    on_handoff: Callable[..., object] | None = None
-    payload: AgentOutputSchema[Any] | None = None
-    input_filter: HandoffInputFilter | None = None
-    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True
-
-    def __post_init__(self) -> None:
-        _DECLARED.check(self)
-
-
-_AGENT = having(("declaration", "as_tool"), "an Agent; pass handoff(agent)", texts=("name",))
 _FIELDS = Fields(
     "handoff",
-    agent=_AGENT,
+    agent=a(Agent, "an Agent; pass handoff(agent)"),
     tool_name_override=optional(a_tool_name("a name for the handoff's tool")),
     tool_description_override=optional(any_text("a str; it tells the model when to hand over")),
     on_handoff=optional(CALLABLE),
-    input_filter=optional(CALLABLE),
-    is_enabled=RULE,
-)
-_DECLARED = Fields(
-    "HandoffDeclaration",
-    agent=_AGENT,
-    spec=a(HandoffSpec, "a HandoffSpec; make the declaration with handoff(agent)"),
-    on_handoff=optional(CALLABLE),
-    payload=optional(a(AgentOutputSchema, "an AgentOutputSchema; make the declaration with handoff(agent)")),
     input_filter=optional(CALLABLE),
     is_enabled=RULE,
 )

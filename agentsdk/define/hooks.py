@@ -1,18 +1,19 @@
-"""Hooks: what a caller may watch. None is called again on resume; one that raises stops the run with a `HookError`."""
+"""`RunHooks`: what a caller may watch of a whole run (those of one agent are `AgentHooks`, in `agent.py`).
+
+None is called again on resume; one that raises stops the run with a `HookError`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
+from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.tool import FunctionTool
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse
-
-if TYPE_CHECKING:
-    from agentsdk.define.agent import Agent
-    from agentsdk.define.tool import FunctionTool
 
 
 class RunHooks(Generic[TContext]):
@@ -48,38 +49,3 @@ class RunHooks(Generic[TContext]):
         self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
     ) -> None:
         """A tool's result is recorded."""
-
-
-class AgentHooks(Generic[TContext]):
-    """Hooks of one agent. Override what you need."""
-
-    async def on_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
-        """This agent takes over."""
-
-    async def on_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
-        """This agent gave the final output."""
-
-    async def on_llm_start(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
-    ) -> None:
-        """The model is about to be asked."""
-
-    async def on_llm_end(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], response: ModelResponse
-    ) -> None:
-        """The model replied, and the reply is recorded."""
-
-    async def on_handoff(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], source: Agent[TContext, Any]
-    ) -> None:
-        """`source` handed over to this agent."""
-
-    async def on_tool_start(
-        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext]
-    ) -> None:
-        """A tool of this agent is about to run."""
-
-    async def on_tool_end(
-        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
-    ) -> None:
-        """The result of this agent's tool is recorded."""

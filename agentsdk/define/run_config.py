@@ -11,10 +11,9 @@ from msgspec import Struct
 from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
 from agentsdk.core.window.context_window import ContextWindow
-from agentsdk.define.agent import MODEL, SETTINGS
+from agentsdk.define.agent import INPUT_GUARDRAILS, MODEL, OUTPUT_GUARDRAILS, SETTINGS, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import INPUT_GUARDRAILS, OUTPUT_GUARDRAILS, InputGuardrail, OutputGuardrail
-from agentsdk.define.handoff import HandoffInputFilter
+from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.prices import ModelPrice, Prices

@@ -14,17 +14,17 @@ import msgspec
 from agentsdk.core.arguments import parse_arguments
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.docstring import DocstringStyle
-from agentsdk.define.guardrail import (
-    TOOL_INPUT_GUARDRAILS,
-    TOOL_OUTPUT_GUARDRAILS,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
-)
 from agentsdk.define.json_schema import check_arguments
 from agentsdk.define.parameters import local_names, unwrapped
 from agentsdk.define.schema import FunctionSchema, function_schema
 from agentsdk.define.strict_schema import NotStrictError, strict_json_schema
 from agentsdk.define.threads import LeftRunning, run_in_thread, wait_bounded
+from agentsdk.define.tool_guardrail import (
+    TOOL_INPUT_GUARDRAILS,
+    TOOL_OUTPUT_GUARDRAILS,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+)
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import (
     CALLABLE,

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import structs
 
-from agentsdk.define.agent import Agent, AgentTool
-from agentsdk.define.handoff import HandoffDeclaration
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.tool import FunctionTool
 
 
@@ -29,7 +29,7 @@ def copied(
     def agent_copy(agent: Agent[Any, Any]) -> Agent[Any, Any]:
         if (known := copies.get(id(agent))) is not None:
             return known
-        declared = agent.declaration()
+        declared = Declaration.of(agent)
         copies[id(agent)] = twin = agent.clone(**changes(agent), tools=[], handoffs=[])
         if agent is first:
             copies[id(in_place_of)] = twin

@@ -9,16 +9,12 @@ import msgspec
 
 from agentsdk.core.codec import decode_value
 from agentsdk.core.process import ProcessedResponse
-from agentsdk.define.agent import ToolResult, ToolsToFinalOutputResult
-from agentsdk.define.guardrail import (
-    GuardrailFunctionOutput,
-    GuardrailResult,
-    InputGuardrail,
-    OutputGuardrail,
-    places,
-)
+from agentsdk.define.agent import InputGuardrail, OutputGuardrail
+from agentsdk.define.guardrail import places
+from agentsdk.define.guardrail_output import GuardrailFunctionOutput, GuardrailResult
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool_output import to_output
+from agentsdk.define.tool_use import ToolResult, ToolsToFinalOutputResult
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.prepare import Prepared

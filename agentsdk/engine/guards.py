@@ -15,6 +15,7 @@ from typing import Any
 from agentsdk.core.run_state import SEAL
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, UserError
 from agentsdk.types.events import RunStarted
@@ -38,7 +39,7 @@ def guards_of(agent: Agent[Any, Any], config: RunConfig, context: object) -> tup
     if config.output_guardrails:
         guards += [("output guardrail", guardrail.name) for guardrail in config.output_guardrails]
     reaches = agent.tools or agent.handoffs
-    if agent.output_guardrails or (reaches and agent.declaration().may_be_guarded):
+    if agent.output_guardrails or (reaches and Declaration.of(agent).may_be_guarded):
         guards += _declared(agent)
     return tuple(guards) if guards else ()
 
@@ -87,7 +88,7 @@ def _declared(first: Agent[Any, Any]) -> Iterator[Guard]:
     """The guardrails of all the agents a run can come to, but for the first one's of its input."""
     for agent in reachable(first):
         yield from [("output guardrail", guardrail.name, agent.name) for guardrail in agent.output_guardrails]
-        for name, tool in agent.declaration().tools.items():
+        for name, tool in Declaration.of(agent).tools.items():
             yield from [("tool input guardrail", one.name, agent.name, name) for one in tool.tool_input_guardrails]
             yield from [("tool output guardrail", one.name, agent.name, name) for one in tool.tool_output_guardrails]
             if isinstance(tool, AgentTool):
@@ -99,7 +100,7 @@ def _owners(first: Agent[Any, Any]) -> set[Guard]:
     owners: set[Guard] = set()
     for agent in reachable(first):
         owners.add((agent.name,))
-        owners |= {(agent.name, name) for name in agent.declaration().tools}
+        owners |= {(agent.name, name) for name in Declaration.of(agent).tools}
     return owners
 
 
@@ -107,7 +108,7 @@ def reachable(first: Agent[Any, Any]) -> list[Agent[Any, Any]]:
     """`first` and every agent it can reach, by handoff or as a tool."""
     found, seen = [first], {id(first)}
     for agent in found:
-        declaration = agent.declaration()
+        declaration = Declaration.of(agent)
         reached = [declared.agent for declared in declaration.handoffs.values()]
         reached += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]
         for other in reached:

@@ -10,7 +10,8 @@ from agentsdk.core.next_step import Handoff
 from agentsdk.core.pairing import paired
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import committed
-from agentsdk.define.handoff import HandoffDeclaration, HandoffInputData
+from agentsdk.define.agent import HandoffDeclaration
+from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.prepare import Prepared

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentsdk.core.state import judged_result
 from agentsdk.define.agent import Agent
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_items import (
     HandoffCallItem,
     HandoffOutputItem,
@@ -95,7 +96,7 @@ class ItemWalk:
 
     def _replied(self, item: OutputItem) -> StreamEvent:
         if isinstance(item, FunctionCall):
-            if item.name in self.agent.declaration().handoffs:
+            if item.name in Declaration.of(self.agent).handoffs:
                 self._handoffs[item.call_id] = None
                 return _named("handoff_requested", HandoffCallItem(self.agent, item))
             return _named("tool_called", ToolCallItem(self.agent, item))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, RunAgain
+from agentsdk.define.declaration import Declaration
 from agentsdk.engine.guardrails import final_value
 from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.run import Run
@@ -19,7 +20,7 @@ async def run_loop(run: Run) -> None:
     """Take turns until one gives the final output or waits for a person, or the run was asked to stop after a turn."""
     ended = run.state.ended
     if ended is not None:
-        run.final_output = final_value(run.agent.declaration().output, ended.output, ended.is_json)
+        run.final_output = final_value(Declaration.of(run.agent).output, ended.output, ended.is_json)
         return
     scope = turn_scope(run)
     while True:

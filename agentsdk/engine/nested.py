@@ -8,7 +8,7 @@ from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.context import ToolContext
-from agentsdk.define.guardrail import GuardrailResult
+from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.tool import default_tool_error_function, within_timeout
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine.callbacks import call_user

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from agentsdk.core.state import State
 from agentsdk.core.window.strategies import TruncateToolResults
-from agentsdk.define.agent import Agent, AgentTool, Declaration
+from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.callbacks import call_user, yes_or_no
@@ -43,7 +44,7 @@ def with_read_result(declared: Declaration, config: RunConfig, state: State) -> 
 async def prepare(run: Run) -> Prepared:
     """What is enabled now. The rules for it are asked once a turn: an open turn keeps what its reply was offered."""
     agent, config, turn = run.agent, run.deps.config, run.state.turn
-    declared = agent.declaration()
+    declared = Declaration.of(agent)
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
     if declared.is_static:
@@ -122,7 +123,7 @@ def _reachable(start: Agent[Any, Any]) -> Iterator[tuple[Agent[Any, Any], tuple[
     while waiting:
         agent, path = waiting.popleft()
         yield agent, path
-        for declared in agent.declaration().handoffs.values():
+        for declared in Declaration.of(agent).handoffs.values():
             if id(declared.agent) not in seen:
                 seen.add(id(declared.agent))
                 waiting.append((declared.agent, (*path, declared.agent.name)))

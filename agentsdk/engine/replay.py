@@ -17,12 +17,12 @@ from agentsdk.core.diff import MAX_SHOWN_CHARS, Divergence
 from agentsdk.core.next_step import Interruption, interruptions
 from agentsdk.core.revisions import step_start
 from agentsdk.core.state import State
-from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.guardrail import InputGuardrail, OutputGuardrail, ToolInputGuardrail
-from agentsdk.define.handoff import HandoffDeclaration
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_guardrail import ToolInputGuardrail
 from agentsdk.engine.copies import copied
 from agentsdk.engine.log_positions import LogPosition, log_positions, nested_agent
 from agentsdk.engine.loop import run_loop
@@ -135,7 +135,7 @@ def _only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
         return False
     waiting = {item.call_id for item in interruptions(state) if not item.path}
     for call in turn.calls:
-        if call.call_id in waiting or call.name in agent.declaration().handoffs:
+        if call.call_id in waiting or call.name in Declaration.of(agent).handoffs:
             continue
         result = turn.results.get(call.call_id)
         if result is not None:

@@ -24,13 +24,15 @@ from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.strategies import Summarize
-from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
 from agentsdk.define.context import ToolContext
-from agentsdk.define.guardrail import ToolGuardrailFunctionOutput, ToolOutputGuardrail, ToolOutputGuardrailData, places
-from agentsdk.define.handoff import HandoffDeclaration
+from agentsdk.define.declaration import Declaration
+from agentsdk.define.guardrail import places
+from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
 from agentsdk.engine.log_positions import LogPosition, log_positions
@@ -407,7 +409,7 @@ class _Record:
         for item in event.response.output:
             if isinstance(item, FunctionCall):
                 call = calls[*moment.path, item.call_id] = _Call()
-                tool = None if moment.agent is None else moment.agent.declaration().tools.get(item.name)
+                tool = None if moment.agent is None else Declaration.of(moment.agent).tools.get(item.name)
                 if tool is not None:
                     call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
 
@@ -440,7 +442,7 @@ class _Record:
         state, before = reply.moment.state, reply.moment.agent
         if before is None or before.name != after.name:
             return ["agent"]
-        declared = with_read_result(before.declaration(), self._config, state)
+        declared = with_read_result(Declaration.of(before), self._config, state)
         offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
         model, now = self._config.model or before.model, self.given_model(after)
         same = {

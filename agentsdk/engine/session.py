@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import State, fold, transcript
+from agentsdk.define.declaration import Declaration
 from agentsdk.engine.concurrency import shielded
 from agentsdk.engine.guardrails import pending_input_guardrails
 from agentsdk.engine.output_buffer import has_output_guardrails
@@ -106,6 +107,6 @@ def _is_guarded(run: Run) -> bool:
         return False
     if not turn.calls:
         return has_output_guardrails(run)
-    tools = run.agent.declaration().tools
+    tools = Declaration.of(run.agent).tools
     called = [tools[call.name] for call in turn.calls if call.name in tools]
     return any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in called)

@@ -18,6 +18,7 @@ from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, fold
 from agentsdk.core.summary import summarize
 from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import with_retries
 from agentsdk.engine.checked_store import CheckedStore
@@ -219,7 +220,7 @@ def fingerprint_of(first: Agent[Any, Any]) -> str:
         if id(agent) in seen:
             continue
         seen[id(agent)] = agent
-        declaration = agent.declaration()
+        declaration = Declaration.of(agent)
         text = clean_text(agent.instructions) if isinstance(agent.instructions, str) else ""
         declared.append((agent.name, text, declaration.spec))
         waiting += [handoff.agent for handoff in declaration.handoffs.values()]

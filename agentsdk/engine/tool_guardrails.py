@@ -9,15 +9,10 @@ from agentsdk.core.codec import decode_value
 from agentsdk.core.next_step import waits_for_decision
 from agentsdk.core.overflow import whole_output
 from agentsdk.core.state import OpenTurn
-from agentsdk.define.guardrail import (
-    GuardrailResult,
-    ToolGuardrailFunctionOutput,
-    ToolInputGuardrailData,
-    ToolOutputGuardrail,
-    ToolOutputGuardrailData,
-    places,
-)
+from agentsdk.define.guardrail import places
+from agentsdk.define.guardrail_output import GuardrailResult, ToolGuardrailFunctionOutput
 from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_guardrail import ToolInputGuardrailData, ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.guardrails import as_json

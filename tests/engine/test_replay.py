@@ -31,6 +31,7 @@ from agentsdk import (
 )
 from agentsdk.core.diff import Divergence
 from agentsdk.core.revisions import step_start
+from agentsdk.define.declaration import Declaration
 from agentsdk.engine.replay import Replay
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ApprovalDecided, HandedOff, RunEnded, RunEvent, RunResumed, TurnEnded, unnested
@@ -101,7 +102,7 @@ async def test_no_callable_is_called() -> None:
     scenario = scenario_called("handoff with payload")
     config = await recorded(scenario)
     agent = scenario.build(World())
-    expert = agent.declaration().handoffs["transfer_to_expert"].agent
+    expert = Declaration.of(agent).handoffs["transfer_to_expert"].agent
     agent.handoffs = [handoff(expert, on_handoff=lambda ctx, level: loud(), input_type=int, input_filter=loud, is_enabled=loud)]
     for one in (agent, expert):
         one.hooks, one.instructions = Loud(), loud
@@ -159,7 +160,7 @@ def _no_agents(agent: Agent[Any, Any]) -> None:
 
 
 def _renamed_expert(agent: Agent[Any, Any]) -> None:
-    agent.declaration().handoffs["transfer_to_expert"].agent.name = "novice"
+    Declaration.of(agent).handoffs["transfer_to_expert"].agent.name = "novice"
 
 
 WAITS = "waits for 'pay' (call_1_1), 'send' (call_1_4), 'pay' (call_1_5)"

@@ -13,6 +13,7 @@ import pytest
 from agentsdk import RunState
 from agentsdk.core.state import fold
 from agentsdk.define.agent import AgentTool
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.engine.run import Run
 from agentsdk.types.events import HandedOff, RunEvent, ViewReplaced
@@ -187,6 +188,6 @@ def agents_of(scenario: Scenario) -> list[Any]:
         if agent in found:
             continue
         found.append(agent)
-        waiting += [declared.agent for declared in agent.declaration().handoffs.values()]
+        waiting += [declared.agent for declared in Declaration.of(agent).handoffs.values()]
         waiting += [tool.agent for tool in agent.tools if isinstance(tool, AgentTool)]
     return found

@@ -1,0 +1,135 @@
+"""`Declaration`: what an agent declares, checked and made plain, as the engine reads it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, cast
+
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, check_agent_fields
+from agentsdk.define.handoff import handoff
+from agentsdk.define.output import AgentOutputSchema
+from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_use import StopAtTools
+from agentsdk.types.errors import UserError
+from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
+
+
+class Declaration:
+    """An agent's declaration, checked and made plain.
+
+    Raises `UserError` naming agent and field for a wrong one.
+    """
+
+    __slots__ = (
+        "_behavior",
+        "_extended",
+        "_handoffs",
+        "_input_guardrails",
+        "_name",
+        "_output_guardrails",
+        "_tools",
+        "handoffs",
+        "is_static",
+        "may_be_guarded",
+        "output",
+        "polling",
+        "request_tools",
+        "spec",
+        "tools",
+    )
+
+    def __init__(self, agent: Agent[Any, Any]) -> None:
+        check_agent_fields(agent)  # the lists may have been changed in place
+        self._name = agent.name
+        self._tools = agent.tools[:]
+        self._handoffs = agent.handoffs[:]
+        self._input_guardrails = agent.input_guardrails[:]
+        self._output_guardrails = agent.output_guardrails[:]
+        self._behavior = agent.tool_use_behavior
+        self.tools: dict[str, FunctionTool[Any]] = {}
+        self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
+        for tool in self._tools:
+            self._name_once(agent, tool.name)
+            self.tools[tool.name] = tool
+        for given in self._handoffs:
+            declared = handoff(given) if isinstance(given, Agent) else given
+            self._name_once(agent, declared.spec.name)
+            self.handoffs[declared.spec.name] = declared
+        self._extended: Declaration | None = None
+        self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
+        self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
+        self.may_be_guarded = bool(self.handoffs)
+        for tool in self._tools:
+            if tool.tool_input_guardrails or tool.tool_output_guardrails or isinstance(tool, AgentTool):
+                self.may_be_guarded = True
+        self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
+            declared.is_enabled is True for declared in self.handoffs.values()
+        )
+        self.spec, self.request_tools = self.enabled(set(self.tools), set(self.handoffs))
+
+    @classmethod
+    def of(cls, agent: Agent[Any, Any]) -> Declaration:
+        """The agent's declaration, kept with it: made anew after a field has changed, or one of its lists."""
+        kept = cast("Declaration | None", agent._declared)  # pyright: ignore[reportPrivateUsage]
+        if kept is None or kept.is_stale(agent):
+            agent._declared = kept = Declaration(agent)  # pyright: ignore[reportPrivateUsage]
+        return kept
+
+    def is_stale(self, agent: Agent[Any, Any]) -> bool:
+        """Whether a list of the agent was changed in place since. (A field that is set makes the agent declare itself anew.)"""
+        try:
+            return not (
+                self._tools == agent.tools
+                and self._handoffs == agent.handoffs
+                and self._input_guardrails == agent.input_guardrails
+                and self._output_guardrails == agent.output_guardrails
+            )
+        except Exception:  # of a comparison of something put into a list that does not belong there
+            return True
+
+    def with_tool(self, tool: FunctionTool[Any]) -> Declaration:
+        """This declaration and a tool of the SDK's, the same object each time. What the agent itself names so stands."""
+        if tool.name in self.tools or tool.name in self.handoffs:
+            return self
+        if self._extended is None:
+            self._extended = more = copy(self)
+            more.tools = {**self.tools, tool.name: tool}
+            more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
+        return self._extended
+
+    def enabled(self, tools: set[str], handoffs: set[str]) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
+        """The spec, and the model's tools, of an agent of which only these tools and handoffs are enabled."""
+        tool_specs = {name: tool.spec for name, tool in self.tools.items() if name in tools}
+        handoff_specs = {name: declared.spec for name, declared in self.handoffs.items() if name in handoffs}
+        use, stop_at = _tool_use(self._behavior)
+        spec = AgentSpec(
+            self._name,
+            tool_specs,
+            handoff_specs,
+            None if self.output is None else self.output.spec,
+            use,
+            stop_at,
+        )
+        return spec, (*tool_specs.values(), *handoff_specs.values())
+
+    def _name_once(self, agent: Agent[Any, Any], name: str) -> None:
+        if name in self.tools or name in self.handoffs:
+            raise UserError(
+                f"agent {agent.name!r} has two tools or handoffs named {name!r}, expected unique names; "
+                "rename one with name_override or tool_name_override"
+            )
+
+
+def _output_schema(agent: Agent[Any, Any]) -> AgentOutputSchema[Any] | None:
+    given = agent.output_type
+    if given is None or given is str:
+        return None
+    return given if isinstance(given, AgentOutputSchema) else AgentOutputSchema(given)
+
+
+def _tool_use(behavior: object) -> tuple[ToolUse, frozenset[str]]:
+    if isinstance(behavior, str):
+        return ("run_llm_again" if behavior == "run_llm_again" else "stop_on_first_tool"), frozenset()
+    if isinstance(behavior, StopAtTools):
+        return "stop_at_tools", frozenset(behavior.stop_at_tool_names)
+    return "custom", frozenset()

@@ -1,0 +1,59 @@
+"""What guardrails answer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from agentsdk.types.declared import FLAG, Fields, any_text, one_of
+
+_VERDICT = Fields("GuardrailFunctionOutput", tripwire_triggered=FLAG)
+_TOOL_VERDICT = Fields(
+    "ToolGuardrailFunctionOutput",
+    behavior=one_of("'allow', 'reject_content' or 'raise_exception'", ("allow", "reject_content", "raise_exception")),
+    message=any_text("a str; it is what the model is told"),
+)
+
+
+class GuardrailFunctionOutput(Struct, frozen=True):
+    """A guardrail's verdict. `output_info` is any JSON-like detail: it is kept in the run's log."""
+
+    output_info: Any
+    tripwire_triggered: bool
+
+    def __post_init__(self) -> None:
+        _VERDICT.check(self)
+
+
+class ToolGuardrailFunctionOutput(Struct, frozen=True):
+    """A tool guardrail's verdict: let the call be, give the model `message` instead, or stop the run."""
+
+    output_info: Any = None
+    behavior: Literal["allow", "reject_content", "raise_exception"] = "allow"
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        _TOOL_VERDICT.check(self)
+
+    @classmethod
+    def allow(cls, output_info: Any = None) -> ToolGuardrailFunctionOutput:
+        """Let the call, or its output, pass."""
+        return cls(output_info)
+
+    @classmethod
+    def reject_content(cls, message: str, output_info: Any = None) -> ToolGuardrailFunctionOutput:
+        """Give the model `message` in place of the result; of an input guardrail, the tool is not run."""
+        return cls(output_info, "reject_content", message)
+
+    @classmethod
+    def raise_exception(cls, output_info: Any = None) -> ToolGuardrailFunctionOutput:
+        """Stop the run with a tripwire error."""
+        return cls(output_info, "raise_exception")
+
+
+class GuardrailResult(Struct, frozen=True):
+    """A verdict with the name of its guardrail."""
+
+    guardrail: str
+    output: GuardrailFunctionOutput | ToolGuardrailFunctionOutput

@@ -1,0 +1,59 @@
+"""`Agent.tool_use_behavior`: what becomes of the tools' results."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.types.declared import FLAG, Fields, a_name, sequence_of
+from agentsdk.types.generics import TContext
+from agentsdk.types.items import FunctionCallOutput
+
+
+class StopAtTools(Struct, frozen=True):
+    """`tool_use_behavior`: the result of any of these tools is the final output."""
+
+    stop_at_tool_names: Sequence[str]
+
+    def __post_init__(self) -> None:
+        _STOP_AT.check(self)
+
+
+_STOP_AT = Fields(
+    "StopAtTools",
+    stop_at_tool_names=sequence_of(a_name("the name of a tool"), "a list or tuple of tools' names; write ['save']"),
+)
+
+
+class ToolResult(Struct, frozen=True):
+    """One finished call, as a `tool_use_behavior` callable sees it."""
+
+    tool_name: str
+    arguments: str
+    output: FunctionCallOutput
+
+
+class ToolsToFinalOutputResult(Struct, frozen=True):
+    """The answer of a `tool_use_behavior` callable: whether `final_output`, JSON-like or of the output type, ends the run."""
+
+    is_final_output: bool
+    final_output: Any = None
+
+    def __post_init__(self) -> None:
+        _TO_FINAL_OUTPUT.check(self)
+
+
+_TO_FINAL_OUTPUT = Fields("ToolsToFinalOutputResult", is_final_output=FLAG)
+
+
+ToolUseBehavior = (
+    Literal["run_llm_again", "stop_on_first_tool"]
+    | StopAtTools
+    | Callable[
+        [RunContextWrapper[TContext], list[ToolResult]],
+        "ToolsToFinalOutputResult | Awaitable[ToolsToFinalOutputResult]",
+    ]
+)
