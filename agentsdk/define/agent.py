@@ -11,8 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, cast
 
-from msgspec import Struct
-
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput
 from agentsdk.define.handoff_filter import HandoffInputFilter
@@ -189,7 +187,9 @@ class AgentHooks(Generic[TContext]):
         """The result of this agent's tool is recorded."""
 
 
-class InputGuardrail(Struct, Generic[TContext], frozen=True):
+# Without slots: of a frozen generic class that has them Python 3.11 cannot make `InputGuardrail[User](...)`.
+@dataclass(frozen=True)
+class InputGuardrail(Generic[TContext]):
     """Checks the input of a run, once, for the agent the run starts with, and each message that enters it later.
 
     With `run_in_parallel` it runs beside the first model call; no tool starts before it has passed either way.
@@ -204,7 +204,8 @@ class InputGuardrail(Struct, Generic[TContext], frozen=True):
         require_text("an input guardrail", self.name)
 
 
-class OutputGuardrail(Struct, Generic[TContext], frozen=True):
+@dataclass(frozen=True)
+class OutputGuardrail(Generic[TContext]):
     """Checks the final output of the agent that gives it."""
 
     guardrail_function: OutputGuardrailFunction[TContext]
@@ -215,7 +216,8 @@ class OutputGuardrail(Struct, Generic[TContext], frozen=True):
         require_text("an output guardrail", self.name)
 
 
-class HandoffDeclaration(Struct, Generic[TContext], frozen=True, eq=False):
+@dataclass(frozen=True, eq=False)
+class HandoffDeclaration(Generic[TContext]):
     """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`."""
 
     agent: Agent[TContext, Any]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
-
-from msgspec import Struct
 
 from agentsdk.types.declared import FLAG, Fields, any_text, one_of
 
@@ -16,7 +15,8 @@ _TOOL_VERDICT = Fields(
 )
 
 
-class GuardrailFunctionOutput(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GuardrailFunctionOutput:
     """A guardrail's verdict. `output_info` is any JSON-like detail: it is kept in the run's log."""
 
     output_info: Any
@@ -26,7 +26,8 @@ class GuardrailFunctionOutput(Struct, frozen=True):
         _VERDICT.check(self)
 
 
-class ToolGuardrailFunctionOutput(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolGuardrailFunctionOutput:
     """A tool guardrail's verdict: let the call be, give the model `message` instead, or stop the run."""
 
     output_info: Any = None
@@ -52,7 +53,8 @@ class ToolGuardrailFunctionOutput(Struct, frozen=True):
         return cls(output_info, "raise_exception")
 
 
-class GuardrailResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GuardrailResult:
     """A verdict with the name of its guardrail."""
 
     guardrail: str

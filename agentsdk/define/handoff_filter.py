@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-
-from msgspec import Struct, structs
+from dataclasses import dataclass, replace
 
 from agentsdk.types.items import Item
 
 
-class HandoffInputData(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class HandoffInputData:
     """What a filter may change: the conversation that the next agent will see, in three stretches.
 
     `input_history` is the run's input, `pre_handoff_items` what followed it before this turn, `new_items` this turn's items,
@@ -22,7 +22,7 @@ class HandoffInputData(Struct, frozen=True):
 
     def clone(self, **changes: tuple[Item, ...]) -> HandoffInputData:
         """A copy with some stretches replaced."""
-        return structs.replace(self, **changes)
+        return replace(self, **changes)
 
 
 HandoffInputFilter = Callable[[HandoffInputData], "HandoffInputData | Awaitable[HandoffInputData]"]

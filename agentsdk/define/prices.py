@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-
-from msgspec import Struct
 
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
@@ -14,7 +13,8 @@ from agentsdk.types.usage import Usage
 _MILLION = Decimal(1_000_000)
 
 
-class ModelPrice(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPrice:
     """US dollars for a million tokens. `cached_input`, of input tokens the provider had cached, is `input` unless given.
 
     Decimals, ints or text as in `"2.50"`. Raises `UserError` for a float, and for less than nothing.

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, get_args
 
-from msgspec import Struct
-
 from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
 from agentsdk.core.window.context_window import ContextWindow
@@ -45,14 +43,16 @@ from agentsdk.types.settings import ModelSettings
 from agentsdk.types.summary import check_run_id
 
 
-class RunErrorHandlerInput(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RunErrorHandlerInput:
     """What an error handler is given. `error.state` is where the run stood."""
 
     error: AgentsException
     context: RunContextWrapper[Any]
 
 
-class RunErrorHandlerResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RunErrorHandlerResult:
     """What an error handler gives: the run's final output in place of the error."""
 
     final_output: Any

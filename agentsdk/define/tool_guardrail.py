@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Generic, Protocol
-
-from msgspec import Struct
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
@@ -41,14 +40,17 @@ class CallingAgent(Protocol):
         ...
 
 
-class ToolInputGuardrailData(Struct, Generic[TContext], frozen=True):
+# Without slots: of a frozen generic class that has them Python 3.11 cannot make `ToolInputGuardrailData[User](...)`.
+@dataclass(frozen=True)
+class ToolInputGuardrailData(Generic[TContext]):
     """What a tool input guardrail sees: the call, in `context.tool_name` and `context.tool_arguments`."""
 
     context: ToolContext[TContext]
     agent: CallingAgent
 
 
-class ToolOutputGuardrailData(Struct, Generic[TContext], frozen=True):
+@dataclass(frozen=True)
+class ToolOutputGuardrailData(Generic[TContext]):
     """What a tool output guardrail sees: the call and its recorded result.
 
     `output` is what the model is to get, whole also where the model gets it cut: text (of other values their JSON) or a tuple
@@ -78,7 +80,8 @@ _TOOL_INPUT = guardrail_fields("ToolInputGuardrail")
 _TOOL_OUTPUT = guardrail_fields("ToolOutputGuardrail")
 
 
-class ToolInputGuardrail(Struct, Generic[TContext], frozen=True):
+@dataclass(frozen=True)
+class ToolInputGuardrail(Generic[TContext]):
     """Checks a tool call before it runs."""
 
     guardrail_function: ToolInputGuardrailFunction[TContext]
@@ -89,7 +92,8 @@ class ToolInputGuardrail(Struct, Generic[TContext], frozen=True):
         require_text("a tool input guardrail", self.name)
 
 
-class ToolOutputGuardrail(Struct, Generic[TContext], frozen=True):
+@dataclass(frozen=True)
+class ToolOutputGuardrail(Generic[TContext]):
     """Checks the result of a call, once it is recorded and before the model sees it."""
 
     guardrail_function: ToolOutputGuardrailFunction[TContext]

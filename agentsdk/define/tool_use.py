@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
-
-from msgspec import Struct
 
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.types.declared import FLAG, Fields, a_name, sequence_of
@@ -13,7 +12,8 @@ from agentsdk.types.generics import TContext
 from agentsdk.types.items import FunctionCallOutput
 
 
-class StopAtTools(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class StopAtTools:
     """`tool_use_behavior`: the result of any of these tools is the final output."""
 
     stop_at_tool_names: Sequence[str]
@@ -28,7 +28,8 @@ _STOP_AT = Fields(
 )
 
 
-class ToolResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolResult:
     """One finished call, as a `tool_use_behavior` callable sees it."""
 
     tool_name: str
@@ -36,7 +37,8 @@ class ToolResult(Struct, frozen=True):
     output: FunctionCallOutput
 
 
-class ToolsToFinalOutputResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolsToFinalOutputResult:
     """The answer of a `tool_use_behavior` callable: whether `final_output`, JSON-like or of the output type, ends the run."""
 
     is_final_output: bool

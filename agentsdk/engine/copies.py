@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
-
-from msgspec import structs
 
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
 from agentsdk.define.declaration import Declaration
@@ -34,7 +33,7 @@ def copied(
         if agent is first:
             copies[id(in_place_of)] = twin
         twin.tools = [tool_copy(one) for one in declared.tools.values()]
-        twin.handoffs = [structs.replace(handoff(one), agent=agent_copy(one.agent)) for one in declared.handoffs.values()]
+        twin.handoffs = [replace(handoff(one), agent=agent_copy(one.agent)) for one in declared.handoffs.values()]
         return twin
 
     def tool_copy(one: FunctionTool[Any]) -> FunctionTool[Any]:

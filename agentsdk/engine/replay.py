@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from agentsdk.core.diff import MAX_SHOWN_CHARS, Divergence
 from agentsdk.core.next_step import Interruption, interruptions
@@ -276,8 +277,8 @@ def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
 
 
 def _inert_handoff(declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
-    return structs.replace(declared, on_handoff=None, input_filter=None)
+    return replace(declared, on_handoff=None, input_filter=None)
 
 
 def _inert_guardrails(given: Sequence[G]) -> list[G]:
-    return [structs.replace(one, guardrail_function=_never(f"guardrail {one.name!r}")) for one in given]
+    return [replace(one, guardrail_function=_never(f"guardrail {one.name!r}")) for one in given]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from msgspec import Struct, structs
@@ -220,7 +221,7 @@ class _Record:
 
     def handoff(self, declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
         """A handoff whose callback, an effect too, is called only if effects are wanted."""
-        return declared if self._change.live_effects else structs.replace(declared, on_handoff=None)
+        return declared if self._change.live_effects else replace(declared, on_handoff=None)
 
     def tool(self, tool: FunctionTool[Any]) -> FunctionTool[Any]:
         """A tool that has its recorded results."""
