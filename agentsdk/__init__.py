@@ -26,6 +26,7 @@ from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.strategies import DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
 from agentsdk.define.agent import Agent, AgentHooks, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.guardrail import input_guardrail, output_guardrail
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput, GuardrailResult, ToolGuardrailFunctionOutput
 from agentsdk.define.handoff import handoff
@@ -55,7 +56,7 @@ from agentsdk.define.stream_events import (
     RunItemStreamEvent,
     StreamEvent,
 )
-from agentsdk.define.tool import FunctionTool, default_tool_error_function, function_tool, tool
+from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import (
     ToolInputGuardrail,
     ToolInputGuardrailData,
@@ -64,6 +65,7 @@ from agentsdk.define.tool_guardrail import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText
 from agentsdk.define.tool_use import StopAtTools, ToolResult, ToolsToFinalOutputResult
 from agentsdk.engine.limits.limiter import shared_limits

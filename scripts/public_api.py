@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import types
@@ -47,8 +48,9 @@ def fields(struct: type[msgspec.Struct]) -> str:
 def members(owner: type) -> Iterator[str]:
     """Public methods and properties declared by our own classes."""
     names = {name for base in owner.__mro__ if base.__module__.startswith("agentsdk") for name in vars(base)}
-    fields = {*getattr(owner, "__struct_fields__", ()), *getattr(owner, "__dataclass_fields__", ())}
-    for name in sorted(names - fields):
+    if dataclasses.is_dataclass(owner):
+        names.difference_update(field.name for field in dataclasses.fields(owner))
+    for name in sorted(names.difference(getattr(owner, "__struct_fields__", ()))):
         value = inspect.getattr_static(owner, name)
         if name.startswith("_"):
             continue

@@ -201,6 +201,9 @@ def tool_of(func: Any = plain, **fields: Any) -> Any:
     return made if func is not None else made(plain)
 
 
+tool_of.__signature__ = inspect.signature(function_tool)  # type: ignore[attr-defined]
+
+
 def guarded(kind: str) -> Callable[[Any], Awaitable[None]]:
     return lambda made: run(agent(**{kind: [made]}))
 

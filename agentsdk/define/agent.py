@@ -9,25 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput
 from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
-from agentsdk.define.tool import (
-    FailureErrorFunction,
-    FunctionTool,
-    IsEnabled,
-    NeedsApproval,
-    default_tool_error_function,
-)
-from agentsdk.define.tool_guardrail import (
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
-    guardrail_fields,
-    guardrails_of,
-)
+from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_guardrail import guardrail_fields, guardrails_of
+from agentsdk.define.tool_options import CallOptions, ToolChanges, shows_options
 from agentsdk.define.tool_use import StopAtTools, ToolUseBehavior
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
@@ -113,43 +103,27 @@ class Agent(Generic[TContext, TOutput]):
             raise UserError(f"agent {self.name!r} has no fields {unknown}, expected some of those that Agent takes")
         return replace(self, **changes)
 
+    @shows_options(CallOptions)
     def as_tool(
         self,
         tool_name: str | None = None,
         tool_description: str | None = None,
         custom_output_extractor: Callable[[TOutput], object | Awaitable[object]] | None = None,
         *,
-        needs_approval: bool | NeedsApproval[TContext] = False,
-        is_enabled: bool | IsEnabled[TContext] = True,
         max_turns: int | None = None,
-        timeout: float | None = None,
-        failure_error_function: FailureErrorFunction[TContext] | None = default_tool_error_function,
-        tool_input_guardrails: Sequence[ToolInputGuardrail[TContext]] = (),
-        tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]] = (),
+        **options: Unpack[CallOptions[TContext]],
     ) -> AgentTool[TContext]:
         """This agent as a tool of another one: it is given `input`, a text, and its final output is the call's result.
 
         Its run is part of the caller's: one log, one set of limits, and its approvals are the caller's interruptions.
-        `max_turns` limits one call of it, `timeout` (seconds) each stretch of one that no person interrupts. Raises `UserError`
-        for an argument that is wrong.
+        `max_turns` limits one call of it, `timeout` (seconds) each stretch of one that no person interrupts. The other options
+        are described at `FunctionTool`. Raises `UserError` for an argument that is wrong.
         """
         if tool_name is None:
             tool_name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.name).strip("_")[:64] or "agent"
         if tool_description is None:
             tool_description = self.handoff_description or f"Ask the agent {self.name}."
-        return AgentTool(
-            self,
-            tool_name,
-            tool_description,
-            custom_output_extractor,
-            needs_approval=needs_approval,
-            is_enabled=is_enabled,
-            max_turns=max_turns,
-            timeout=timeout,
-            failure_error_function=failure_error_function,
-            tool_input_guardrails=tool_input_guardrails,
-            tool_output_guardrails=tool_output_guardrails,
-        )
+        return AgentTool(self, tool_name, tool_description, custom_output_extractor, max_turns=max_turns, **options)
 
 
 class AgentHooks(Generic[TContext]):
@@ -231,10 +205,18 @@ class HandoffDeclaration(Generic[TContext]):
         _HANDOFF.check(self)
 
 
+class AgentToolChanges(ToolChanges[TContext], total=False):
+    """What `AgentTool.clone` takes."""
+
+    agent: Agent[TContext, Any]
+    custom_output_extractor: Callable[[Any], object] | None
+    max_turns: int | None
+
+
 class AgentTool(FunctionTool[TContext]):
     """What `agent.as_tool()` returns. Running it again is harmless: what its nested run did is recorded step by step."""
 
-    __slots__ = ("agent", "custom_output_extractor", "max_turns")
+    _CHANGEABLE = AgentToolChanges.__optional_keys__
     agent: Agent[TContext, Any]
     custom_output_extractor: Callable[[Any], object] | None
     max_turns: int | None
@@ -246,19 +228,21 @@ class AgentTool(FunctionTool[TContext]):
         description: str,
         custom_output_extractor: Callable[[Any], object] | None,
         *,
-        needs_approval: bool | NeedsApproval[TContext],
-        is_enabled: bool | IsEnabled[TContext],
         max_turns: int | None,
-        **options: Any,
+        **options: Unpack[CallOptions[TContext]],
     ) -> None:
-        object.__setattr__(self, "agent", agent)
-        object.__setattr__(self, "custom_output_extractor", custom_output_extractor)
-        object.__setattr__(self, "max_turns", max_turns)
-        super().__init__(name, description, _AGENT_INPUT, _no_body, True, is_enabled, needs_approval, effect="none", **options)
+        vars(self).update(agent=agent, custom_output_extractor=custom_output_extractor, max_turns=max_turns)
+        super().__init__(name, description, _AGENT_INPUT, _no_body, effect="none", **options)
 
-    def _set(self, **values: object) -> None:
-        super()._set(**values)
+    def _check(self) -> None:
+        super()._check()
         _AGENT_TOOL.check(self, f"tool {self.name!r}")
+
+    def clone(  # pyright: ignore[reportIncompatibleMethodOverride] - it takes what FunctionTool's takes, and more
+        self, **changes: Unpack[AgentToolChanges[TContext]]
+    ) -> Self:
+        """A copy with some fields replaced. Raises `UserError` for a field there is not."""
+        return self._copy(changes, _spec=None, _fingerprint=None)
 
 
 _AGENT_INPUT: JsonObject = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentsdk.core.overflow import READ_RESULT
 from agentsdk.define.context import ToolContext
-from agentsdk.define.tool import function_tool
+from agentsdk.define.function_tool import function_tool
 from agentsdk.types.errors import ToolError
 
 MAX_PIECE = 4_000

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agentsdk.define.context import ToolContext
-from agentsdk.define.tool import BoundArguments, FunctionTool
+from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_body import BoundArguments
 from agentsdk.engine.run import Run
 from agentsdk.ports.tracer import Span
 from agentsdk.types.base import JsonObject

@@ -9,8 +9,9 @@ from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail_output import GuardrailResult
-from agentsdk.define.tool import default_tool_error_function, within_timeout
+from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import to_output
+from agentsdk.define.tool_timeout import within_timeout
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
@@ -118,7 +119,7 @@ async def _driven(child: Run, tool: AgentTool[Any]) -> None:
 
     is_cancelled = child.deps.grace.left() is not None
     try:
-        inner = await within_timeout(tool, drive())
+        inner = await within_timeout(tool.name, tool.timeout, drive())
     except ToolTimeoutError:
         if not is_cancelled:
             child.deps.grace.reset()  # only this run was

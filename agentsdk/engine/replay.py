@@ -22,7 +22,7 @@ from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGua
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
-from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolInputGuardrail
 from agentsdk.engine.copies import copied
 from agentsdk.engine.log_positions import LogPosition, log_positions, nested_agent
@@ -263,17 +263,14 @@ def _inert_fields(agent: Agent[Any, Any]) -> dict[str, Any]:
 
 
 def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
-    changes: dict[str, Any] = {
-        "_spec": tool.spec,
-        "_fingerprint": tool.fingerprint,
-        "tool_input_guardrails": _inert_guardrails(tool.tool_input_guardrails),
-        "tool_output_guardrails": (),  # by now they have judged all that there is
-    }
-    if callable(tool.needs_approval):
-        changes["needs_approval"] = _never(f"needs_approval of tool {tool.name!r}")
-    if not isinstance(tool, AgentTool):
-        changes |= {"_validate": tool.bind, "_func": None, "_on_invoke_tool": _never(f"tool {tool.name!r}"), "_is_async": True}
-    return tool.clone(**changes)
+    approval = tool.needs_approval
+    return stand_in(
+        tool,
+        None if isinstance(tool, AgentTool) else _never(f"tool {tool.name!r}"),
+        needs_approval=_never(f"needs_approval of tool {tool.name!r}") if callable(approval) else approval,
+        tool_input_guardrails=_inert_guardrails(tool.tool_input_guardrails),
+        tool_output_guardrails=(),  # by now they have judged all that there is
+    )
 
 
 def _inert_handoff(declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:

@@ -32,7 +32,7 @@ from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
-from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
@@ -227,7 +227,7 @@ class _Record:
         """A tool that has its recorded results."""
         judged = [self._recalled(tool, placed) for placed in places(tool.tool_output_guardrails)]
         if isinstance(tool, AgentTool):
-            return tool.clone(_spec=tool.spec, _fingerprint=tool.fingerprint, tool_output_guardrails=judged)
+            return stand_in(tool, tool_output_guardrails=judged)
 
         async def body(context: ToolContext[Any], arguments: str) -> object:
             call = self.call_of(context, tool.fingerprint)
@@ -235,15 +235,7 @@ class _Record:
                 return call.result
             return await tool.invoke(context, parse_arguments(arguments))
 
-        return tool.clone(
-            _spec=tool.spec,
-            _fingerprint=tool.fingerprint,
-            _validate=tool.bind,
-            _func=None,
-            _on_invoke_tool=body,
-            _is_async=True,
-            tool_output_guardrails=judged,
-        )
+        return stand_in(tool, body, tool_output_guardrails=judged)
 
     # What the rerun asks on its way.
 

@@ -28,7 +28,7 @@ from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
 from agentsdk.define.agent import AgentTool
-from agentsdk.define.tool import default_tool_error_function
+from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user, yes_or_no

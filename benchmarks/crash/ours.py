@@ -10,8 +10,8 @@ from agentsdk.core.codec import decode_events
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import ToolContext
+from agentsdk.define.function_tool import function_tool
 from agentsdk.define.run_config import Durability, RunConfig
-from agentsdk.define.tool import function_tool
 from agentsdk.ports.model import ModelRequest
 from agentsdk.ports.run_store import RunStore
 from agentsdk.runner import Runner

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentsdk.define.agent import Agent
-from agentsdk.define.tool import function_tool
+from agentsdk.define.function_tool import function_tool
 from agentsdk.ports.run_store import RunStore
 from agentsdk.runner import Runner
 from agentsdk.testing.scripted import ScriptedModel, ScriptedReply, call

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import functools
 import gc
+import inspect
 import subprocess
 import sys
 import textwrap
@@ -17,11 +18,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agentsdk.define import threads
-from agentsdk.define import tool as tool_module
+from agentsdk import Agent
+from agentsdk.define import threads, tool_timeout
 from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.threads import abandoned_tools
-from agentsdk.define.tool import MAX_ERROR_CHARS, FunctionTool, default_tool_error_function, function_tool, tool
+from agentsdk.define.tool import MAX_ERROR_CHARS, FunctionTool
+from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.types.errors import AgentsException, CallbackError, InvalidArgumentsError, ToolError, ToolTimeoutError, UserError
 
 CTX: ToolContext[Any] = ToolContext(None, tool_name="it", tool_call_id="call_1")
@@ -78,6 +81,24 @@ def test_a_polling_tool_says_so_and_stays_the_tool_that_was_approved() -> None:
     polled = add.clone(polling=True)
     assert (add.spec.polling, polled.spec.polling) == (False, True)
     assert polled.fingerprint == add.fingerprint != add.clone(effect="none").fingerprint
+
+
+def test_every_option_is_shown_by_name_with_its_default() -> None:
+    shown = inspect.signature(function_tool).parameters
+    fields = inspect.signature(FunctionTool).parameters
+    options = fields.keys() - {"name", "description", "params_json_schema", "on_invoke_tool", "strict_json_schema"}
+    assert {name: shown[name].default for name in options} == {name: fields[name].default for name in options}
+    own = {"func", "name_override", "description_override", "use_docstring_info", "docstring_style", "strict_mode"}
+    assert shown.keys() == options | own
+    for_agents = inspect.signature(Agent.as_tool).parameters.keys()
+    assert options - for_agents == {"effect", "reconcile", "polling"}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'time_out'"):
+        function_tool(abs, time_out=5)  # type: ignore[call-overload]
+
+
+def test_a_tool_of_a_context_can_be_made_by_its_class() -> None:
+    made = FunctionTool[int]("own", "", {}, no_body, strict_json_schema=False)
+    assert made.spec.name == "own"
 
 
 def test_a_tool_is_frozen_and_clones() -> None:
@@ -378,7 +399,7 @@ async def test_an_error_while_being_stopped_is_still_a_timeout() -> None:
 @pytest.mark.anyio
 @pytest.mark.leaves_tasks
 async def test_a_body_that_ignores_being_stopped_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_module, "TIMEOUT_GRACE", 0.01)
+    monkeypatch.setattr(tool_timeout, "TIMEOUT_GRACE", 0.01)
     release, over = asyncio.Event(), asyncio.Event()
 
     @function_tool(timeout=0.01)
@@ -396,7 +417,7 @@ async def test_a_body_that_ignores_being_stopped_is_left_behind(monkeypatch: pyt
     gc.collect()
     release.set()
     await over.wait()
-    while tool_module._stuck:  # noqa: ASYNC110
+    while tool_timeout._stuck:  # noqa: ASYNC110
         await asyncio.sleep(0)
 
 
@@ -533,7 +554,7 @@ def test_declaring_tools_imports_nothing_heavy() -> None:
     code = """
         import asyncio, sys
         from agentsdk.define.context import ToolContext
-        from agentsdk.define.tool import function_tool
+        from agentsdk.define.function_tool import function_tool
         @function_tool
         async def f(x: int) -> int:
             "One line."

@@ -19,6 +19,7 @@ from agentsdk import (
     handoff,
     input_guardrail,
 )
+from agentsdk.define.tool import stand_in
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import GuardrailJudged
 from tests.engine.test_inbox import agent_with, requests
@@ -105,7 +106,7 @@ async def test_a_guardrail_that_fails_lets_nothing_in_and_loses_nothing() -> Non
         inbox.put("quick")
         return "worked"
 
-    agent.tools = [tool.clone(_func=None, _on_invoke_tool=down)]
+    agent.tools = [stand_in(tool, down)]
     config = RunConfig(inbox=inbox)
     with pytest.raises(GuardrailFailedError) as caught:
         await Runner.run(agent, "go", run_config=config)

@@ -77,6 +77,7 @@ def first(answer: Answer) -> str:
 
 assert_type(said.as_tool(), AgentTool[User])
 assert_type(said.as_tool("ask", "Ask.", first), AgentTool[User])
+assert_type(said.as_tool(max_turns=3, timeout=5, needs_approval=True).clone(max_turns=4, timeout=None), AgentTool[User])
 Agent[User, str](name="caller", tools=[said.as_tool(), of_anyone], handoffs=[said])
 
 # Each of these must be an error: an unused ignore is one for both checkers.
@@ -87,3 +88,5 @@ Agent[User, int](name="x", output_type=Answer)  # type: ignore[arg-type]  # pyri
 Agent[User, int](name="x", output_type=AgentOutputSchema(Answer))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+said.as_tool(timeout="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+said.as_tool(effect="once")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -7,8 +7,9 @@ from typing import Any, assert_type
 
 from agentsdk.core.overflow import Output, Overflow, cap_output
 from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.output import AgentOutputSchema
-from agentsdk.define.tool import FunctionTool, function_tool, tool
+from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_output import to_output
 from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.spec import OutputSpec, ToolSpec
@@ -87,4 +88,9 @@ assert_type(AgentOutputSchema(User).spec, OutputSpec | None)
 # Each of these must be an error: an unused ignore is one for both checkers.
 function_tool(5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 function_tool(plain, effect="twice")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+function_tool(plain, timeout="5")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+function_tool(plain, time_out=5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+plain.clone(timeout="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+plain.clone(time_out=5)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+FunctionTool("own", "", {}, own, timeout="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 plain.name.nothing  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnusedExpression]  # noqa: B018

@@ -1,0 +1,110 @@
+"""`function_tool`: a function made a tool."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, overload
+
+from agentsdk.define.context import ToolContext
+from agentsdk.define.docstring import DocstringStyle
+from agentsdk.define.parameters import local_names, unwrapped
+from agentsdk.define.schema import function_schema
+from agentsdk.define.tool import DESCRIPTION, FunctionTool
+from agentsdk.define.tool_body import FunctionBody
+from agentsdk.define.tool_options import FunctionToolOptions, ToolOptions, shows_options
+from agentsdk.types.declared import FLAG, Fields, a_tool_name, one_of, optional
+from agentsdk.types.errors import UserError
+
+C = TypeVar("C")
+P = ParamSpec("P")
+
+_OVERRIDES = Fields(
+    "function_tool",
+    name_override=optional(a_tool_name("a name for the tool")),
+    description_override=optional(DESCRIPTION),
+    use_docstring_info=FLAG,
+    docstring_style=optional(one_of(f"one of {get_args(DocstringStyle)}", get_args(DocstringStyle))),
+    strict_mode=FLAG,
+)
+
+
+class _ToolDecorator(Protocol):
+    @overload
+    def __call__(self, func: Callable[Concatenate[ToolContext[C], P], object], /) -> FunctionTool[C]: ...
+    @overload
+    def __call__(self, func: Callable[..., object], /) -> FunctionTool[Any]: ...
+
+
+@overload
+def function_tool(
+    func: Callable[Concatenate[ToolContext[C], P], object], **options: Unpack[FunctionToolOptions[C]]
+) -> FunctionTool[C]: ...
+@overload
+def function_tool(func: Callable[..., object], **options: Unpack[FunctionToolOptions[Any]]) -> FunctionTool[Any]: ...
+@overload
+def function_tool(func: None = None, **options: Unpack[FunctionToolOptions[Any]]) -> _ToolDecorator: ...
+@shows_options(ToolOptions)
+def function_tool(
+    func: Callable[..., object] | None = None,
+    *,
+    name_override: str | None = None,
+    description_override: str | None = None,
+    use_docstring_info: bool = True,
+    docstring_style: DocstringStyle | None = None,
+    strict_mode: bool = True,
+    **options: Unpack[ToolOptions[Any]],
+) -> FunctionTool[Any] | _ToolDecorator:
+    """Make a function, sync or async, a tool: `@function_tool`, or `@function_tool(timeout=5)`.
+
+    Name, description and arguments come from the function's name, docstring and type hints; a first parameter annotated
+    `ToolContext` or `RunContextWrapper` receives the context and is not shown to the model. With `strict_mode` the provider is
+    asked to enforce the schema. The rest is described at `FunctionTool`.
+
+    Raises `UserError` at once for what cannot be a tool. Types are read when the tool is first used, so that they may be
+    declared further down, and raise `UserError` then, before any request is sent.
+    """
+
+    _OVERRIDES.check_given(
+        name_override=name_override,
+        description_override=description_override,
+        use_docstring_info=use_docstring_info,
+        docstring_style=docstring_style,
+        strict_mode=strict_mode,
+    )
+
+    def make(function: Callable[..., object]) -> FunctionTool[Any]:
+        own_name = _tool_name(function)
+        name = own_name if name_override is None else name_override
+        read = functools.partial(
+            function_schema,
+            function,
+            name_override=name,
+            use_docstring_info=use_docstring_info,
+            docstring_style=docstring_style,
+            strict_json_schema=strict_mode,
+            scope=local_names(function, depth),
+        )
+        body = FunctionBody(function, read, description_override)
+        return FunctionTool(name, "", {}, body, strict_mode, **options)
+
+    # The caller's frame, seen from `local_names`: past `make`, and past this function when it was called with the function.
+    depth = 2 if func is None else 3
+    return make if func is None else make(func)
+
+
+tool = function_tool
+"""Short for `function_tool`."""
+
+
+def _tool_name(function: Callable[..., object]) -> str:
+    """The name of what can be a tool. Raises `UserError` for what cannot."""
+    kind = type(cast(object, function))
+    if not callable(cast(object, function)) or issubclass(kind, type | FunctionTool):
+        raise UserError(f"function_tool was given a {kind.__name__!r}, expected a function; pass a def or async def")
+    inner = unwrapped(function)
+    name = kind.__name__ if inner.__name__ == "__call__" else inner.__name__
+    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+        raise UserError(f"tool {name!r} is a generator function, expected one that returns its result; return a list")
+    return name

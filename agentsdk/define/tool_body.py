@@ -1,0 +1,133 @@
+"""What a tool runs: a function, on arguments bound to its parameters, or a callable that takes them as JSON text."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Generic, cast
+
+import msgspec
+
+from agentsdk.define.context import ToolContext
+from agentsdk.define.json_schema import check_arguments
+from agentsdk.define.parameters import unwrapped
+from agentsdk.define.schema import FunctionSchema
+from agentsdk.define.threads import run_in_thread
+from agentsdk.define.tool_timeout import THREAD_GRACE
+from agentsdk.types.base import JsonObject
+from agentsdk.types.generics import TContext
+
+OnInvokeTool = Callable[[ToolContext[TContext], str], Awaitable[object]]
+"""Called with the context and the arguments as JSON text: the result."""
+
+BoundArguments = tuple[Sequence[object], Mapping[str, object]]
+"""Arguments that were checked and laid out for the body: by position, and by name."""
+
+
+class ToolBody(Generic[TContext]):
+    """What a tool runs, and how it takes its arguments. Copies of a tool share it.
+
+    `source` is the callable whose code says what the tool does. `runs_on_thread`: it is a sync function, nothing can stop it.
+    """
+
+    __slots__ = ("runs_on_thread", "source")
+
+    def __init__(self, source: Callable[..., object], *, runs_on_thread: bool = False) -> None:
+        self.source = source
+        self.runs_on_thread = runs_on_thread
+
+    @property
+    def description(self) -> str:
+        """What the model is told of a tool that was given no description."""
+        raise NotImplementedError
+
+    @property
+    def params_json_schema(self) -> JsonObject:
+        """The JSON schema of the arguments of a tool that was given none."""
+        raise NotImplementedError
+
+    def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
+        """These parsed arguments as `start` takes them, checked; `given` is the JSON schema that the tool was given.
+
+        Raises `InvalidArgumentsError`.
+        """
+        raise NotImplementedError
+
+    def start(self, name: str, ctx: ToolContext[TContext], bound: BoundArguments) -> Awaitable[object]:
+        """Run it on these arguments, for the tool of this name."""
+        raise NotImplementedError
+
+
+class JsonBody(ToolBody[TContext]):
+    """A callable that takes the arguments as JSON text; `check`, where given, checks them in place of the tool's schema."""
+
+    __slots__ = ("_check", "invoke")
+
+    def __init__(self, invoke: OnInvokeTool[TContext], check: Callable[[Mapping[str, object]], object] | None = None) -> None:
+        super().__init__(invoke)
+        self.invoke = invoke
+        self._check = check
+
+    def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
+        if self._check is not None:
+            self._check(arguments)
+        elif given is not None:
+            check_arguments(given, arguments)
+        return (msgspec.json.encode(arguments).decode(),), {}
+
+    def start(self, name: str, ctx: ToolContext[TContext], bound: BoundArguments) -> Awaitable[object]:
+        return self.invoke(ctx, cast(str, bound[0][0]))
+
+
+class FunctionBody(ToolBody[TContext]):
+    """A function. `read` reads its schema, when it is first needed: types may be declared further down than the function."""
+
+    __slots__ = ("_description", "_read", "_schema")
+
+    def __init__(self, func: Callable[..., object], read: Callable[[], FunctionSchema], description: str | None) -> None:
+        super().__init__(func, runs_on_thread=not inspect.iscoroutinefunction(unwrapped(func)))
+        self._read = read
+        self._schema: FunctionSchema | None = None
+        self._description = description
+
+    @property
+    def description(self) -> str:
+        """What the model is told of the tool: by default what the docstring says. Raises `UserError` as the schema does."""
+        return self._known.description if self._description is None else self._description
+
+    @property
+    def params_json_schema(self) -> JsonObject:
+        """The JSON schema of the parameters. Raises `UserError` for a wrong declaration."""
+        return self._known.params_json_schema
+
+    def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
+        return self._known.bind(arguments)
+
+    def start(self, name: str, ctx: ToolContext[TContext], bound: BoundArguments) -> Awaitable[object]:
+        args, kwargs = bound
+        if self._known.takes_context:
+            args = (ctx, *args)
+        if not self.runs_on_thread:
+            return cast("Awaitable[object]", self.source(*args, **kwargs))
+        return _threaded(name, functools.partial(self.source, *args, **kwargs), ctx.thread_patience(THREAD_GRACE))
+
+    @property
+    def _known(self) -> FunctionSchema:
+        if self._schema is None:
+            self._schema = self._read()
+        return self._schema
+
+
+async def _threaded(name: str, call: Callable[[], object], patience: Callable[[], float] | None) -> object:
+    task = asyncio.current_task()
+    cancelling = task.cancelling() if task else 0
+    result = await run_in_thread(name, call, patience)
+    if not inspect.isawaitable(result):
+        return result
+    if task is not None and task.cancelling() > cancelling:  # the thread was waited for, what it has returned has not begun
+        if inspect.iscoroutine(result):
+            result.close()
+        raise asyncio.CancelledError
+    return await result

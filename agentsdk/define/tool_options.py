@@ -1,0 +1,132 @@
+"""The options of tools and their types: as fields of a tool, and as keywords of the functions that make or copy one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass, fields
+from typing import Any, Generic, TypedDict, TypeVar
+
+from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.docstring import DocstringStyle
+from agentsdk.define.tool_body import OnInvokeTool, ToolBody
+from agentsdk.define.tool_guardrail import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import InvalidArgumentsError, ToolError
+from agentsdk.types.generics import TContext
+from agentsdk.types.spec import Effect
+from agentsdk.types.text import text_of
+
+IsEnabled = Callable[[RunContextWrapper[TContext], Any], bool | Awaitable[bool]]
+"""Called with the context and the agent: whether the model sees the tool this turn."""
+
+NeedsApproval = Callable[[RunContextWrapper[TContext], dict[str, Any], str], bool | Awaitable[bool]]
+"""Called with the context, the parsed arguments and the call's id: whether a person must approve this call."""
+
+FailureErrorFunction = Callable[[ToolContext[TContext], Exception], str | Awaitable[str]]
+"""Called with the call's context and what the body raised: the text the model gets as the call's result."""
+
+Reconcile = Callable[[ToolContext[TContext], dict[str, Any]], object]
+"""Called with the context and the parsed arguments of a call whose outcome is unknown: the result the call had."""
+
+
+def default_tool_error_function(ctx: RunContextWrapper[Any], error: Exception) -> str:
+    """What the model is told of an error: its class and message, never a traceback.
+
+    The message of an exception of your own reaches the model as it stands: keep secrets out of it, or give the tool another
+    `failure_error_function`.
+    """
+    if isinstance(error, InvalidArgumentsError):
+        return f"The call was not run. Its arguments do not fit the tool:\n{error.reason}"
+    if isinstance(error, ToolError):
+        return f"Error: {error}"
+    message = text_of(error)
+    return f"Error while running the tool: {type(error).__name__}" + (f": {message}" if message else "")
+
+
+# Not with slots: of a frozen generic class that has them Python 3.11 cannot make `FunctionTool[User](...)`.
+@dataclass(frozen=True, eq=False, repr=False)
+class ToolFields(Generic[TContext]):
+    """The fields of a tool, with their types and defaults. `FunctionTool` says what they mean."""
+
+    name: str
+    description: InitVar[str]
+    params_json_schema: InitVar[JsonObject]
+    on_invoke_tool: InitVar[OnInvokeTool[TContext] | ToolBody[TContext]]
+    strict_json_schema: bool = True
+    is_enabled: bool | IsEnabled[TContext] = True
+    needs_approval: bool | NeedsApproval[TContext] = False
+    tool_input_guardrails: Sequence[ToolInputGuardrail[TContext]] = ()
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]] = ()
+    _: KW_ONLY
+    timeout: float | None = None
+    effect: Effect = "once"
+    failure_error_function: FailureErrorFunction[TContext] | None = default_tool_error_function
+    reconcile: Reconcile[TContext] | None = None
+    polling: bool = False
+
+    def __post_init__(
+        self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | ToolBody[TContext]
+    ) -> None:
+        raise NotImplementedError
+
+
+# The same as keywords of functions (PEP 692). A dataclass and a TypedDict cannot be made of each other.
+
+
+class CallOptions(TypedDict, Generic[TContext], total=False):
+    """What can be said of the calls of any tool."""
+
+    is_enabled: bool | IsEnabled[TContext]
+    needs_approval: bool | NeedsApproval[TContext]
+    tool_input_guardrails: Sequence[ToolInputGuardrail[TContext]]
+    tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]]
+    timeout: float | None
+    failure_error_function: FailureErrorFunction[TContext] | None
+
+
+class ToolOptions(CallOptions[TContext], total=False):
+    """What can be said of a tool with a body of its own besides."""
+
+    effect: Effect
+    reconcile: Reconcile[TContext] | None
+    polling: bool
+
+
+class FunctionToolOptions(ToolOptions[TContext], total=False):
+    """What `function_tool` takes."""
+
+    name_override: str | None
+    description_override: str | None
+    use_docstring_info: bool
+    docstring_style: DocstringStyle | None
+    strict_mode: bool
+
+
+class ToolChanges(ToolOptions[TContext], total=False):
+    """What `clone` takes."""
+
+    name: str
+    description: str
+    params_json_schema: JsonObject
+    strict_json_schema: bool
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def shows_options(kind: type) -> Callable[[F], F]:
+    """A decorator: `help` and `inspect` show the `**options` of a function by name, with their defaults, as editors do."""
+    defaults = {field.name: field.default for field in fields(ToolFields)}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    named = [
+        inspect.Parameter(name, keyword, default=defaults[name], annotation=annotation.__forward_arg__)
+        for name, annotation in kind.__annotations__.items()
+    ]
+
+    def decorate(function: F) -> F:
+        *own, _ = inspect.signature(function).parameters.values()
+        vars(function)["__signature__"] = inspect.Signature([*own, *named])
+        return function
+
+    return decorate
