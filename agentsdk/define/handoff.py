@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any, overload
+from collections.abc import Callable
+from typing import Any, Generic, TypedDict, Unpack, overload
 
-from agentsdk.define.agent import Agent, HandoffDeclaration
+from agentsdk.define.agent import Agent, HandoffDeclaration, HandoffIsEnabled
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
@@ -31,27 +31,30 @@ _FIELDS = Fields(
 )
 
 
+class HandoffOptions(TypedDict, Generic[TContext], total=False):
+    """The keywords that `handoff` takes with and without an `input_type`."""
+
+    tool_name_override: str | None
+    tool_description_override: str | None
+    input_filter: HandoffInputFilter | None
+    is_enabled: bool | HandoffIsEnabled[TContext]
+
+
 @overload
 def handoff(
     agent: Agent[TContext, Any],
     *,
-    tool_name_override: str | None = None,
-    tool_description_override: str | None = None,
     on_handoff: Callable[[RunContextWrapper[TContext]], object] | None = None,
     input_type: None = None,
-    input_filter: HandoffInputFilter | None = None,
-    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True,
+    **options: Unpack[HandoffOptions[TContext]],
 ) -> HandoffDeclaration[TContext]: ...
 @overload
 def handoff(
     agent: Agent[TContext, Any],
     *,
-    tool_name_override: str | None = None,
-    tool_description_override: str | None = None,
     on_handoff: Callable[[RunContextWrapper[TContext], TOutput], object],
     input_type: type[TOutput],
-    input_filter: HandoffInputFilter | None = None,
-    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True,
+    **options: Unpack[HandoffOptions[TContext]],
 ) -> HandoffDeclaration[TContext]: ...
 def handoff(
     agent: Agent[TContext, Any],
@@ -61,7 +64,7 @@ def handoff(
     on_handoff: Callable[..., object] | None = None,
     input_type: type[Any] | None = None,
     input_filter: HandoffInputFilter | None = None,
-    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True,
+    is_enabled: bool | HandoffIsEnabled[TContext] = True,
 ) -> HandoffDeclaration[TContext]:
     """Declare a handoff to `agent`.
 
