@@ -55,6 +55,9 @@ OutputGuardrailFunction = Callable[
     "GuardrailFunctionOutput | Awaitable[GuardrailFunctionOutput]",
 ]
 
+HandoffIsEnabled = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], bool | Awaitable[bool]]
+"""Called with the context and the agent: whether the model sees the handoff this turn."""
+
 
 @dataclass(eq=False, repr=False)
 class Agent(Generic[TContext, TOutput]):
@@ -199,7 +202,7 @@ class HandoffDeclaration(Generic[TContext]):
     on_handoff: Callable[..., object] | None = None
     payload: AgentOutputSchema[Any] | None = None
     input_filter: HandoffInputFilter | None = None
-    is_enabled: bool | Callable[[RunContextWrapper[TContext], Agent[TContext, Any]], bool | Awaitable[bool]] = True
+    is_enabled: bool | HandoffIsEnabled[TContext] = True
 
     def __post_init__(self) -> None:
         _HANDOFF.check(self)
@@ -258,7 +261,7 @@ async def _no_body(context: object, arguments: str) -> object:
 
 
 def _is_type(value: object) -> bool:
-    """Whether it can stand as an `output_type`: a class, or a form of `typing`'s such as `list[int]` and `int | str`."""
+    """Whether it can be an `output_type`: a class, or a form of `typing`'s such as `list[int]` and `int | str`."""
     return isinstance(value, type | AgentOutputSchema) or type(value).__module__ in ("typing", "types", "typing_extensions")
 
 

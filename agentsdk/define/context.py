@@ -1,4 +1,4 @@
-"""What the user's callables are given of the run they work for: their own context object, and the usage so far."""
+"""The run context that tools, hooks and guardrails receive: the user's own context object, and the usage so far."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class CallingRun(Protocol):
 
     @property
     def max_result_chars(self) -> int:
-        """The most characters of a result that are not cut."""
+        """The most characters of a result that is not truncated."""
         ...
 
     async def full_result(self, result_id: str) -> str | None:
-        """The whole text of a result, by the id that its marker names; None for an unknown id."""
+        """The full text of a result, by the id that its marker names; None for an unknown id."""
         ...
 
 
@@ -109,11 +109,11 @@ class ToolContext(RunContextWrapper[TContext]):
 
     @property
     def max_result_chars(self) -> int:
-        """A result with more characters is cut before the model sees it."""
+        """A longer result is truncated before the model sees it."""
         return MAX_RESULT_CHARS if self._run is None else self._run.max_result_chars
 
     async def full_result(self, result_id: str) -> str | None:
-        """The whole text of a result of this run that was cut, by the id its marker names; None for an unknown id."""
+        """The full text of a result of this run that was truncated, by the id its marker names; None for an unknown id."""
         return None if self._run is None else await self._run.full_result(result_id)
 
     def thread_patience(self, otherwise: float) -> Callable[[], float] | None:

@@ -1,4 +1,4 @@
-"""`Declaration`: what an agent declares, checked and made plain, as the engine reads it."""
+"""`Declaration`: what an agent declares, checked, as plain data: what the engine reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
 
 
 class Declaration:
-    """An agent's declaration, checked and made plain.
+    """An agent's declaration, checked, as plain data.
 
     Raises `UserError` naming agent and field for a wrong one.
     """
@@ -88,7 +88,7 @@ class Declaration:
             return True
 
     def with_tool(self, tool: FunctionTool[Any]) -> Declaration:
-        """This declaration and a tool of the SDK's, the same object each time. What the agent itself names so stands."""
+        """This declaration with a tool of the SDK added, cached. A tool or handoff of the agent with the same name is kept."""
         if tool.name in self.tools or tool.name in self.handoffs:
             return self
         if self._extended is None:

@@ -1,4 +1,4 @@
-"""`function_tool`: a function made a tool."""
+"""`function_tool`: makes a tool of a function."""
 
 from __future__ import annotations
 

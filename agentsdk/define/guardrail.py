@@ -60,7 +60,7 @@ G = TypeVar("G", bound=_Named)
 
 
 def places(guardrails: Sequence[G]) -> list[tuple[GuardrailPlace, G]]:
-    """The guardrails declared together, each with its place: what its verdicts are bound to, as names may repeat."""
+    """The guardrails of one list, each with its place: what its recorded results are bound to, as names may repeat."""
     if len(guardrails) == 1:
         return [((guardrails[0].name, 0, 1), guardrails[0])]
     occurrences = Counter([guardrail.name for guardrail in guardrails])

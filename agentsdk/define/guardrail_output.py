@@ -1,4 +1,4 @@
-"""What guardrails answer."""
+"""What guardrails return."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from agentsdk.types.declared import FLAG, Fields, any_text, one_of
 
-_VERDICT = Fields("GuardrailFunctionOutput", tripwire_triggered=FLAG)
-_TOOL_VERDICT = Fields(
+_OUTPUT = Fields("GuardrailFunctionOutput", tripwire_triggered=FLAG)
+_TOOL_OUTPUT = Fields(
     "ToolGuardrailFunctionOutput",
     behavior=one_of("'allow', 'reject_content' or 'raise_exception'", ("allow", "reject_content", "raise_exception")),
     message=any_text("a str; it is what the model is told"),
@@ -17,25 +17,25 @@ _TOOL_VERDICT = Fields(
 
 @dataclass(frozen=True, slots=True)
 class GuardrailFunctionOutput:
-    """A guardrail's verdict. `output_info` is any JSON-like detail: it is kept in the run's log."""
+    """What a guardrail returns. `output_info` is any JSON-like detail: it is kept in the run's log."""
 
     output_info: Any
     tripwire_triggered: bool
 
     def __post_init__(self) -> None:
-        _VERDICT.check(self)
+        _OUTPUT.check(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolGuardrailFunctionOutput:
-    """A tool guardrail's verdict: let the call be, give the model `message` instead, or stop the run."""
+    """What a tool guardrail returns: allow the call, give the model `message` instead of its result, or stop the run."""
 
     output_info: Any = None
     behavior: Literal["allow", "reject_content", "raise_exception"] = "allow"
     message: str = ""
 
     def __post_init__(self) -> None:
-        _TOOL_VERDICT.check(self)
+        _TOOL_OUTPUT.check(self)
 
     @classmethod
     def allow(cls, output_info: Any = None) -> ToolGuardrailFunctionOutput:
@@ -55,7 +55,7 @@ class ToolGuardrailFunctionOutput:
 
 @dataclass(frozen=True, slots=True)
 class GuardrailResult:
-    """A verdict with the name of its guardrail."""
+    """What a guardrail returned, with the guardrail's name."""
 
     guardrail: str
     output: GuardrailFunctionOutput | ToolGuardrailFunctionOutput

@@ -1,4 +1,4 @@
-"""What a handoff's `input_filter` is given, and gives."""
+"""What a handoff's `input_filter` receives and returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RunHooks`: what a caller may watch of a whole run (those of one agent are `AgentHooks`, in `agent.py`).
+"""`RunHooks`: callbacks at the lifecycle events of a whole run (those of one agent are `AgentHooks`, in `agent.py`).
 
 None is called again on resume; one that raises stops the run with a `HookError`.
 """

@@ -1,4 +1,4 @@
-"""`Inbox`: input for a run that is going on: what a user says meanwhile, events of a system, timers."""
+"""`Inbox`: input for a running run: messages of a user, events of a system, timers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Inbox:
     """Messages that enter a run at its next turn: `RunConfig(inbox=inbox)`, and `inbox.put(...)` from any task or thread.
 
     A run does not end while a message that is due waits: it takes another turn. What is not due by its end stays. The run's
-    input guardrails judge a message before it enters. One inbox serves one run at a time. `clock` gives the seconds that delays
+    input guardrails check a message before it enters. One inbox serves one run at a time. `clock` gives the seconds that delays
     are measured by. Raises `UserError` for what is no clock.
     """
 
@@ -77,7 +77,7 @@ class Inbox:
         try:
             now = self._clock()
         except Exception as error:
-            raise CallbackError(f"the clock of an Inbox raised {type(error).__name__}, expected seconds; mend it") from error
+            raise CallbackError(f"the clock of an Inbox raised {type(error).__name__}, expected seconds; fix it") from error
         if not is_real(now):
             raise CallbackError(f"the clock of an Inbox gave {shown(now)}, expected seconds; give it time.monotonic, say")
         return now

@@ -1,4 +1,4 @@
-"""Arguments checked against a JSON schema that no Python type stands behind: that of a hand-made `FunctionTool`.
+"""Validation of arguments against a JSON schema without a Python type: that of a hand-made `FunctionTool`.
 
 Checked is what a schema says of shape: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`,
 `anyOf`, `oneOf`, `allOf`, and `$ref` into the schema itself. Whatever else it says (`pattern`, `format`, `minimum`, ...) is the
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from agentsdk.define.plain_type import told_kind
+from agentsdk.define.plain_type import describe_kind
 from agentsdk.define.problems import MAX_NAME, list_problems
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError
 
 _MAX_REFERENCES = 64
 
-_TOLD = {
+_NAMES = {
     "string": "a string",
     "integer": "an integer",
     "number": "a number",
@@ -46,12 +46,12 @@ def _check(given: object, value: object, path: str, root: JsonObject, problems: 
     where = path or "the whole"
     kinds = _kinds(schema.get("type"))
     if kinds and not any(_is(kind, value) for kind in kinds):
-        problems.append(f"{where}: expected {' or '.join(map(_TOLD.__getitem__, kinds))}, got {told_kind(value)}")
+        problems.append(f"{where}: expected {' or '.join(map(_NAMES.__getitem__, kinds))}, got {describe_kind(value)}")
         return
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(choices, list) and not any(_equal(choice, value) for choice in cast("list[object]", choices)):
-        told = ", ".join(repr(choice) for choice in cast("list[object]", choices))
-        problems.append(f"{where}: expected one of {told}, got {told_kind(value)}")
+        expected = ", ".join(repr(choice) for choice in cast("list[object]", choices))
+        problems.append(f"{where}: expected one of {expected}, got {describe_kind(value)}")
         return
     for keyword in ("anyOf", "oneOf"):
         arms = schema.get(keyword)
@@ -69,7 +69,7 @@ def _check(given: object, value: object, path: str, root: JsonObject, problems: 
 
 
 def _check_any(arms: list[object], value: object, path: str, root: JsonObject, problems: list[str]) -> None:
-    """One arm must fit; if none does, what is told is of the arm that came nearest."""
+    """One arm must fit; if none does, the problems of the arm with the fewest are reported."""
     best: list[str] | None = None
     for arm in arms:
         found: list[str] = []
@@ -88,7 +88,7 @@ def _check_object(schema: JsonObject, value: JsonObject, path: str, root: JsonOb
     for name in cast("list[object]", required) if isinstance(required, list) else ():
         if isinstance(name, str) and name not in value:
             kinds = _kinds((_resolved(properties.get(name), root) or {}).get("type"))
-            expected = f", expected {' or '.join(map(_TOLD.__getitem__, kinds))}" if kinds else ""
+            expected = f", expected {' or '.join(map(_NAMES.__getitem__, kinds))}" if kinds else ""
             problems.append(f"{_at(path, name)}: missing{expected}")
     more = schema.get("additionalProperties")
     for name, inner in value.items():
@@ -123,7 +123,7 @@ def _kinds(given: object) -> list[str]:
     kinds = [given] if isinstance(given, str) else given
     if not isinstance(kinds, list):
         return []
-    named = [kind for kind in cast("list[object]", kinds) if isinstance(kind, str) and kind in _TOLD]
+    named = [kind for kind in cast("list[object]", kinds) if isinstance(kind, str) and kind in _NAMES]
     return named if len(named) == len(cast("list[object]", kinds)) else []
 
 

@@ -49,14 +49,14 @@ class AgentOutputSchema(Generic[TOutput]):
         self.name = _name(self.output_type)
         self._described = None if cast(object, output_type) in (str, None) else _described(self.output_type, strict_json_schema)
         self.spec: OutputSpec | None = None if self._described is None else self._described.spec
-        """What the model is told, the same object each time; None for plain text."""
+        """The schema sent to the model, the same object each time; None for plain text."""
 
     def __repr__(self) -> str:
         return f"AgentOutputSchema({self.name})"
 
     @property
     def is_plain_text(self) -> bool:
-        """Whether the output is the model's text as it stands."""
+        """Whether the output is the model's text, unchanged."""
         return self._described is None
 
     def validate(self, text: str) -> TOutput:
@@ -93,7 +93,7 @@ class AgentOutputSchema(Generic[TOutput]):
 
 
 class _Described:
-    """A type as pydantic reads it: by itself, and as it stands in the model's text."""
+    """A type as pydantic validates it: by itself, and wrapped as the model writes it."""
 
     __slots__ = ("_alone", "_wrapped", "spec")
 
@@ -179,7 +179,7 @@ def _checked(validate_json: Callable[..., object], text: str) -> object:
     try:
         return validate_json(text, strict=True)
     except ValidationError as error:
-        raise InvalidOutput(_told(error)) from None
+        raise InvalidOutput(_message(error)) from None
     except Exception as error:
         raise CallbackError(
             f"a validator of the output type raised {type(error).__name__}, expected a ValueError for what does not fit; "
@@ -187,7 +187,7 @@ def _checked(validate_json: Callable[..., object], text: str) -> object:
         ) from error
 
 
-def _told(error: ValidationError) -> str:
+def _message(error: ValidationError) -> str:
     if error.errors(include_url=False, include_context=False, include_input=False)[0]["type"] == "json_invalid":
         return "the output is not valid JSON; answer with the JSON object alone, without any words or marks around it"
     return "the JSON does not fit its schema:\n" + list_problems(problems_of(error))

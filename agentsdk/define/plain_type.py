@@ -13,7 +13,7 @@ from agentsdk.types.base import JsonObject
 
 _NONE = type(None)
 _NAMES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean", _NONE: "null", list: "array"}
-_TOLD: dict[type, str] = {
+_ENGLISH: dict[type, str] = {
     str: "a string",
     int: "an integer",
     float: "a number",
@@ -32,7 +32,7 @@ class PlainType(NamedTuple):
     items: PlainType | None = None
 
     def check(self, value: object, path: str, problems: list[str]) -> object:
-        """The value, lists copied, an integer as float where only numbers fit; what does not fit is told in `problems`."""
+        """The value, lists copied, an integer as float where only numbers fit; what does not fit is added to `problems`."""
         kind = type(value)
         if kind in self.kinds:
             if kind is list and self.items is not None:
@@ -47,13 +47,13 @@ class PlainType(NamedTuple):
             except OverflowError:
                 problems.append(f"{path}: expected a number, got one that is too large")
                 return value
-        problems.append(f"{path}: expected {self.expected()}, got {told_kind(value)}")
+        problems.append(f"{path}: expected {self.expected()}, got {describe_kind(value)}")
         return value
 
     def expected(self) -> str:
-        """What fits, in words."""
+        """What fits, as text."""
         choices = "one of " + ", ".join(map(repr, self.choices))
-        return " or ".join(choices if kind is str and self.choices else _TOLD[kind] for kind in self.kinds)
+        return " or ".join(choices if kind is str and self.choices else _ENGLISH[kind] for kind in self.kinds)
 
     def schema(self) -> JsonObject:
         """The JSON schema."""
@@ -72,11 +72,11 @@ class PlainType(NamedTuple):
 _SCALARS = {kind: PlainType((kind,)) for kind in (str, int, float, bool, _NONE)}
 
 
-def told_kind(value: object) -> str:
-    """The kind of a JSON value in words, with its article: never the value."""
+def describe_kind(value: object) -> str:
+    """The kind of a JSON value as text, with its article: never the value."""
     if isinstance(value, str) and value:
         return f"a string of {len(value)} characters"
-    return _TOLD.get(type(value), "something else")
+    return _ENGLISH.get(type(value), "something else")
 
 
 def plain_type(annotation: object) -> PlainType | None:

@@ -1,4 +1,4 @@
-"""What is wrong with a JSON value, in words a model can act on: where, and what was expected; never the value."""
+"""Validation errors of a JSON value as the model reads them: where, and what was expected; never the value itself."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MAX_NAME = 100
 def list_problems(problems: list[str]) -> str:
     """The problems, one to a line."""
     more = len(problems) - MAX_PROBLEMS
-    told = problems[:MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-    return "\n".join(f"- {problem}" for problem in told)
+    shown = problems[:MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
+    return "\n".join(f"- {problem}" for problem in shown)
 
 
 def problems_of(error: ValidationError) -> list[str]:

@@ -1,4 +1,4 @@
-"""`read_result`: the tool by which a model reads on in a result that was cut."""
+"""`read_result`: the tool with which a model reads the rest of a truncated result."""
 
 from __future__ import annotations
 

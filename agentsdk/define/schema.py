@@ -1,7 +1,7 @@
 """A function read as a tool: its JSON schema, and its arguments checked and bound.
 
 Parameters of plain types are handled by `plain_type`; as soon as one needs more (models, dates, constraints), all of them are
-handled by one pydantic model, strict in JSON terms either way: a wrong type is told to the model, never converted.
+handled by one pydantic model, strict in JSON terms either way: a wrong type is reported to the model, never converted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Check(Protocol):
 
 
 class FunctionSchema:
-    """What the model is told of a function, and how a call's arguments become the function's.
+    """The description and JSON schema of a function, and the binding of a call's arguments to its parameters.
 
     `takes_context` says whether the function takes the context before all else.
     """
@@ -101,7 +101,7 @@ class FunctionSchema:
                     raise InvalidArgumentsError(list_problems([f"{name}: {taken} are arguments of their own; give them there"]))
                 kwargs.update(free)
             elif parameter.kind is POSITIONAL_ONLY or (extra and parameter.kind is not KEYWORD_ONLY):
-                # What stands in front of others must be given; its default stands in for it.
+                # A positional argument before others must be given: its default, where the model left it out.
                 args.append(values.get(name, parameter.default))
             elif name in values:
                 kwargs[name] = values[name]
@@ -160,7 +160,7 @@ class _SameObject:
 
 
 def _cache_key(func: Callable[..., object], options: object, scope: Mapping[str, object]) -> object:
-    """All that the schema depends on, or None where that cannot be told."""
+    """All that the schema depends on, or None where that is not known."""
     inner: Any = getattr(func, "__func__", func)
     if not hasattr(inner, "__code__") or hasattr(inner, "__wrapped__") or hasattr(inner, "__signature__"):
         return None
@@ -297,7 +297,7 @@ def _described_model(parameters: list[Parameter]) -> tuple[type[BaseModel], Json
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generate(GenerateJsonSchema):
-        # A default that is no JSON is simply not told to the model.
+        # A default that is no JSON is left out of the schema.
         ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
     declared: dict[str, Any] = {f"f{position}": _declared(given) for position, given in enumerate(parameters)}
@@ -337,9 +337,9 @@ def _finished(
     """The schema with descriptions, tidy or strict."""
     properties = cast("dict[str, JsonObject]", schema.setdefault("properties", {}))
     for parameter in parameters:
-        told = parameter.note or described.get(parameter.name)
-        if told and parameter.name in properties:
-            properties[parameter.name].setdefault("description", told)
+        description = parameter.note or described.get(parameter.name)
+        if description and parameter.name in properties:
+            properties[parameter.name].setdefault("description", description)
         if strict and parameter.annotation is MISSING:
             raise UserError(
                 f"parameter {parameter.name!r} of tool {name!r} has no annotation, expected a type; annotate it, "

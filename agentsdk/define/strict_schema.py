@@ -54,12 +54,12 @@ class _Strict:
         self.definitions = definitions
 
     def schema(self, schema: JsonObject, where: str, inlined: tuple[str, ...] = ()) -> JsonObject:
-        """The strict form of one schema. `inlined` are the definitions it stands in, so that recursion ends."""
+        """The strict form of one schema. `inlined` are the definitions around it, so that recursion ends."""
         strict = {key: value for key, value in schema.items() if key not in _REFUSED}
         if strict.get("format") not in _FORMATS:
             strict.pop("format", None)
         if "default" in strict:
-            _say_default(strict, strict.pop("default"))
+            _describe_default(strict, strict.pop("default"))
         if "$ref" in strict and len(strict) > 1:
             # A reference may not have neighbours: its target takes them in, or loses them where it refers to itself.
             name = cast(str, strict["$ref"]).rpartition("/")[2]
@@ -104,11 +104,11 @@ class _Strict:
         strict["items"] = self.schema(cast(JsonObject, strict["items"]), f"{where}[]", inlined)
 
 
-def _say_default(strict: JsonObject, default: object) -> None:
+def _describe_default(strict: JsonObject, default: object) -> None:
     if default is not None:
-        said = json.dumps(default, ensure_ascii=False)
-        told = strict.get("description")
-        strict["description"] = f"{told} (default: {said})" if told else f"Default: {said}"
+        text = json.dumps(default, ensure_ascii=False)
+        described = strict.get("description")
+        strict["description"] = f"{described} (default: {text})" if described else f"Default: {text}"
 
 
 def _message(where: str, what: str) -> str:

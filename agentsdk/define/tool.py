@@ -64,7 +64,7 @@ class FunctionTool(ToolFields[TContext]):
     ) -> None:
         fields = vars(self)  # around what keeps it frozen
         fields["_spec"] = fields["_fingerprint"] = None
-        if isinstance(on_invoke_tool, ToolBody):  # says itself what the model is told of it
+        if isinstance(on_invoke_tool, ToolBody):  # it has the function's description and schema
             fields.update(_description=None, _params_json_schema=None, _body=on_invoke_tool)
             self._check()
             return
@@ -102,7 +102,7 @@ class FunctionTool(ToolFields[TContext]):
 
     @property
     def description(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the model is told of the tool."""
+        """The description sent to the model."""
         return self._body.description if self._description is None else self._description
 
     @property

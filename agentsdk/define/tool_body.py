@@ -40,7 +40,7 @@ class ToolBody(Generic[TContext]):
 
     @property
     def description(self) -> str:
-        """What the model is told of a tool that was given no description."""
+        """The description sent to the model, for a tool that was given none."""
         raise NotImplementedError
 
     @property
@@ -94,7 +94,7 @@ class FunctionBody(ToolBody[TContext]):
 
     @property
     def description(self) -> str:
-        """What the model is told of the tool: by default what the docstring says. Raises `UserError` as the schema does."""
+        """The description sent to the model: by default the docstring's. Raises `UserError` for a wrong declaration."""
         return self._known.description if self._description is None else self._description
 
     @property

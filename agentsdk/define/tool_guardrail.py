@@ -36,7 +36,7 @@ class CallingAgent(Protocol):
 
     @property
     def handoff_description(self) -> str:
-        """What other agents are told of it."""
+        """Its description for the agents that may hand over to it."""
         ...
 
 

@@ -31,9 +31,9 @@ Reconcile = Callable[[ToolContext[TContext], dict[str, Any]], object]
 
 
 def default_tool_error_function(ctx: RunContextWrapper[Any], error: Exception) -> str:
-    """What the model is told of an error: its class and message, never a traceback.
+    """The text sent to the model for an error: its class and message, never a traceback.
 
-    The message of an exception of your own reaches the model as it stands: keep secrets out of it, or give the tool another
+    The message of an exception of your own reaches the model unchanged: keep secrets out of it, or give the tool another
     `failure_error_function`.
     """
     if isinstance(error, InvalidArgumentsError):
@@ -75,7 +75,7 @@ class ToolFields(Generic[TContext]):
 
 
 class CallOptions(TypedDict, Generic[TContext], total=False):
-    """What can be said of the calls of any tool."""
+    """The options that every tool has."""
 
     is_enabled: bool | IsEnabled[TContext]
     needs_approval: bool | NeedsApproval[TContext]
@@ -86,7 +86,7 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
 
 
 class ToolOptions(CallOptions[TContext], total=False):
-    """What can be said of a tool with a body of its own besides."""
+    """The options of a tool with a body of its own: not of an agent as tool."""
 
     effect: Effect
     reconcile: Reconcile[TContext] | None

@@ -1,4 +1,4 @@
-"""What a tool returns, made into what a model can be sent: text, or parts where it is more than text."""
+"""Conversion of a tool's return value to the result sent to the model: text, or content parts."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _bytes_text(value: _Buffer) -> str:
 
 
 def _plain(value: object, depth: int, outer: tuple[int, ...]) -> object:
-    """`value` as what JSON can carry. `outer` are the ids of the containers it stands in."""
+    """`value` as JSON-like data. `outer` are the ids of the containers around it."""
     kind = type(value)
     if kind is str:
         return _safe(cast(str, value))
@@ -170,6 +170,6 @@ def _object_text(value: object) -> str:
     if isinstance(value, os.PathLike):
         return _safe(os.fsdecode(cast("os.PathLike[str]", value)))
     kind = type(value)
-    told = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
-    text = str(value) if told else ""
-    return f"<{kind.__name__}>" if not told or _ADDRESS.search(text) else _safe(text)
+    has_text = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    text = str(value) if has_text else ""
+    return f"<{kind.__name__}>" if not has_text or _ADDRESS.search(text) else _safe(text)

@@ -1,4 +1,4 @@
-"""`Agent.tool_use_behavior`: what becomes of the tools' results."""
+"""`Agent.tool_use_behavior`: whether tool results go to the model or are the final output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolsToFinalOutputResult:
-    """The answer of a `tool_use_behavior` callable: whether `final_output`, JSON-like or of the output type, ends the run."""
+    """What a `tool_use_behavior` callable returns: whether `final_output`, JSON-like or of the output type, ends the run."""
 
     is_final_output: bool
     final_output: Any = None
