@@ -23,7 +23,7 @@ from agentsdk.define import threads, tool_timeout
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.threads import abandoned_tools
-from agentsdk.define.tool import MAX_ERROR_CHARS, FunctionTool
+from agentsdk.define.tool import MAX_ERROR_CHARS, FunctionTool, stand_in
 from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.types.errors import AgentsException, CallbackError, InvalidArgumentsError, ToolError, ToolTimeoutError, UserError
 
@@ -112,6 +112,22 @@ def test_a_tool_is_frozen_and_clones() -> None:
         add.clone(colour=1)
     with pytest.raises(UserError, match="effect='twice'"):
         add.clone(effect="twice")
+
+
+@pytest.mark.anyio
+async def test_a_stand_in_passes_for_its_tool() -> None:
+    async def other(ctx: ToolContext[Any], arguments: str) -> str:
+        return f"not run: {arguments}"
+
+    double = stand_in(with_context, other, timeout=None, needs_approval=False)
+    assert (double.spec, double.fingerprint) == (with_context.spec, with_context.fingerprint)
+    assert (double.timeout, double.needs_approval, double.runs_on_thread) == (None, False, False)
+    assert await double.invoke(CTX, {"loud": True}) == 'not run: {"loud":true}'
+    with pytest.raises(InvalidArgumentsError, match="loud: expected true or false"):
+        double.bind({"loud": 1})
+    same = stand_in(add, polling=True)
+    assert (same.polling, same.spec.polling) == (True, False)
+    assert await same.invoke(CTX, {"a": 1}) == 2
 
 
 def test_a_tool_of_ones_own() -> None:

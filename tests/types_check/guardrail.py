@@ -55,6 +55,7 @@ def checks_named(context: RunContextWrapper[User], agent: Agent[User, Any], outp
 @tool_input_guardrail
 def checks_call(data: ToolInputGuardrailData[User]) -> ToolGuardrailFunctionOutput:
     assert_type(data.context.context, User)
+    assert_type(data.agent.name, str)
     return ToolGuardrailFunctionOutput.reject_content(data.context.tool_arguments)
 
 
