@@ -120,7 +120,7 @@ def shows_options(kind: type) -> Callable[[F], F]:
     defaults = {field.name: field.default for field in fields(ToolFields)}
     keyword = inspect.Parameter.KEYWORD_ONLY
     named = [
-        inspect.Parameter(name, keyword, default=defaults[name], annotation=annotation.__forward_arg__)
+        inspect.Parameter(name, keyword, default=defaults[name], annotation=getattr(annotation, "__forward_arg__", annotation))
         for name, annotation in kind.__annotations__.items()
     ]
 
