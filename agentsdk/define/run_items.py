@@ -1,4 +1,7 @@
-"""Run items: an item of the conversation with the agent it belongs to. `result.new_items` and stream events hold them."""
+"""Run items: an item of the conversation with the agent it belongs to. `result.new_items` and stream events hold them.
+
+Structs, as the items they wrap: one is made for each of them.
+"""
 
 from __future__ import annotations
 

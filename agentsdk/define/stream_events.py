@@ -1,4 +1,7 @@
-"""Stream events: what `async for event in Runner.run_streamed(...)` gives."""
+"""Stream events: what `async for event in Runner.run_streamed(...)` gives.
+
+Structs, although callers match on them: one is made for each delta of a stream.
+"""
 
 from __future__ import annotations
 
