@@ -1,4 +1,4 @@
-"""The layers hold, the check of them can fail, and the README's map leads somewhere."""
+"""The layers hold, the check of them can fail, and every path that the documents name leads somewhere."""
 
 from __future__ import annotations
 
@@ -117,3 +117,16 @@ def test_every_path_of_the_readmes_map_exists() -> None:
     paths = re.findall(r"`([\w./-]+/[\w./-]*)`", table.group())
     assert len(paths) >= 10
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_and_link_of_a_page_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:agentsdk|benchmarks|docs|examples|scripts|tests)/[\w./-]*)`", text)
+    links = re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", text)
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    missing += [link for link in links if not (page.parent / link).exists()]
+    assert missing == []
