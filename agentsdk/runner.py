@@ -5,41 +5,29 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
-import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Generic, TypedDict, Unpack, cast, overload
 
 from agentsdk.core.diff import RunDiff, diff
-from agentsdk.core.keys import SCHEME
-from agentsdk.core.limits.run_limits import with_raised
-from agentsdk.core.pairing import joined
 from agentsdk.core.run_state import Kept, RunState
-from agentsdk.core.state import State, new_state
 from agentsdk.define.agent import MODEL, Agent
-from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent
+from agentsdk.engine.begin import begin_run, clock_of
 from agentsdk.engine.channel import Channel
-from agentsdk.engine.guards import guards_of, require_guards, was_given_context
+from agentsdk.engine.guards import guards_of, was_given_context
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.lifecycle import execute
-from agentsdk.engine.limits.limiter import SCOPE
-from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.log_positions import check_agent
-from agentsdk.engine.loop import run_loop
-from agentsdk.engine.prepare import check_agent_names, find_agent
 from agentsdk.engine.replay import Replay, replay
 from agentsdk.engine.rerun import Change, ReplayWithChanges, rerun
-from agentsdk.engine.run import ModelCatalog, Run, RunDeps, call_ids, require_asyncio
-from agentsdk.engine.saved_context import load_context
+from agentsdk.engine.run import ModelCatalog, Run
 from agentsdk.engine.session import load_history
 from agentsdk.engine.stored import forked, load_run, release, save_decisions, save_fork, store_of
 from agentsdk.models.facts import context_window_of, counter_of
 from agentsdk.models.prices import price_with, read_price_lists
 from agentsdk.models.provider import find_model
-from agentsdk.ports.clock import read
 from agentsdk.ports.model import Model
 from agentsdk.ports.session import SESSION, Session
 from agentsdk.result import RunResult, RunResultStreaming
@@ -48,13 +36,11 @@ from agentsdk.tracing.guarded import GuardedTracer
 from agentsdk.types.declared import FLAG, Fields, a, optional
 from agentsdk.types.errors import (
     ResumableState,
-    StateMismatchError,
-    StateTamperedError,
     UserError,
 )
-from agentsdk.types.events import HandedOff, RunEvent, RunStarted
+from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
+from agentsdk.types.items import InputItem, Item
 from agentsdk.types.summary import check_run_id
 
 _DEFAULT = RunConfig()
@@ -71,7 +57,7 @@ _ARGUMENTS = Fields(
     model=MODEL,
     live_effects=FLAG,
 )
-_FACTS = ModelCatalog(find_model, price_with, read_price_lists, counter_of, context_window_of)
+_CATALOG = ModelCatalog(find_model, price_with, read_price_lists, counter_of, context_window_of)
 
 RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""
@@ -142,7 +128,7 @@ class Runner:
         if hooks is not None or session is not None or error_handlers is not None or type(run_config) is not RunConfig:
             _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
         history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
-        run, begin = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
+        run, begin = _begun(starting_agent, input, history, context, max_turns, hooks, run_config)
         await execute(run, begin, session, error_handlers, starting_agent)
         return RunResult(run)
 
@@ -293,7 +279,7 @@ class Runner:
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
-            run, events = _prepared(starting_agent, input, history, context, max_turns, hooks, run_config)
+            run, events = _begun(starting_agent, input, history, context, max_turns, hooks, run_config)
             _show(run, stream, channel)
             await execute(run, events, session, error_handlers, starting_agent)
 
@@ -322,7 +308,7 @@ class Runner:
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             given = await _stored(run_id, run_config, take_over)
-            run, events = _prepared(starting_agent, given, (), context, max_turns, hooks, run_config)
+            run, events = _begun(starting_agent, given, (), context, max_turns, hooks, run_config)
             _show(run, stream, channel)
             await execute(run, events, session, error_handlers, starting_agent)
 
@@ -343,7 +329,7 @@ class Runner:
         Raises `RunConflictError` if another process holds the run, or has decided the same calls.
         """
         _ARGUMENTS.check_given(state=state)
-        return await save_decisions(store_of(run_config), state, _now(run_config)(), price_with(run_config.prices))
+        return await save_decisions(store_of(run_config), state, clock_of(run_config)(), price_with(run_config.prices))
 
     @staticmethod
     async def fork(
@@ -360,7 +346,7 @@ class Runner:
         again for those that have no result yet, and `always_approve` ends; with `keep_approvals` what was decided counts in
         both, so that one approval can let a call run twice. Raises like `load`, and `RunConflictError` for an id in use.
         """
-        store, now = store_of(run_config), _now(run_config)()
+        store, now = store_of(run_config), clock_of(run_config)()
         origin = await load_run(store, run_id, at)
         fork = forked(origin, _fork_id(new_run_id), now, keep_approvals=keep_approvals)
         await save_fork(store, fork, now, price_with(run_config.prices))
@@ -442,7 +428,7 @@ class Runner:
             if at is not None or new_run_id is not None or live_effects:
                 raise UserError("a replay was given options but no change, expected change= or model=; give one, or drop them")
             return await replay(recorded, agent, run_config)
-        now, at = _now(run_config)(), 1 if at is None else at
+        now, at = clock_of(run_config)(), 1 if at is None else at
         origin = await load_run(store, run_id, at)
         guards = guards_of(change or agent, run_config, True if was_given_context(origin) else None)
         start = forked(origin, _fork_id(new_run_id), now, guards=guards)
@@ -462,108 +448,28 @@ class Runner:
         return await rerun(recorded, len(origin.log), start, changed, run_config, play=play, find_model=find_model, price=price)
 
 
-def _prepared(
+def _begun(
     agent: Agent[Any, Any],
-    given: RunInput,
+    given: object,
     history: tuple[Item, ...],
     context: object,
     max_turns: int | None,
     hooks: RunHooks[Any] | None,
     config: RunConfig | None,
 ) -> tuple[Run, tuple[RunEvent, ...]]:
-    """A run that has not begun yet, and the events it begins with."""
-    require_asyncio()
-    if not isinstance(agent, Agent):
-        raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
-    check_agent_names(agent)
     config = _DEFAULT if config is None else config
-    if isinstance(given, RunState):
-        config = _sealed_as(given, config)
     tracer = None if config.tracing_disabled else find_tracer() if config.tracer is None else GuardedTracer(config.tracer)
-    deps = RunDeps(config, run_loop, _FACTS, _now(config), hooks, tracer, SCOPE.get())
-    model = agent.model if config.model is None else config.model
-    if config.window is not None and config.token_counter is None and model is not None:
-        counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
-    if isinstance(given, RunState):
-        value = given.value
-        if context is None:
-            context = given.context
-        if context is None:
-            context = load_context(config, value)
-        run, begin = _resumed(agent, given, RunContextWrapper(context), deps)
-        require_guards(value, agent, config, context)
-        limits = run.limits if max_turns is None else dataclasses.replace(run.limits, turns=max_turns)
-        run.limits = with_raised(limits, value.limits_raised)
-    else:
-        run, begin = _fresh(agent, given, history, RunContextWrapper(context), deps)
-        if max_turns is not None:
-            run.limits = dataclasses.replace(run.limits, turns=max_turns)
-    finalizes = deps.keeps_back and not callable(config.on_limit)
-    run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
-    return run, begin
-
-
-def _fresh(
-    agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: RunContextWrapper[Any], deps: RunDeps
-) -> tuple[Run, tuple[RunEvent, ...]]:
-    """A new run, and its start."""
-    if isinstance(given, str):
-        new = items_from_input(given)
-    elif isinstance(given, Sequence):
-        new = items_from_input(cast(Sequence[InputItem], given))
-    else:
-        raise UserError(
-            f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
-        )
-    items, known = joined(history, new) if history or not isinstance(given, str) else (new, 0)
-    run = Run(agent, context, deps, new_state())
-    if len(items) > 1:
-        run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
-    run_id = deps.config.run_id or os.urandom(8).hex()
-    guards = guards_of(agent, deps.config, context.context)
-    return run, (RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards),)
-
-
-def _resumed(
-    agent: Agent[Any, Any], given: RunState, context: RunContextWrapper[Any], deps: RunDeps
-) -> tuple[Run, tuple[RunEvent, ...]]:
-    """A run where it stood, and what was decided on it meanwhile."""
-    state, decisions = given.pieces()
-    run = Run(_current(agent, given.value), context, deps, state)
-    run.kept = given.kept
-    run.call_ids = call_ids(given.value)
-    for event in state.log:
-        name = event.agent if isinstance(event, RunStarted | HandedOff) else ""
-        if name and name not in run.agents and (found := find_agent(agent, name)) is not None:
-            run.agents[name] = found
-    context.usage = state.usage
-    return run, decisions
-
-
-def _sealed_as(given: RunState, config: RunConfig) -> RunConfig:
-    """The config of a run that goes on: its states are sealed as the one it goes on from; what was not checked gets no seal."""
-    if config.state_key is None:
-        return config if given.state_key is None else dataclasses.replace(config, state_key=given.state_key)
-    if not given.is_verified:
-        raise StateTamperedError(
-            f"the state of run {given.run_id!r} was loaded without its state_key, so nothing vouches for it, expected a "
-            "checked one under RunConfig(state_key=...); load it with RunState.from_string(..., state_key=...)"
-        )
-    return config
+    return begin_run(agent, given, history, context, max_turns, hooks, config, _CATALOG, tracer)
 
 
 def _fork_id(given: str | None) -> str:
     return os.urandom(8).hex() if given is None else check_run_id(given)
 
 
-def _now(config: RunConfig) -> Callable[[], float]:
-    return time.time if config.clock is None else partial(read, config.clock)
-
-
 async def _stored(run_id: str, config: RunConfig, take_over: bool) -> RunState:
     store = store_of(config)
     if take_over:
-        await release(store, run_id, _now(config)())
+        await release(store, run_id, clock_of(config)())
     state = await load_run(store, run_id)
     return RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
 
@@ -582,19 +488,3 @@ def _show(run: Run, stream: RunResultStreaming[Any], channel: Channel[StreamEven
     stream.attach(run)
     run.channel = channel
     run.publish = publish
-
-
-def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:
-    """The agent a state goes on with, reached from the agent the run began with."""
-    if state.first_agent != agent.name:
-        raise StateMismatchError(
-            f"the state's run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
-            "pass that agent"
-        )
-    current = find_agent(agent, state.agent)
-    if current is None:
-        raise StateMismatchError(
-            f"the state is at agent {state.agent!r}, expected one that {agent.name!r} can reach by handoffs; "
-            "pass the agents it was started with"
-        )
-    return current

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-import agentsdk.runner
+import agentsdk.engine.begin
 from agentsdk import (
     Agent,
     FunctionCall,
@@ -73,7 +73,7 @@ class Noted(Run):
 @pytest.fixture(autouse=True)
 def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
     Noted.seen = []
-    monkeypatch.setattr(agentsdk.runner, "Run", Noted)
+    monkeypatch.setattr(agentsdk.engine.begin, "Run", Noted)
 
 
 # The run that is cancelled everywhere: parallel calls of every kind, guardrails on both ends, an agent as tool, a session.
@@ -467,12 +467,14 @@ def test_a_tool_that_ignores_its_cancellation_is_left_behind_and_named(caplog: p
         task = asyncio.create_task(Runner.run(agent, "go", run_config=RunConfig(cancel_grace=0.02)))
         await began.wait()
         task.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await task
-        assert any("'tool stubborn'" in note for note in caught.value.__notes__)
-        assert "'tool stubborn'" in caplog.text
-        at_rest = RunState(Noted.seen[-1].state)
-        release.set()
+        try:
+            with pytest.raises(asyncio.CancelledError) as caught:
+                await task
+            assert any("'tool stubborn'" in note for note in caught.value.__notes__)
+            assert "'tool stubborn'" in caplog.text
+            at_rest = RunState(Noted.seen[-1].state)
+        finally:
+            release.set()
         await settle_down()
         assert Noted.seen[-1].state == at_rest.value, "what is left behind changes a run at rest"
 

@@ -44,7 +44,6 @@ from agentsdk import (
     Usage,
     UserError,
     function_tool,
-    runner,
     shared_limits,
 )
 from agentsdk.testing import ScriptedModel, call
@@ -562,13 +561,13 @@ async def test_at_rest_nothing_is_reserved(
     ending: str, durability: Any, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs: list[Any] = []
-    made = runner.Run
+    made = begin.Run
 
     def noted(*given: Any) -> Any:
         runs.append(made(*given))
         return runs[-1]
 
-    monkeypatch.setattr(runner, "Run", noted)
+    monkeypatch.setattr(begin, "Run", noted)
     nested = _Halting([call("look", x=7), "c"])
     child = Agent("child", model=nested, tools=[look]).as_tool("ask_child")
     replies: list[Any] = [call("look", x=1), [call("ask_child", input="?"), call("look", x=2)], call("look", x=3)]

@@ -1,0 +1,143 @@
+"""How a run begins: a new one with its input, one that goes on where its state stands."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+from agentsdk.core.keys import SCHEME
+from agentsdk.core.limits.run_limits import with_raised
+from agentsdk.core.pairing import joined
+from agentsdk.core.run_state import RunState
+from agentsdk.core.state import State, new_state
+from agentsdk.define.agent import Agent
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.hooks import RunHooks
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.guards import guards_of, require_guards
+from agentsdk.engine.limits.limiter import SCOPE
+from agentsdk.engine.limits.reservation import has_budget
+from agentsdk.engine.loop import run_loop
+from agentsdk.engine.prepare import check_agent_names, find_agent
+from agentsdk.engine.run import ModelCatalog, Run, RunDeps, call_ids, require_asyncio
+from agentsdk.engine.saved_context import load_context
+from agentsdk.ports.clock import read
+from agentsdk.ports.tracer import Tracer
+from agentsdk.types.errors import StateMismatchError, StateTamperedError, UserError
+from agentsdk.types.events import HandedOff, RunEvent, RunStarted
+from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
+
+
+def begin_run(
+    agent: Agent[Any, Any],
+    given: object,
+    history: tuple[Item, ...],
+    context: object,
+    max_turns: int | None,
+    hooks: RunHooks[Any] | None,
+    config: RunConfig,
+    catalog: ModelCatalog,
+    tracer: Tracer | None,
+) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run that has not begun yet, and the events it begins with."""
+    require_asyncio()
+    if not isinstance(agent, Agent):
+        raise UserError(f"Runner was given a {type(agent).__name__!r}, expected an Agent first; call Runner.run(agent, input)")
+    check_agent_names(agent)
+    if isinstance(given, RunState):
+        config = _sealed_as(given, config)
+    deps = RunDeps(config, run_loop, catalog, clock_of(config), hooks, tracer, SCOPE.get())
+    model = agent.model if config.model is None else config.model
+    if config.window is not None and config.token_counter is None and model is not None:
+        catalog.counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
+    if isinstance(given, RunState):
+        value = given.value
+        if context is None:
+            context = given.context
+        if context is None:
+            context = load_context(config, value)
+        run, begin = _resumed(agent, given, RunContextWrapper(context), deps)
+        require_guards(value, agent, config, context)
+        limits = run.limits if max_turns is None else dataclasses.replace(run.limits, turns=max_turns)
+        run.limits = with_raised(limits, value.limits_raised)
+    else:
+        run, begin = _fresh(agent, given, history, RunContextWrapper(context), deps)
+        if max_turns is not None:
+            run.limits = dataclasses.replace(run.limits, turns=max_turns)
+    finalizes = deps.keeps_back and not callable(config.on_limit)
+    run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
+    return run, begin
+
+
+def _fresh(
+    agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: RunContextWrapper[Any], deps: RunDeps
+) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A new run, and its start."""
+    if isinstance(given, str):
+        new = items_from_input(given)
+    elif isinstance(given, Sequence):
+        new = items_from_input(cast(Sequence[InputItem], given))
+    else:
+        raise UserError(
+            f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
+        )
+    items, known = joined(history, new) if history or not isinstance(given, str) else (new, 0)
+    run = Run(agent, context, deps, new_state())
+    if len(items) > 1:
+        run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
+    run_id = deps.config.run_id or os.urandom(8).hex()
+    guards = guards_of(agent, deps.config, context.context)
+    return run, (RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards),)
+
+
+def _resumed(
+    agent: Agent[Any, Any], given: RunState, context: RunContextWrapper[Any], deps: RunDeps
+) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run where it stood, and what was decided on it meanwhile."""
+    state, decisions = given.pieces()
+    run = Run(_current(agent, given.value), context, deps, state)
+    run.kept = given.kept
+    run.call_ids = call_ids(given.value)
+    for event in state.log:
+        name = event.agent if isinstance(event, RunStarted | HandedOff) else ""
+        if name and name not in run.agents and (found := find_agent(agent, name)) is not None:
+            run.agents[name] = found
+    context.usage = state.usage
+    return run, decisions
+
+
+def _sealed_as(given: RunState, config: RunConfig) -> RunConfig:
+    """The config of a run that goes on: its states are sealed as the one it goes on from; what was not checked gets no seal."""
+    if config.state_key is None:
+        return config if given.state_key is None else dataclasses.replace(config, state_key=given.state_key)
+    if not given.is_verified:
+        raise StateTamperedError(
+            f"the state of run {given.run_id!r} was loaded without its state_key, so nothing vouches for it, expected a "
+            "checked one under RunConfig(state_key=...); load it with RunState.from_string(..., state_key=...)"
+        )
+    return config
+
+
+def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:
+    """The agent a state goes on with, reached from the agent the run began with."""
+    if state.first_agent != agent.name:
+        raise StateMismatchError(
+            f"the state's run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
+            "pass that agent"
+        )
+    current = find_agent(agent, state.agent)
+    if current is None:
+        raise StateMismatchError(
+            f"the state is at agent {state.agent!r}, expected one that {agent.name!r} can reach by handoffs; "
+            "pass the agents it was started with"
+        )
+    return current
+
+
+def clock_of(config: RunConfig) -> Callable[[], float]:
+    """What tells the run's time, as a Unix timestamp in seconds."""
+    return time.time if config.clock is None else partial(read, config.clock)
