@@ -46,6 +46,7 @@ from agentsdk import (
     function_tool,
     shared_limits,
 )
+from agentsdk.engine import begin
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent
 from tests.core.histories import unpaired
