@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile
 # 0 runs the test files by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
 SEED ?= 0
-# Processes that run the tests side by side, each with servers of its own.
+# Processes that run the tests concurrently, each with servers of its own.
 WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
 export PIP_NO_INPUT := 1

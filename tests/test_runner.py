@@ -71,7 +71,7 @@ async def test_input_that_is_none_of_these_is_a_user_error() -> None:
         await Runner.run("go", agent)  # type: ignore[arg-type]
 
 
-async def test_an_orphan_in_the_input_is_mended() -> None:
+async def test_an_orphan_in_the_input_is_repaired() -> None:
     model = ScriptedModel(["hello"])
     await Runner.run(
         Agent("main", model=model),

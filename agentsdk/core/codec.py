@@ -151,7 +151,7 @@ def _written(value: SavedRun | StoredEvent) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError(
             f"the run holds what JSON cannot carry ({type(error).__name__}), expected plain data without lone surrogates; "
-            "mend the model that gave it"
+            "fix the model that gave it"
         ) from None
 
 

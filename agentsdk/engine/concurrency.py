@@ -1,4 +1,4 @@
-"""`gather_with_limit`: coroutines run side by side, none of which outlives the call unnoticed."""
+"""`gather_with_limit`: coroutines run concurrently, none of which outlives the call unnoticed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def run_pair(
     *,
     grace: Grace,
 ) -> None:
-    """Run two jobs side by side. The first error of either cancels the other and is raised when that has ended."""
+    """Run two jobs concurrently. The first error of either cancels the other and is raised when that has ended."""
     tasks = [asyncio.create_task(main, name=name), asyncio.create_task(other, name=other_name)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

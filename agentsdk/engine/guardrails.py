@@ -54,7 +54,7 @@ def pending_input_guardrails(run: Run) -> InputGuardrails:
 
 
 async def run_input_guardrails(run: Run, guardrails: InputGuardrails) -> None:
-    """Ask `guardrails`, side by side. Raises `InputGuardrailTripwireTriggered` if one trips."""
+    """Ask `guardrails`, concurrently. Raises `InputGuardrailTripwireTriggered` if one trips."""
     items = input_of(run.state)
 
     async def ask(place: GuardrailPlace, guardrail: InputGuardrail[Any]) -> None:
@@ -68,7 +68,7 @@ async def run_input_guardrails(run: Run, guardrails: InputGuardrails) -> None:
 
 
 async def run_guardrails_on_added_input(run: Run, messages: Sequence[Message]) -> list[list[GuardrailJudged]]:
-    """Ask the input guardrails about each message that arrived during the run, side by side; their verdicts by message.
+    """Ask the input guardrails about each message that arrived during the run, concurrently; their verdicts by message.
 
     They are those of the agent the run began with, whichever it is with by now, and the run's own.
     """
@@ -198,7 +198,7 @@ async def _verdict(kind: str, name: str, function: Any, *args: object) -> Guardr
     except CallbackError as error:
         raise GuardrailFailedError(
             f"{kind} guardrail {name!r} raised {type(error.__cause__).__name__}, expected a verdict; "
-            "the run was stopped as if it had tripped: mend the guardrail and resume error.state"
+            "the run was stopped as if it had tripped: fix the guardrail and resume error.state"
         ) from error.__cause__
     if not isinstance(output, GuardrailFunctionOutput):
         raise GuardrailFailedError(

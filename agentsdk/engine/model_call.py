@@ -46,7 +46,7 @@ MAX_EMPTY_REPLIES = 3
 async def ask(run: Run, prepared: Prepared) -> None:
     """Ask for the turn's reply and record it, if the limits allow one more.
 
-    The reply is reserved while it is asked for, so that nested runs side by side cannot pass the limit together. Raises the
+    The reply is reserved while it is asked for, so that concurrent nested runs cannot pass the limit together. Raises the
     limit reached, `ModelError`s, and `EmptyResponseError`.
     """
     if run.state.turns:  # before, it cannot be stuck

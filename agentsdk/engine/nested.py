@@ -139,7 +139,7 @@ async def _failed(
 
 
 def in_words(agent: str, error: AgentsException) -> str:
-    """What ended the run of a nested agent, in words for the model that asked it: it can neither resume nor mend anything."""
+    """What ended the run of a nested agent, in words for the model that asked it: it can neither resume nor fix anything."""
     match error:
         case InputGuardrailTripwireTriggered(guardrail_result=GuardrailResult(guardrail=name)):
             return f"the agent {agent!r} does not take this input: its guardrail {name!r} stopped it."

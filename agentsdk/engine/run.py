@@ -188,7 +188,7 @@ class RunDeps:
             except AgentsException:
                 raise
             except Exception as error:
-                raise CallbackError(f"the model_provider raised {type(error).__name__}, expected a model; mend it") from error
+                raise CallbackError(f"the model_provider raised {type(error).__name__}, expected a model; fix it") from error
             if not A_MODEL.fits(model):
                 raise UserError(f"the model_provider gave a {type(model).__name__!r}, expected {A_MODEL.text}; return one")
             self._models[given] = model

@@ -42,5 +42,5 @@ def load_context(config: RunConfig, state: State) -> object:
         return cast(object, config.context_codec.decode(state.context))
     except Exception as error:
         raise CallbackError(
-            f"context_codec.decode raised {type(error).__name__}, expected to read what encode gave; mend it, or pass context="
+            f"context_codec.decode raised {type(error).__name__}, expected to read what encode gave; fix it, or pass context="
         ) from error

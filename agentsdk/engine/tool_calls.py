@@ -1,4 +1,4 @@
-"""Acting on a reply's calls: those without a recorded result are run side by side, each result an event of its own.
+"""Acting on a reply's calls: those without a recorded result are run concurrently, each result an event of its own.
 
 A call takes the same steps in the same order whether the turn is new or re-entered:
 
@@ -86,7 +86,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
             grace=run.deps.grace,
         )
     except BaseException as error:
-        # A call whose body never began (its intent was in vain, it was queued, or its start hook raised) is not in doubt.
+        # A call whose body never began (its intent was not recorded, it was queued, or its start hook raised) is not in doubt.
         turn = _turn(run)
         unbegun = [
             CallRetried(call_id)

@@ -123,7 +123,7 @@ async def _verdict(kind: str, name: str, function: Any, data: object) -> ToolGua
     except CallbackError as error:
         raise GuardrailFailedError(
             f"{kind} guardrail {name!r} raised {type(error.__cause__).__name__}, expected a verdict; "
-            "the run was stopped as if it had tripped: mend the guardrail and resume error.state"
+            "the run was stopped as if it had tripped: fix the guardrail and resume error.state"
         ) from error.__cause__
     if not isinstance(output, ToolGuardrailFunctionOutput):
         raise GuardrailFailedError(

@@ -65,4 +65,4 @@ def standing_still(clock: Clock) -> CallbackError:
 
 
 def _broken(clock: Clock, what: str, expected: str) -> CallbackError:
-    return CallbackError(f"the clock {type(clock).__name__!r} failed: {what}, expected {expected}; mend it, or give none")
+    return CallbackError(f"the clock {type(clock).__name__!r} failed: {what}, expected {expected}; fix it, or give none")

@@ -1,4 +1,4 @@
-"""All the kills of one contestant: runs side by side, each killed once in every step, and together at every point of it."""
+"""All the kills of one contestant: concurrent runs, each killed once in every step, and together at every point of it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def kill_ours(
     lives: list[Live] = [functools.partial(live, name="uncut", kills=()), live_randomly]
     lives += [functools.partial(live, name=str(number), kills=kills) for number, kills in enumerate(kills_of(steps, points))]
     try:
-        await _side_by_side(lives, functools.partial(Victims.of, sys.executable, "ours", MODULES[address[0]]))
+        await _concurrently(lives, functools.partial(Victims.of, sys.executable, "ours", MODULES[address[0]]))
     finally:
         await store.aclose()
     for name, end in ends.items():
@@ -87,11 +87,11 @@ async def kill_peer(python: Path, contestant: str, folder: Path, steps: int, *, 
 
     plans = kills_of(steps, PEER_POINTS[contestant])
     lives: list[Live] = [functools.partial(live, name=str(number), kills=kills) for number, kills in enumerate(plans)]
-    await _side_by_side(lives, functools.partial(Victims.of, python, contestant))
+    await _concurrently(lives, functools.partial(Victims.of, python, contestant))
     return audit
 
 
-async def _side_by_side(lives: list[Live], victims_of: Callable[[], AbstractAsyncContextManager[Victims]]) -> None:
+async def _concurrently(lives: list[Live], victims_of: Callable[[], AbstractAsyncContextManager[Victims]]) -> None:
     """Take every life, some at the same time; the processes of each come from one that forks them."""
 
     async def lane() -> None:

@@ -228,7 +228,7 @@ VERDICTS: list[list[GuardrailBehavior]] = [[], ["allow"], ["allow", "allow"], ["
 
 
 def _woven(draw: Draw, stories: Sequence[list[RunEvent]]) -> list[RunEvent]:
-    """The stories side by side: each keeps its own order."""
+    """The stories interleaved: each keeps its own order."""
     waiting = [list(story) for story in stories if story]
     events: list[RunEvent] = []
     while waiting:

@@ -251,7 +251,7 @@ def test_a_difference_in_a_nested_run_names_its_agent_and_turn() -> None:
     assert found.divergence == Divergence(8, 2, "inner", "says 'dug'", "says 'found nothing'")
 
 
-def test_what_two_runs_do_in_the_same_place_is_put_side_by_side() -> None:
+def test_what_two_runs_do_in_the_same_place_is_compared_pairwise() -> None:
     both = replied(FunctionCall("n", "helper", "{}"), FunctionCall("m", "helper", "{}"))
     begun = [STARTED, both, *(Nested(call_id, INNER[0]) for call_id in ("n", "m"))]
     one = [*begun, Nested("n", said("1")), Nested("m", said("2"))]

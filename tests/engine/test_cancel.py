@@ -698,11 +698,11 @@ def test_a_failing_session_write_reaches_the_caller_with_the_state(mode: Any) ->
             await mode(agent, "go", session, RunConfig())
         assert isinstance(caught.value.__cause__, OSError)
         assert len(asyncio.all_tasks()) == 1
-        mended = MemorySession("s")
+        repaired = MemorySession("s")
         state = caught.value.state
         assert isinstance(state, RunState)
-        assert (await Runner.run(agent, state, session=mended)).final_output == "hello"
-        assert [getattr(item, "content", "") for item in await mended.get_items()] == ["go", "hello"]
+        assert (await Runner.run(agent, state, session=repaired)).final_output == "hello"
+        assert [getattr(item, "content", "") for item in await repaired.get_items()] == ["go", "hello"]
 
     asyncio.run(main())
 

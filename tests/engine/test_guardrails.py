@@ -260,9 +260,9 @@ async def test_a_tool_use_behavior_that_raises_or_answers_wrongly_is_typed() -> 
 
     with pytest.raises(CallbackError, match="tool_use_behavior of agent 'main'") as caught:
         await Runner.run(agent(broken), "go")
-    mended = agent(lambda ctx, results: ToolsToFinalOutputResult(True, results[0].output.output))
+    repaired = agent(lambda ctx, results: ToolsToFinalOutputResult(True, results[0].output.output))
     assert isinstance(caught.value.state, RunState)
-    assert (await Runner.run(mended, reloaded(mended, caught.value.state))).final_output == "add gave 1"
+    assert (await Runner.run(repaired, reloaded(repaired, caught.value.state))).final_output == "add gave 1"
     with pytest.raises(UserError, match="returned 'str', expected a ToolsToFinalOutputResult"):
         await Runner.run(agent(lambda ctx, results: "yes"), "go")
 

@@ -199,7 +199,7 @@ async def test_a_filter_decides_what_the_next_agent_sees_and_the_history_keeps_a
     assert len(result.to_input_list()) == 1 + 2 + 2 + 2 + 1
 
 
-async def test_a_filter_that_breaks_pairs_is_mended() -> None:
+async def test_a_filter_that_breaks_pairs_is_repaired() -> None:
     def half(data: HandoffInputData) -> HandoffInputData:
         calls = tuple(item for item in data.new_items if isinstance(item, FunctionCall))
         orphans = tuple(item for item in data.pre_handoff_items if isinstance(item, FunctionCallOutput))

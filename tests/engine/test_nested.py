@@ -131,7 +131,7 @@ async def test_the_turn_limit_is_shared_and_resuming_goes_on_inside() -> None:
     assert len(helper.model.requests) == 3 and sum(world.done.values()) == 2  # type: ignore[union-attr]
 
 
-async def test_nested_runs_side_by_side_never_pass_the_turn_limit_together() -> None:
+async def test_concurrent_nested_runs_never_pass_the_turn_limit_together() -> None:
     async def slow(request: Any) -> str:
         await asyncio.sleep(0)
         return "dug"

@@ -143,7 +143,7 @@ async def test_an_error_before_the_end_leaves_what_is_no_output() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 async def test_a_reader_gets_the_same_events_with_and_without(scenario: Scenario) -> None:
-    """Up to the first rest of each scenario, but for the order of what runs side by side."""
+    """Up to the first rest of each scenario, but for the order of what runs concurrently."""
 
     async def events(**changes: Any) -> list[str]:
         agent = scenario.build(World())

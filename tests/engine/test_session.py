@@ -113,7 +113,7 @@ async def test_a_run_writes_once() -> None:
     assert session.writes == 1
 
 
-async def test_an_orphaned_call_in_the_history_is_mended_for_the_model() -> None:
+async def test_an_orphaned_call_in_the_history_is_repaired_for_the_model() -> None:
     session = MemorySession("s")
     await session.add_items([Message("user", "before"), call("add", x=1)])
     agent, model = agent_with("hello")

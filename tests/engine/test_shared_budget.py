@@ -59,7 +59,7 @@ class Biller:
 
 
 async def spend(seed: int, prices: Any = None, **limits: Any) -> tuple[Biller, list[int], BaseException]:
-    """Let sixteen children work side by side until a limit ends it."""
+    """Let sixteen children work concurrently until a limit ends it."""
     biller, done = Biller(seed), list[int]()
 
     @function_tool(effect="none")

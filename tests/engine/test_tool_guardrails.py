@@ -153,8 +153,8 @@ async def test_an_output_trip_lets_siblings_finish_and_is_raised_again() -> None
             await Runner.run(agent, reloaded(agent, state))
     assert len(seen) == 1 and sum(world.done.values()) == 2
     state.replace_input("another way")
-    mended = agent.clone(model=ScriptedModel(["fine"]))
-    assert (await Runner.run(mended, state)).final_output == "fine"
+    repaired = agent.clone(model=ScriptedModel(["fine"]))
+    assert (await Runner.run(repaired, state)).final_output == "fine"
 
 
 async def test_a_guardrail_that_raises_fails_closed() -> None:
@@ -168,8 +168,8 @@ async def test_a_guardrail_that_raises_fails_closed() -> None:
         await Runner.run(agent, "go")
     assert not world.done
     assert isinstance(caught.value.state, RunState)
-    mended = agent_with(world, tool_input_guardrails=[before(ALLOW)]).clone(model=ScriptedModel(["done"]))
-    result = await Runner.run(mended, reloaded(mended, caught.value.state))
+    repaired = agent_with(world, tool_input_guardrails=[before(ALLOW)]).clone(model=ScriptedModel(["done"]))
+    result = await Runner.run(repaired, reloaded(repaired, caught.value.state))
     assert outputs(result)[0].output == "look gave 1"
 
     agent = agent_with(world, call("look", x=1), tool_output_guardrails=[after("yes")])
@@ -224,8 +224,8 @@ async def test_guardrails_of_one_name_are_each_asked_however_the_run_was_cut(kin
     for length in range(3, len(log)):
         verdicts = sum(isinstance(event, GuardrailJudged) for event in log[:length])
         asked.clear()
-        mended = agent.clone(model=ScriptedModel(["done"]))
-        result = await Runner.run(mended, reloaded(mended, RunState(fold(log[:length]))))
+        repaired = agent.clone(model=ScriptedModel(["done"]))
+        result = await Runner.run(repaired, reloaded(repaired, RunState(fold(log[:length]))))
         assert asked == expected[verdicts:], f"cut after event {length}: {log[length - 1]}"
         assert outputs(result) == outputs(uncut)
 
@@ -346,12 +346,12 @@ async def test_errors_of_the_body_and_reconciled_and_settled_results_are_judged_
         agent = Agent("main", model=ScriptedModel([call("pay", x=1), "done"]), tools=[pay])
         log = list((await Runner.run(agent, "go")).to_state().value.log)
         begun = 1 + next(at for at, event in enumerate(log) if isinstance(event, ToolsIntended))
-        mended, state = agent.clone(model=ScriptedModel(["done"])), RunState(fold(log[:begun]))
+        repaired, state = agent.clone(model=ScriptedModel(["done"])), RunState(fold(log[:begun]))
         seen.clear()
         if reconcile is None:
-            state = (await Runner.run(mended, state)).to_state()
+            state = (await Runner.run(repaired, state)).to_state()
             state.provide_result(state.interruptions[0], result="it was paid")
-        result = await Runner.run(mended, state)
+        result = await Runner.run(repaired, state)
         assert seen == [("it was paid", False)] and outputs(result)[0].output == "[hidden]"
 
 

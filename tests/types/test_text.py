@@ -15,7 +15,7 @@ any_text = st.text(st.characters() | st.sampled_from(["\ud83d", "\ude00", "\ud80
 
 
 def expected(text: str) -> str:
-    """Two halves side by side are one character; a half alone is U+FFFD."""
+    """Two adjacent halves are one character; a half alone is U+FFFD."""
 
     def join(pair: re.Match[str]) -> str:
         high, low = (ord(half) for half in pair[0])

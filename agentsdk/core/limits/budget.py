@@ -1,4 +1,4 @@
-"""Budgets: what a run may still spend, reserved before it is spent, so that runs side by side cannot overshoot together.
+"""Budgets: what a run may still spend, reserved before it is spent, so that concurrent runs cannot overshoot together.
 
 ```
 budget.ask(...) -> Grant      the request may be sent, with that output cap; settle or release it afterwards

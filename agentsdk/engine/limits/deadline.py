@@ -35,7 +35,7 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[None]]) -> None:
     def wait(seconds: float) -> None:
         nonlocal waited, waited_until
         begins, ends = now(), now() + seconds
-        waited += max(0.0, ends - max(begins, waited_until))  # side by side, nested runs wait once
+        waited += max(0.0, ends - max(begins, waited_until))  # concurrent nested runs wait once
         waited_until = max(waited_until, ends)
         timer.reschedule(asyncio.get_running_loop().time() + left()[0])
 

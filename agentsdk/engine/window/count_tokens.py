@@ -102,7 +102,7 @@ async def _fixed(
 def _miscounted(counter: TokenCounter, what: str) -> CallbackError:
     return CallbackError(
         f"the token_counter {type(counter).__name__!r} {what}, expected tokens as whole numbers, one for each item; "
-        "mend it, or give none"
+        "fix it, or give none"
     )
 
 

@@ -47,7 +47,7 @@ async def look(store: RunStore, run_id: str) -> int:
     return after.rev
 
 
-async def side_by_side(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+async def concurrently(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """What they return; what one raises ends the others."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -96,7 +96,7 @@ async def _race(ground: Ground, lease: bool) -> None:
     run_id, stores = ground.run_id(), [ground.open() for _ in range(ground.workers)]
 
     async def one_round(rev: int, at: float) -> list[bool]:
-        return await side_by_side([enter(store, run_id, racer, rev, at, lease) for racer, store in enumerate(stores)])
+        return await concurrently([enter(store, run_id, racer, rev, at, lease) for racer, store in enumerate(stores)])
 
     await expect_one_winner(ground, run_id, await run_race(ground.store, run_id, ground.rounds, one_round), lease)
 
@@ -119,7 +119,7 @@ async def runs_apart(ground: Ground) -> None:
         async for _ in write(store, run_id, ground.rounds):
             await asyncio.sleep(0)
 
-    await side_by_side([written(ground.open(), run_id) for run_id in run_ids])
+    await concurrently([written(ground.open(), run_id) for run_id in run_ids])
     for run_id in run_ids:
         await expect_log(ground.store, run_id, events(0, ground.rounds * BATCH), "the log of one of several runs in work")
 
@@ -133,13 +133,13 @@ async def whole_appends(ground: Ground) -> None:
         async for _ in write(store, run_id, ground.rounds):
             await asyncio.sleep(0)
 
-    async def watched(store: RunStore) -> None:
+    async def observed(store: RunStore) -> None:
         rev = 0
         while rev < last:
             rev = await look(store, run_id)
             await asyncio.sleep(0)
 
-    await side_by_side([written(ground.open()), *(watched(ground.open()) for _ in range(ground.workers - 1))])
+    await concurrently([written(ground.open()), *(observed(ground.open()) for _ in range(ground.workers - 1))])
 
 
 @rule("concurrency")

@@ -1,4 +1,4 @@
-"""Budgets: however runs side by side ask, settle and release, they do not overshoot together, and none waits for ever."""
+"""Budgets: however concurrent runs ask, settle and release, they do not overshoot together, and none waits for ever."""
 
 from __future__ import annotations
 

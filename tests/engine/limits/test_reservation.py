@@ -1,4 +1,4 @@
-"""Limits of a run in motion: reserved before the spend, over nested runs, resumes and runs side by side; and what then."""
+"""Limits of a run in motion: reserved before the spend, over nested runs, resumes and concurrent runs; and what then."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_the_agents_own_max_tokens_stay_where_they_are_lower() -> None:
     assert model.caps == [50, None]
 
 
-async def test_children_side_by_side_share_their_parents_budget() -> None:
+async def test_concurrent_children_share_their_parents_budget() -> None:
     model = Talker(wanted=900)
     child = Agent("child", model=model, tools=[look])
     tools = [child.as_tool(f"child_{number}") for number in range(16)]
