@@ -50,13 +50,13 @@ class AgentUpdatedStreamEvent(Struct, frozen=True):
 class ContextCompactedStreamEvent(Struct, frozen=True):
     """What the model is sent was made smaller to fit its context window; the run's history stays whole.
 
-    `reason` names what did it, `before` and `after` are the request's tokens, `vanished` is what a summary lost.
+    `reason` names what did it, `before` and `after` are the request's tokens, `lost_terms` is what a summary lost.
     """
 
     reason: str
     before: int
     after: int
-    vanished: tuple[str, ...]
+    lost_terms: tuple[str, ...]
     type: ClassVar[Literal["context_compacted_stream_event"]] = "context_compacted_stream_event"
 
 

@@ -16,7 +16,7 @@ from agentsdk.engine.limits.deadline import within_time
 from agentsdk.engine.limits.on_limit import at_limit
 from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import changed_context
-from agentsdk.engine.session import save_session, what_stands
+from agentsdk.engine.session import save_session, unrecorded_save
 from agentsdk.engine.spans import run_span
 from agentsdk.engine.stored import begin_stored
 from agentsdk.ports.session import Session
@@ -118,7 +118,7 @@ async def _run_until_done(
         if run.deps.config.context_codec is not None and run.state.ended is None:
             begin = (*begin, *changed_context(run))
         if session is not None and not fresh:
-            begin = (*await what_stands(run.state, session), *begin)
+            begin = (*await unrecorded_save(run.state, session), *begin)
         if store is not None and (run.state.ended is None or session is not None or run.is_ahead):
             begin = await begin_stored(run, begin, CheckedStore(store), first)
         if begin:

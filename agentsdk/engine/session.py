@@ -66,7 +66,7 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     if not (new or standing):
         return
     if run.recorder is not None:
-        await run.recorder.flush()  # only who still has the run may write; and see `what_stands`
+        await run.recorder.flush()  # only who still has the run may write; and see `unrecorded_save`
     changed = new[: len(standing)] != standing
     if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(standing, new)):
         added = new if is_replaced else new[len(standing) :]
@@ -75,7 +75,7 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     await run.record(SessionSaved(committed, len(items) - committed))
 
 
-async def what_stands(state: State, session: Session) -> tuple[SessionSaved, ...]:
+async def unrecorded_save(state: State, session: Session) -> tuple[SessionSaved, ...]:
     """What a run that goes on must record first: that it had written to the session when it died, or the answer was lost.
 
     What such a write adds was in the state before it, so that the session's end is what it would be given of this state.

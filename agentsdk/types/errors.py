@@ -98,7 +98,7 @@ class ResumableState(Protocol):
         ...
 
 
-class JudgedInfo(Protocol):
+class VerdictOutput(Protocol):
     """What a guardrail said, as far as all kinds of guardrails say it."""
 
     @property
@@ -107,7 +107,7 @@ class JudgedInfo(Protocol):
         ...
 
 
-class Judged(Protocol):
+class Verdict(Protocol):
     """A guardrail's verdict: `GuardrailResult`, as far as an error knows it."""
 
     @property
@@ -116,7 +116,7 @@ class Judged(Protocol):
         ...
 
     @property
-    def output(self) -> JudgedInfo:
+    def output(self) -> VerdictOutput:
         """What it said."""
         ...
 
@@ -344,7 +344,7 @@ class GuardrailFailedError(GuardrailError):
 
 
 class _TripwireError(GuardrailError):
-    def __init__(self, message: str, guardrail_result: Judged) -> None:
+    def __init__(self, message: str, guardrail_result: Verdict) -> None:
         super().__init__(message)
         self.guardrail_result = guardrail_result
 

@@ -165,13 +165,13 @@ class Impossible(Struct, frozen=True):
 
 class Replace(Struct, frozen=True):
     """Other items in place of the view's. `counts` are None where an item is new. `cut`: results that were cut, to be kept so
-    that they can be fetched. `vanished`: what a summary left out and had no room to be put back."""
+    that they can be fetched. `lost_terms`: what a summary left out and had no room to be put back."""
 
     view: WindowView
     items: tuple[Item, ...]
     counts: tuple[int | None, ...]
     cut: tuple[Overflow, ...] = ()
-    vanished: LostTerms = LostTerms()
+    lost_terms: LostTerms = LostTerms()
 
     @property
     def new(self) -> tuple[Item, ...]:
@@ -229,7 +229,7 @@ class SummaryRequest(Struct, frozen=True):
         text, left = put_back(summary, lost, self.max_put_back)
         replaced = self.view.without(self.gone, Message("user", SUMMARY_HEADER + text))
         assert replaced is not None, "a summary is asked for of something"
-        return structs.replace(replaced, vanished=left)
+        return structs.replace(replaced, lost_terms=left)
 
 
 Step = Fits | Replace | SummaryRequest | Impossible

@@ -45,7 +45,7 @@ def shared_limits(**limits: Any) -> Generator[Budget]:
 class Limiter:
     """What a run has used of its limits, nested runs included."""
 
-    __slots__ = ("_read", "budget", "tally")
+    __slots__ = ("_read", "budget", "usage_tracker")
 
     def __init__(
         self,
@@ -57,17 +57,17 @@ class Limiter:
         within: Budget | None,
         last_on_top: bool,
     ) -> None:
-        self.tally = UsageTracker(limits, price)
+        self.usage_tracker = UsageTracker(limits, price)
         self._read = 0
         self.read(log)
-        self.budget = Budget(limits, self.tally.spent, within, last_on_top=last_on_top) if has_budget else None
+        self.budget = Budget(limits, self.usage_tracker.spent, within, last_on_top=last_on_top) if has_budget else None
         """What may still be spent; None where no more than turns are limited, which need no reckoning."""
 
     def read(self, log: Tape[RunEvent]) -> None:
         """Count what was added to the log since."""
         new = log.since(self._read)
         self._read += len(new)
-        self.tally.feed(new)
+        self.usage_tracker.feed(new)
 
 
 async def wait_for_grant(ask: Callable[[], Grant | Wait | Reached]) -> Grant | Reached:

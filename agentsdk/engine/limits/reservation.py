@@ -55,7 +55,7 @@ def limiter_of(run: Run) -> Limiter:
 
 def stuck(run: Run, prepared: Prepared) -> Reached | None:
     """The limit on repeats, errors or no progress that the run's turns have reached, if they have."""
-    return limiter_of(run).tally.stuck(prepared.declared.polling)
+    return limiter_of(run).usage_tracker.stuck(prepared.declared.polling)
 
 
 class Reservation:

@@ -146,11 +146,11 @@ async def _compact(
         for overflow in (overflow for step in done for overflow in step.cut):
             await run.keep(overflow)
         reason = ", ".join(type(step.view.strategies[step.view.tried - 1]).__name__ for step in done)
-        vanished = tuple(term for step in done for terms in structs.astuple(step.vanished) for term in terms)
+        lost_terms = tuple(term for step in done for terms in structs.astuple(step.lost_terms) for term in terms)
         more = () if refused is None else (refused,)
         shown = size if refused is not None else 0
         after = tuple(view.items)
-        await run.record(*spent, *more, ViewReplaced(after, reason, before, view.tokens, vanished, shown))
+        await run.record(*spent, *more, ViewReplaced(after, reason, before, view.tokens, lost_terms, shown))
         remember(counter, run.state.view, [counted[id(item)] for item in after])
     elif spent:
         await run.record(*spent)

@@ -350,8 +350,8 @@ def test_what_a_summary_lost_is_put_back_or_told() -> None:
     replaced = request.done(ModelResponse((said(SUMMARY),)))
     assert replaced is not None
     assert replaced.items[0] == user(f"{SUMMARY_HEADER}{SUMMARY}\nFiles and addresses: /srv/orders.json")
-    assert replaced.vanished.identifiers == ("ORD-1234",)
-    assert replaced.vanished.places == ()
+    assert replaced.lost_terms.identifiers == ("ORD-1234",)
+    assert replaced.lost_terms.places == ()
 
 
 def test_what_stands_before_the_change_is_told_for_its_price() -> None:

@@ -88,7 +88,7 @@ def test_assignments_and_lists_are_read_apart() -> None:
     assert lost("size=42,name=ab_c a.py,b.py") == LostTerms(places=("b.py", "a.py"), identifiers=("ab_c",), numbers=("42",))
 
 
-def test_what_is_told_or_stays_has_not_vanished() -> None:
+def test_what_is_told_or_stays_is_not_lost() -> None:
     text = 'ORD-1234, src/app.py, "Ada Lovelace" and 42'
     assert not lost(text, "They read src/app.py (42 lines) for ord-1234; ADA LOVELACE wrote it.")
     after = [FunctionCallOutput("a", text), Reasoning("x")]

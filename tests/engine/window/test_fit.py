@@ -192,8 +192,8 @@ async def test_what_a_summary_lost_is_told() -> None:
         compacted = [event async for event in stream if isinstance(event, ContextCompactedStreamEvent)]
     summed_up = [event for event in compacted if event.reason == "Summarize"]
     assert summed_up
-    assert "DOC-7919" in summed_up[0].vanished
-    assert "ORD-7781" not in summed_up[0].vanished, "the input stays"
+    assert "DOC-7919" in summed_up[0].lost_terms
+    assert "ORD-7781" not in summed_up[0].lost_terms, "the input stays"
 
 
 async def test_the_reader_of_a_stream_learns_of_it_before_the_reply() -> None:
