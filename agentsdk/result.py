@@ -1,4 +1,4 @@
-"""What a run gives: `RunResult`, and `RunResultStreaming` while it is still going."""
+"""Results of runs: `RunResult`, and `RunResultStreaming` while the run is still going."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class _Outcome(Generic[TOutput]):
 
     @property
     def limit_reached(self) -> LimitReachedEvent | None:
-        """The limit that the run rests at, or that its final output was given at: a last answer, or that of an error handler.
+        """The limit that the run stopped at, or that its final output was given at: a last answer, or that of an error handler.
 
         With `on_limit="pause"` a person may raise it: `to_state().raise_limit(...)`.
         """
@@ -174,7 +174,7 @@ class _Outcome(Generic[TOutput]):
         return [item_to_dict(item) for item in transcript(self._state)]
 
     def to_state(self) -> RunState:
-        """The run at rest: save it, decide on its interruptions, resume it with `Runner.run(agent, state)`."""
+        """A snapshot of the run: save it, decide on its interruptions, resume it with `Runner.run(agent, state)`."""
         return self._going.snapshot()
 
     def _verdicts(self, *kinds: str) -> list[GuardrailResult]:
@@ -193,7 +193,7 @@ class _Outcome(Generic[TOutput]):
 
 
 class RunResult(_Outcome[TOutput]):
-    """A run that came to rest: finished, or paused with `interruptions`."""
+    """A run that has ended: finished, or paused with `interruptions`."""
 
     __slots__ = ()
 
@@ -288,7 +288,7 @@ class RunResultStreaming(_Outcome[TOutput]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the run has come to rest."""
+        """Whether the run has ended: finished, paused or stopped."""
         return self._task is not None and self._task.done()
 
     async def next_event(self, reader: _Events | None = None) -> StreamEvent:

@@ -1,4 +1,4 @@
-"""`Runner`: the loop. It takes turns until one resolves to a final output or an interruption."""
+"""`Runner`: the entry point. It runs agents, resumes runs, and reads, forks, compares and replays stored ones."""
 
 from __future__ import annotations
 

@@ -399,7 +399,10 @@ async def test_a_decision_on_a_state_takes_a_wrong_value_or_says_what_it_expects
     ("decide", "message"),
     [
         (lambda state, item: state.approve(item, reason=5), r"RunState\.approve has reason=5, expected a str"),
-        (lambda state, item: state.approve(item, expires_at="soon"), r"RunState\.approve has expires_at='soon', expected fin"),
+        (
+            lambda state, item: state.approve(item, expires_at="soon"),
+            r"RunState\.approve has expires_at='soon', expected a f",
+        ),
         (lambda state, item: state.approve(item, 1), r"RunState\.approve has always_approve=1, expected True or False"),
         (lambda state, item: state.reject(item, by=None), r"RunState\.reject has by=None, expected a str"),
         (lambda state, item: state.provide_result(item, result=5), r"RunState\.provide_result has result=5, expected a str"),

@@ -1,4 +1,4 @@
-"""A call's arguments: strict JSON, so that what a person approves, what is hashed and what is run cannot differ."""
+"""Parsing a call's arguments: strict JSON, so that what a person approves, what is hashed and what is run cannot differ."""
 
 from __future__ import annotations
 

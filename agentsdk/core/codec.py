@@ -1,4 +1,4 @@
-"""How a run is written down: closed-schema JSON, versioned, sealed on request. No pickle, no import, no code.
+"""Serialization of runs and events: closed-schema JSON, versioned, sealed on request. No pickle, no import, no code.
 
 Whole, as one text (`encode`, `decode`), or event by event, as stores keep it (`encode_event`, `decode_events`).
 """

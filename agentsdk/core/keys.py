@@ -1,4 +1,4 @@
-"""What a run's calls and requests are known by: idempotency keys that no other can share, and what an approval is bound to.
+"""Idempotency keys: what a run's calls and requests are known by, shared by no other; and what an approval is bound to.
 
 Ids may hold any text, and a provider chooses those of its calls. So the parts of a key are length-prefixed before they are
 hashed: two keys are equal only where all their parts are. Each kind of key hashes in a domain of its own.

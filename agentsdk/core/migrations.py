@@ -1,4 +1,4 @@
-"""From older saved runs to the present schema: one step per version, each a function of plain JSON.
+"""Migrations of older saved runs to the present schema version: one step per version, each a function of plain JSON.
 
 What is recorded (events, items, usage) may change in its shape only together with the schema version, so that an older
 program names what it cannot read. To change it once `codec.VERSION` has been released:

@@ -1,4 +1,4 @@
-"""Overflow: a result that is too long keeps its head and tail, and the whole of it stands elsewhere under an id."""
+"""Truncation of tool results: one that is too long keeps its head and tail, and is kept in full elsewhere, under an id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RunState`: a run at rest. It is saved and loaded, a person decides on it, and `Runner.run` goes on from it."""
+"""`RunState`: a snapshot of a run. It is saved and loaded, a person decides on it, and `Runner.run` resumes it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ARGUMENTS = Fields(
     always_reject=FLAG,
     reason=any_text("a str; say why"),
     by=any_text("a str; say who decided"),
-    expires_at=optional(number("finite seconds since 1970")),
+    expires_at=optional(number("a finite Unix timestamp in seconds")),
     result=any_text("a str; write what the call returned as text, with json.dumps say"),
     allowed=optional(
         Expected(
@@ -83,7 +83,7 @@ class Kept(NamedTuple):
 
 
 class RunState:
-    """A run at rest.
+    """A snapshot of a run.
 
     What a person decides here waits as events of its own and becomes the first thing the resumed run records. Reading and
     deciding never changes the run it came from, so one state can be resumed more than once.
@@ -165,7 +165,7 @@ class RunState:
 
     @property
     def limit_reached(self) -> LimitReachedEvent | None:
-        """The limit that the run rests at: of what kind it is, how much is used, and of how much."""
+        """The limit that the run stopped at: of what kind it is, how much is used, and of how much."""
         return self.value.limit
 
     @property
@@ -206,7 +206,7 @@ class RunState:
     ) -> None:
         """Let a call run; with `always_approve` also every later call of its tool.
 
-        `by` says who decided. A call that has not begun at `expires_at` (seconds since 1970) waits again. Raises `UserError` if
+        `by` says who decided. A call that has not begun at `expires_at` (a Unix timestamp) waits again. Raises `UserError` if
         the call does not wait.
         """
         _ARGUMENTS.check_given("RunState.approve", always_approve=always_approve, reason=reason, by=by, expires_at=expires_at)

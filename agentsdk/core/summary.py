@@ -1,4 +1,4 @@
-"""What a store is told of a run beside its events: the row that lists and queries read."""
+"""The summary of a stored run: the row beside its events that lists and queries read."""
 
 from __future__ import annotations
 

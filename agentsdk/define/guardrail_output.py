@@ -1,4 +1,4 @@
-"""What guardrails return."""
+"""The outputs of guardrails: what their functions return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model costs, where the price lists do not say so or say something else."""
+"""Prices of models, where the price lists do not say so or say something else."""
 
 from __future__ import annotations
 

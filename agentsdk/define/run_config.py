@@ -91,7 +91,7 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 
 
 Durability = Literal["sync", "batch", "exit"]
-"""When a stored run's events are durable: before the run goes on, a moment behind it, or when it comes to rest."""
+"""When a stored run's events are durable: before the run goes on, a moment behind it, or when it ends or pauses."""
 
 
 @dataclass(frozen=True)

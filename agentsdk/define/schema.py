@@ -1,4 +1,4 @@
-"""A function read as a tool: its JSON schema, and its arguments checked and bound.
+"""The JSON schema of a function as a tool, and the validation of its arguments.
 
 Parameters of plain types are handled by `plain_type`; as soon as one needs more (models, dates, constraints), all of them are
 handled by one pydantic model, strict in JSON terms either way: a wrong type is reported to the model, never converted.

@@ -1,4 +1,4 @@
-"""JSON schemas as providers take them: without noise, and where asked in the strict form they can enforce.
+"""Strict JSON schemas, the form that providers can enforce; and schemas as they take them, without noise.
 
 The strict form is that of OpenAI's structured outputs: every object closed, every property required, no `default`, `oneOf` or
 tuple form, no `format` of another list. A default goes into the property's description, where the model still reads it.

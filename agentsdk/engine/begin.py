@@ -1,4 +1,4 @@
-"""How a run begins: a new one with its input, one that goes on where its state stands."""
+"""How a run begins: a new one with its input, a resumed one from its state."""
 
 from __future__ import annotations
 

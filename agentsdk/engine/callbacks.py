@@ -1,4 +1,4 @@
-"""Calling what the user gave: sync or async, its errors typed."""
+"""Callbacks: calling the user's functions, sync or async, their errors typed."""
 
 from __future__ import annotations
 

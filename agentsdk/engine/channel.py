@@ -1,4 +1,4 @@
-"""`Channel`: a bounded queue from the one task that runs to the one that reads.
+"""`Channel`: a bounded queue with backpressure, from the one task that runs to the one that reads.
 
 `anyio` memory streams are ten times slower, and a stream of text deltas is the hottest path there is.
 """

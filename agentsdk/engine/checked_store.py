@@ -1,4 +1,4 @@
-"""A run store of anybody's, as the engine may rely on it: what it raises is a `StoreError`, and what it returns is checked."""
+"""Validation of a user's run store: what it raises becomes a `StoreError`, and what it returns is checked."""
 
 from __future__ import annotations
 

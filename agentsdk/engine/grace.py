@@ -1,4 +1,4 @@
-"""`Grace`: the time that a cancelled run has to wind down, one for all that it still does."""
+"""`Grace`: the grace period, in which a cancelled run has to wind down; one for all that it still does."""
 
 from __future__ import annotations
 

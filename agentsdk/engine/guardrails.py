@@ -1,4 +1,4 @@
-"""What user callables say of a turn (guardrails, output checks, `tool_use_behavior`): asked once, each answer an event."""
+"""Guardrails, output checks and `tool_use_behavior`, the user's callables in a turn: each asked once, each answer an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What guards a run: its guardrails, the key that seals its states, its context object. A run's start records them by name.
+"""Guards of a run: its guardrails, the key that seals its states, its context object. A run's start records them by name.
 
 Who goes on with a run may have other settings than who began it. What guarded it then must still be there, or the run does not
 go on: a guardrail that nobody misses is one that nobody asks.

@@ -1,4 +1,4 @@
-"""Handing over: the payload checked, the callback called, the view filtered; then one append switches the agent."""
+"""Handoffs: the payload checked, the callback called, the view filtered; then one append switches the agent."""
 
 from __future__ import annotations
 

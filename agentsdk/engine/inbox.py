@@ -1,4 +1,4 @@
-"""`take_messages`: what has arrived in the inbox enters the run, once the input guardrails have let it pass."""
+"""The inbox of a running run: its messages enter the run, once the input guardrails have let them pass."""
 
 from __future__ import annotations
 

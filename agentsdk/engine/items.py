@@ -1,4 +1,4 @@
-"""From run events to run items: one walk, used for stream events as they happen and for `result.new_items` afterwards."""
+"""Run items and stream events, from run events: one walk, for the stream as it happens and `result.new_items` afterwards."""
 
 from __future__ import annotations
 

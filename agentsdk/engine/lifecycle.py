@@ -1,4 +1,4 @@
-"""A run from its beginning to rest: its errors typed and carrying its state, its session and store up to date either way."""
+"""The run lifecycle, from beginning to end: errors typed and carrying the state, session and store up to date either way."""
 
 from __future__ import annotations
 

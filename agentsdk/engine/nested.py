@@ -1,4 +1,4 @@
-"""An agent used as a tool: a run of its own inside the call, its events in its parent's log."""
+"""Nested runs, of an agent used as a tool: a run of its own inside the call, its events in its parent's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holding a stream back until output guardrails have judged what it would show: `RunConfig(buffer_output=True)`."""
+"""Output buffering: a stream waits until output guardrails have passed what it would show: `RunConfig(buffer_output=True)`."""
 
 from __future__ import annotations
 

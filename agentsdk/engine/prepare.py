@@ -1,4 +1,4 @@
-"""What a turn works with: the agent's declaration as it is enabled now."""
+"""Preparing a turn: the agent's declaration, of it what is enabled now."""
 
 from __future__ import annotations
 

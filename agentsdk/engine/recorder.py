@@ -2,7 +2,7 @@
 
 How much a run waits for that is its durability level. `sync`: an event is durable before the run sees it. `batch`: events are
 written behind the run, but an intent, and all before it, is durable before its call begins. `exit`: events are written when the
-run comes to rest.
+run ends or pauses.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Batch = tuple[list[RunEvent], int, list[asyncio.Future[None]]]
 class Recorder:
     """Appends a run's events to its store and holds the run's lease meanwhile.
 
-    `advance` is called with each state the run comes to. A store that is away for a while is waited for. When that was in vain,
-    or the store has refused, nothing more is written: what happens until the run has come to rest is applied all the same, so
+    `advance` is called with each state the run comes to. A store that is away for a while is waited for. When that did not
+    help, or the store has refused, nothing more is written: what happens until the run has ended is applied all the same, so
     that the state of its error has everything the process knows, and `kept` what of that the store lacks.
     """
 

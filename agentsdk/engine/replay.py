@@ -1,4 +1,4 @@
-"""Replaying a recorded run: every turn is entered once more just before the event that closed it, and must close the same way.
+"""Replay of a recorded run: every turn is entered once more just before the event that closed it, and must close the same way.
 
 All that a turn asks others for (replies, results, verdicts, approvals) is recorded by then, so nobody is asked: the agents are
 copies whose model, tools and other callables only say that they were called, which counts as a step that came out otherwise.

@@ -1,4 +1,4 @@
-"""Running a recorded run again with something changed: what the change does not touch is taken from the record.
+"""Replay with changes: a recorded run again, with something changed; what the change does not touch is taken from the record.
 
 A request that is what the recorded run sent in the same place gets the recorded reply; a call equal to a recorded one, of a
 tool that has not changed, gets its result; approvals are given as they were. For the rest the model is asked, and a tool is run
@@ -92,7 +92,7 @@ class ReplayWithChanges(Struct, frozen=True):
 
 
 Play = Callable[[Agent[Any, Any], RunState, RunConfig, RunHooks[Any]], Awaitable[tuple[RunState, object]]]
-"""Goes on with a run to where it rests; that, and its final output."""
+"""Goes on with a run until it ends or pauses; its state then, and its final output."""
 
 FindModel = Callable[[str | Model | None, ModelProvider | None], Model]
 

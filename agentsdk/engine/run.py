@@ -1,4 +1,4 @@
-"""`Run`: one run in motion. Its state, the ports it works through, and `record`, the only way its state changes."""
+"""`Run`: one run in motion. Its state, what it depends on (`RunDeps`), and `record`, the only way its state changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's context object, kept with the run where they gave a codec for it; never otherwise."""
+"""Serialization of the user's context object with the run, where they gave a codec for it; never otherwise."""
 
 from __future__ import annotations
 

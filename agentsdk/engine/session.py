@@ -1,4 +1,4 @@
-"""A run and its session: history in at the start, the run's own items out when it rests."""
+"""A run and its session: the history is loaded at the start, the run's own items are saved when it ends or pauses."""
 
 from __future__ import annotations
 

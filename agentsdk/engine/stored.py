@@ -1,4 +1,4 @@
-"""A run and its store: beginning there, going on from there, and what others may do with it meanwhile."""
+"""Stored runs: begun in a store, resumed, taken over and forked there, and what others may do with them meanwhile."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def release(store: CheckedStore, run_id: str, now: float) -> None:
 
 
 async def save_decisions(store: CheckedStore, decided: RunState, now: float, price: Price) -> RunState:
-    """Append what was decided on a stored run at rest, also where others have decided on it since.
+    """Append what was decided on a stored run that waits, also where others have decided on it since.
 
     Raises `RunConflictError` if the run is held, or no longer waits for what was decided.
     """

@@ -1,4 +1,4 @@
-"""What is around each turn of a run: its span, and its stream held back until output guardrails have judged it."""
+"""The scope of a turn: its span, and its stream, held back until output guardrails have passed it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Admission`: at most so many at a time, first come, first served.
+"""`Admission`: a concurrency limit, at most so many requests at a time; first come, first served.
 
 A semaphore whose operations cost the same however many wait. Whoever leaves hands its place to the first that waits, so nobody
 who comes later can take it. A place is therefore free, in use, or given to a waiter that has not run yet; a waiter that is

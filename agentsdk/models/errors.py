@@ -1,4 +1,4 @@
-"""From a provider's response to the typed error it means."""
+"""Typed errors of provider responses, their keys and secrets redacted."""
 
 from __future__ import annotations
 

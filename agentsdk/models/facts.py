@@ -1,4 +1,4 @@
-"""What is known by a model's name: how its tokens are counted, and how large its context window is.
+"""Known facts of models, by name: how its tokens are counted, and how large its context window is.
 
 Every run can ask, few do: what answers is imported then.
 """

@@ -1,4 +1,4 @@
-"""What an adapter can do: each declares it in a `features.py` of its own, and `scripts/provider_table.py` prints the table.
+"""Capabilities of adapters: each declares them in a `features.py` of its own, and `scripts/provider_table.py` prints the table.
 
 It is about the adapter's code. Whether a model behind it understands images, say, depends on the provider.
 """

@@ -1,4 +1,4 @@
-"""Calls in a reply that nobody here can answer: of a provider's own tools that the client is to run, or to approve."""
+"""Calls of hosted tools in a reply that nobody here can answer: those that the client is to run, or to approve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading JSON that a provider may have shaped otherwise."""
+"""Tolerant (lenient) reading of JSON that a provider may have shaped otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run cost, by the price lists of the package `genai-prices` (extra `prices`). An unknown price is None, never a guess.
+"""Prices, by the lists of the package `genai-prices` (extra `prices`). An unknown price is None, never a guess.
 
 The lists come with that package and nothing is fetched: update the package to update them.
 """

@@ -1,4 +1,4 @@
-"""The one retry layer: what is retried, and after which wait.
+"""Retries with backoff, the one layer of them: what is retried, and after which wait (`retry-after`).
 
 A request is retried only while nothing of its reply was shown, as a consumer cannot take back what it has seen. The provider's
 own word on when to return (`retry-after`) comes before the backoff, and jitter keeps many clients from returning at once. What

@@ -1,4 +1,4 @@
-"""`shielded`: closing that a cancellation does not interrupt."""
+"""`shielded`: clean-up that a cancellation does not interrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Watchdog`: the deadlines of one exchange, at the cost of one timer.
+"""`Watchdog`: the timeouts of one request and its response, at the cost of one timer.
 
 A timeout scope around every chunk of a stream costs more than decoding the chunk. Here one timer is set for the nearest
 deadline and looks at the clock only when it fires; a chunk only notes that it came.

@@ -1,4 +1,4 @@
-"""The port to time, so that waiting can be tested without waiting."""
+"""The port to the clock, so that waiting can be tested without waiting."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def read(clock: Clock) -> float:
     except AgentsException:
         raise
     except Exception as error:
-        raise _broken(clock, f"time raised {type(error).__name__}", "seconds since 1970") from error
+        raise _broken(clock, f"time raised {type(error).__name__}", "a Unix timestamp in seconds") from error
     if not is_real(seconds):
-        raise _broken(clock, f"time gave {shown(seconds)}", "seconds since 1970")
+        raise _broken(clock, f"time gave {shown(seconds)}", "a Unix timestamp in seconds")
     return seconds
 
 

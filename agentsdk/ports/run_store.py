@@ -1,4 +1,4 @@
-"""The port to what keeps runs: an append-only log of events for each run, and one row that sums it up."""
+"""The port to a run store: an append-only log of events for each run, and one row that sums it up."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunStore(Protocol):
         ...
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete the runs last appended to before `before` (seconds since 1970) that have one of `statuses`; how many."""
+        """Delete the runs last appended to before `before` (a Unix timestamp) that have one of `statuses`; how many."""
         ...
 
     async def aclose(self) -> None:
@@ -81,7 +81,7 @@ def conflict(standing: RunSummary | None, expected_rev: int, summary: RunSummary
     if standing is not None and standing.refuses(summary.owner, summary.updated_at):
         return RunConflictError(
             f"run {summary.run_id!r} is held by another process for {standing.held_until - summary.updated_at:.1f} s more, "
-            "expected it to be free; try again when it rests, or when its lease has passed"
+            "expected it to be free; try again when it has ended, or when its lease has passed"
         )
     return None
 

@@ -1,4 +1,4 @@
-"""The port to token counting: what items and requests weigh, before they are sent."""
+"""The port to token counting: the tokens of items and requests, before they are sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
 
 class TokenCounter(Protocol):
-    """Counts tokens. A request weighs `count_fixed` and the sum of `count` over its items.
+    """Counts tokens. A request has `count_fixed` of them and the sum of `count` over its items.
 
     Both may be asked from several event loops and threads. Neither blocks the loop for more than a few milliseconds.
     """
@@ -22,7 +22,7 @@ class TokenCounter(Protocol):
         ...
 
     async def count(self, items: Sequence[Item]) -> list[int]:
-        """The tokens of each item, with what surrounds it in a request. An item weighs the same whatever its neighbours."""
+        """The tokens of each item, with what surrounds it in a request. An item counts the same whatever its neighbors."""
         ...
 
     async def count_fixed(self, instructions: str, tools: tuple[ToolSpec | HandoffSpec, ...], output: OutputSpec | None) -> int:

@@ -1,4 +1,4 @@
-"""The port to a tracer: who listens to a run's spans.
+"""The port to a tracer, which receives a run's spans.
 
 A run without a tracer pays for none of this. Attributes are plain names and the run's own values: the tracer translates and
 encodes them, so that a value nobody records costs nothing.

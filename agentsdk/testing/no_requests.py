@@ -1,4 +1,4 @@
-"""A lock for test suites: no adapter reaches a host outside this machine."""
+"""A block on network requests, for test suites: no adapter reaches a host outside this machine."""
 
 from __future__ import annotations
 

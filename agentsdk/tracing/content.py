@@ -1,4 +1,4 @@
-"""Messages, as the JSON text that the conventions' content attributes carry."""
+"""Content of spans: messages as the JSON text that the conventions' content attributes carry."""
 
 from __future__ import annotations
 

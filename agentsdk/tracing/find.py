@@ -1,4 +1,4 @@
-"""Finds out whether anybody listens to spans, without importing OpenTelemetry for it."""
+"""Detection of OpenTelemetry: whether anybody listens to spans, without importing it for that."""
 
 from __future__ import annotations
 

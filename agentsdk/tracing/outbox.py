@@ -1,4 +1,4 @@
-"""Ends spans on a thread of its own.
+"""The outbox of spans: ends them on a thread of its own.
 
 Ending a span may run a user's exporter, which may block, hang or raise, and on the event loop that would stop every run. So
 spans are ended, in order, on one daemon thread. It lives only while somebody may have work for it, its queue is bounded, and

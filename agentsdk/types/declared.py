@@ -1,4 +1,4 @@
-"""What a user declares is checked where it is given: one table per declared object says what each of its fields must be."""
+"""Validation of what a user declares, where it is given: one table per declared object says what each of its fields must be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model streams: type strings and field names of the Responses stream, whatever the provider.
+"""Deltas and other stream events of a model: type strings and field names of the Responses stream, whatever the provider.
 
 A model yields any number of deltas and then exactly one `ResponseCompleted`, which alone counts: deltas are for showing.
 """

@@ -21,7 +21,7 @@ GuardrailPlace = tuple[str, int, int]
 
 
 class RunStarted(Compact, tag="started"):
-    """The run was accepted. The first `history` items of `input` came from a session. `at`: seconds since 1970.
+    """The run was accepted. The first `history` items of `input` came from a session. `at`: a Unix timestamp.
 
     A stored run says how its agent was declared (`fingerprint`), a fork also which run it left (`forked_from`). `keys` is the
     scheme of its idempotency keys and approvals, see `core.keys`. `guards` names what guards it, see `engine.guards`.
@@ -127,7 +127,7 @@ class ApprovalJudged(Compact, tag="asked"):
 
 
 class ApprovalDecided(Compact, tag="decided"):
-    """A person decided: `by` says who. `always` covers the agent's tool from now on. After `expires_at` (seconds since 1970) it
+    """A person decided: `by` says who. `always` covers the agent's tool from now on. After `expires_at` (a Unix timestamp) it
     counts no more.
 
     `digest` binds that to run, path, call, tool and canonical arguments, `fingerprint` to the tool's declaration.

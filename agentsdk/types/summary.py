@@ -1,4 +1,4 @@
-"""What a store knows of a run without reading its log: `RunSummary`, and `RunQuery` to find runs by it."""
+"""Summaries of stored runs, known without reading their logs: `RunSummary`, and `RunQuery` to find runs by it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_RUN_ID_CHARS = 200
 class RunSummary(Struct, frozen=True, kw_only=True):
     """The row a store keeps beside a run's log, replaced with every append.
 
-    `rev` is the number of events in the log. Times are seconds since 1970. `owner` worked on the run last, and alone may append
+    `rev` is the number of events in the log. Times are Unix timestamps. `owner` worked on the run last, and alone may append
     until `held_until`. `waiting` counts the calls that wait for a person. `agent` is the agent whose turn it is, `first_agent`
     the one that the run began with and is resumed with; `""` in a run whose last append was by a version that did not say so.
     `reason` is what stopped the run, the name of an error's class or `CancelledError`, or else the kind of the limit that it
-    rests at or that its final output was given at. `forked_from` is the run this one was
+    stopped at or that its final output was given at. `forked_from` is the run this one was
     forked from. `paid` is `cost` as text, which stays exact in every store; `""` where that is not known.
     """
 
@@ -95,7 +95,7 @@ class RunQuery(Struct, frozen=True, kw_only=True):
         )
 
 
-_TIME = optional(number("a finite number of seconds since 1970"))
+_TIME = optional(number("a finite Unix timestamp in seconds"))
 _QUERY = Fields(
     "RunQuery",
     status=optional(one_of(f"one of {get_args(RunStatus)}", get_args(RunStatus))),

@@ -1,4 +1,4 @@
-"""Text made safe at the boundary: what neither JSON, UTF-8 nor a database can carry is replaced, both ways."""
+"""Sanitization of text at the boundary: what neither JSON, UTF-8 nor a database can carry is replaced, both ways."""
 
 from __future__ import annotations
 

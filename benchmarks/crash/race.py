@@ -102,7 +102,7 @@ async def _resume(store: RunStore, run_id: str, effects: Path, hold: Hold) -> st
 
 
 async def _pause(store: RunStore, run_id: str, effects: Path) -> None:
-    """A run that waits at rest, its call approved."""
+    """A paused run, its call approved."""
     config = config_of(store, run_id)
     await Runner.run(_agent(effects, _nothing, [call("publish", title=run_id)]), "Publish.", run_config=config)
     state = await Runner.load(run_id, run_config=config)

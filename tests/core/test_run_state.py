@@ -1,4 +1,4 @@
-"""A run at rest: what a person may decide, what is refused, and saving it."""
+"""A snapshot of a run: what a person may decide, what is refused, and saving it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def decisions(state: RunState) -> tuple[RunEvent, ...]:
     return state.pieces()[1]
 
 
-def test_what_a_run_at_rest_shows() -> None:
+def test_what_a_snapshot_shows() -> None:
     state = paused()
     assert (state.run_id, state.current_agent, state.turns, state.is_finished) == ("run-1", "first", 1, False)
     assert state.usage == Usage(2, 4, 6)

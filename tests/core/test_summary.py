@@ -53,7 +53,7 @@ DECIDED = ApprovalDecided("c1", "pay", "digest", True)
         ([Stopped("CancelledError"), RunEnded("done")], "finished", ""),
     ],
 )
-def test_a_run_at_rest_says_why_it_rests(events: list[RunEvent], status: RunStatus, reason: str) -> None:
+def test_a_run_that_stopped_says_why(events: list[RunEvent], status: RunStatus, reason: str) -> None:
     summary = summarize(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.0)
     assert (summary.status, summary.reason, summary.rev) == (status, reason, 1 + len(events))
     held = summarize(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.5)

@@ -15,7 +15,7 @@ from agentsdk.types.response import ModelResponse
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
-def weigh(items: Iterable[Item]) -> list[int]:
+def count_tokens(items: Iterable[Item]) -> list[int]:
     """Four tokens an item, and one for every four characters of its text."""
     return [4 + len(_text(item)) // 4 for item in items]
 
@@ -56,7 +56,7 @@ def turns(count: int, chars: int, first: int = 0) -> list[Item]:
 
 
 def view_of(items: Sequence[Item], size: int, **rest: Any) -> WindowView:
-    return WindowView(items=items, counts=weigh(items), size=size, **rest)
+    return WindowView(items=items, counts=count_tokens(items), size=size, **rest)
 
 
 def settled(view: WindowView, reply: ModelResponse | None = None) -> tuple[Fits | Impossible, list[Replace]]:
@@ -72,7 +72,7 @@ def settled(view: WindowView, reply: ModelResponse | None = None) -> tuple[Fits 
             step = replaced
         if not isinstance(step, Replace):
             return step, made
-        view = step.done(weigh(step.new))
+        view = step.done(count_tokens(step.new))
         if view is not step.view:
             made.append(step)
 

@@ -259,7 +259,7 @@ async def a_moment(*args: object) -> None:
         ("token counter count", gives([-1]), "token_counter 'Counting' gave <list> from count"),
         ("token counter count", raises(NoText()), "count of the token_counter raised NoText"),
         ("token counter count_fixed", gives(1.5), r"token_counter 'Counting' gave 1\.5 from count_fixed"),
-        ("clock time", gives(None), "clock 'Timed' failed: time gave None, expected seconds since 1970"),
+        ("clock time", gives(None), "clock 'Timed' failed: time gave None, expected a Unix timestamp in seconds"),
         ("clock time", gives(float("nan")), "clock 'Timed' failed: time gave nan"),
         ("clock time", raises(NoText()), "clock 'Timed' failed: time raised NoText"),
         ("clock sleep", gives(None), "clock 'Timed' failed: sleep raised TypeError, expected it to wait"),

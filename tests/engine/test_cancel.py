@@ -476,7 +476,7 @@ def test_a_tool_that_ignores_its_cancellation_is_left_behind_and_named(caplog: p
         finally:
             release.set()
         await settle_down()
-        assert Noted.seen[-1].state == at_rest.value, "what is left behind changes a run at rest"
+        assert Noted.seen[-1].state == at_rest.value, "what is left behind changes a run that has ended"
 
     with caplog.at_level(logging.WARNING, "agentsdk"):
         asyncio.run(main())

@@ -57,7 +57,7 @@ def test_a_query_asks_for_all_it_names(query: RunQuery, fits: bool) -> None:
     assert query.fits(summary(input_tokens=4, output_tokens=3, held_until=30.0)) is fits
 
 
-def test_a_run_at_rest_is_never_abandoned() -> None:
+def test_a_run_that_waits_or_ended_is_never_abandoned() -> None:
     assert not RunQuery(abandoned_at=30.0).fits(summary(status="waiting"))
 
 

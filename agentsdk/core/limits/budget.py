@@ -83,7 +83,7 @@ NOTHING = Amount()
 
 
 class Grant(Struct):
-    """Leave to spend what is `reserved`, until it is settled or released. `output_cap` is to be sent along; None is no cap."""
+    """A reservation of `reserved`, until it is settled or released. `output_cap` is to be sent along; None is no cap."""
 
     reserved: Amount
     output_cap: int | None = None
@@ -202,7 +202,7 @@ class Budget:
         return self._granted(Grant(need(cap), cap))
 
     def call_tools(self, names: Sequence[str]) -> Grant | Reached:
-        """Leave for a turn's calls, all of them or none: their results are one answer to the model.
+        """A reservation for a turn's calls, all of them or none: their results are one answer to the model.
 
         Calls are neither reserved nor counted where no limit on them stands.
         """

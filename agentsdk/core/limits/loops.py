@@ -1,4 +1,4 @@
-"""Loops: whether a run's turns still lead anywhere. Both detectors are told of each turn once, when it has ended."""
+"""Loop detection: whether a run's turns still make progress. Both detectors are told of each turn once, when it has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of a run: what it may use, and what is said when that is used up."""
+"""`RunLimits`: what a run may use, and the warnings and errors when that is used up."""
 
 from __future__ import annotations
 

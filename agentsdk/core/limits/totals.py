@@ -1,4 +1,4 @@
-"""What a run came to in numbers: turns, calls, tokens, cost."""
+"""Usage totals of a run: turns, calls, tokens, cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it worth it to compact now? What it costs at once, against what it saves over the turns that can still come.
+"""The price of a compaction: what it costs at once, against what it saves over the turns that can still come.
 
 Of a request that a provider has seen before, the unchanged beginning is read from its prompt cache and costs less. Compacting
 throws the cache away from the first change on: what follows is paid in full once. What later turns add is the same either way,

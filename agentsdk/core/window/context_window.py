@@ -16,8 +16,8 @@ from agentsdk.types.items import Item
 class ContextWindow:
     """How a run stays inside its model's context window.
 
-    `size`: the window in tokens, input and answer together (None: the model's known size). Once a request weighs more than
-    the fraction `trigger` of it, the `strategies` are tried in order until it weighs no more than the fraction `target`.
+    `size`: the window in tokens, input and answer together (None: the model's known size). Once a request takes more than
+    the fraction `trigger` of it, the `strategies` are tried in order until it takes no more than the fraction `target`.
     `reserve`: tokens kept for the answer (None: an eighth of the window). Never dropped, cut or summarized are items for which
     `pin` is true, system and developer messages and the run's input. Never dropped or summarized are results that the model
     has not answered yet. Calls and their results stay or go together.
@@ -50,7 +50,7 @@ class ContextWindow:
     ) -> WindowView:
         """A request to be fitted into a window of `size` tokens, for `fit`. The rest as in `WindowView`.
 
-        Where the provider found a request too long, its weight is the size to go on with.
+        Where the provider found a request too long, its tokens are the size to go on with.
         """
         return WindowView(
             items=items,

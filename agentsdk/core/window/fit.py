@@ -91,7 +91,7 @@ class WindowView(Struct, frozen=True, dict=True, kw_only=True):
 
     @cached_property
     def tokens(self) -> int:
-        """What the request weighs."""
+        """The tokens of the request."""
         return self.fixed + sum(self.counts)
 
     @cached_property
@@ -101,7 +101,7 @@ class WindowView(Struct, frozen=True, dict=True, kw_only=True):
 
     @property
     def budget(self) -> int:
-        """What a request may weigh."""
+        """The tokens that a request may have."""
         return self.size - self.reserve
 
     @property
@@ -213,7 +213,7 @@ class SummaryRequest(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """What the summary replaces weighs."""
+        """The tokens of what the summary replaces."""
         return sum(block.tokens for block in self.gone)
 
     def done(self, reply: ModelResponse) -> Replace | None:
@@ -381,4 +381,4 @@ def _arithmetic(view: WindowView) -> str:
             "larger window"
         )
     tried = ", ".join(type(strategy).__name__ for strategy in view.strategies) or "no strategy"
-    return f"{sizes}, which weighs {view.tokens - view.fixed:,} after {tried}; add DropOldest() to the strategies"
+    return f"{sizes}, which takes {view.tokens - view.fixed:,} after {tried}; add DropOldest() to the strategies"

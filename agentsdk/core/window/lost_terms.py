@@ -1,4 +1,4 @@
-"""What a summary lost: names, numbers, paths and questions of what it replaces that are nowhere to be read any more.
+"""Lost terms, of a summary: names, numbers, paths and questions of what it replaces that are nowhere to be read any more.
 
 Every text is walked once, by characters and not by patterns that can backtrack: the time is linear whatever a tool returned.
 """

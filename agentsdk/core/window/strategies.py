@@ -1,4 +1,4 @@
-"""The strategies that make a view fit: each is one pure decision. What they never touch is said in `ContextWindow`."""
+"""Compaction strategies, to make a view fit: each is one pure decision. What they never touch is said in `ContextWindow`."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ class Summarize:
     """Has a model sum up all but the last `keep_turns` turns, in one message of at most `max_tokens` tokens.
 
     `model`: the name of a (cheaper) model, or the model itself; None for the run's own. Names, numbers, paths and questions
-    that the summary lost are put back, in at most `max_put_back` characters. No summary is asked for of what weighs less than
-    two summaries. Raises `UserError` for numbers out of range.
+    that the summary lost are put back, in at most `max_put_back` characters. No summary is asked for of what has fewer
+    tokens than two summaries. Raises `UserError` for numbers out of range.
     """
 
     model: str | NamedModel | None = None

@@ -1,4 +1,4 @@
-"""The time a run may take: what is running when it is over is stopped, down to the tools and requests of nested runs."""
+"""Deadlines of runs: what is running when one has passed is stopped, down to the tools and requests of nested runs."""
 
 from __future__ import annotations
 

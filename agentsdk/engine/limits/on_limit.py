@@ -1,4 +1,4 @@
-"""What becomes of a run that has reached a limit: raised, paused for a person, or brought to a last answer."""
+"""`on_limit`: a run that has reached a limit raises, pauses for a person, or gives a last answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAST_PROMPT = (
 
 
 async def at_limit(run: Run, error: LimitExceededError) -> bool:
-    """Do as `on_limit` says. Whether the run goes on, with other limits; else it rests, paused or answered. Raises `error`."""
+    """Do as `on_limit` says. Whether the run goes on, with other limits; else it is paused or answered. Raises `error`."""
     chosen: object = run.deps.config.on_limit
     if callable(chosen):
         chosen = cast(object, await call_user("on_limit", cast(Any, chosen), error, run.context))

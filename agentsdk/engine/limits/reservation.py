@@ -1,4 +1,4 @@
-"""What the limits of a run say to its next step: leave to take it, reserved before it is spent, or the error that ends it."""
+"""Reservations: what a run's next step may spend is reserved in the limits before, or the error of a limit ends the run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def stuck(run: Run, prepared: Prepared) -> Reached | None:
 
 
 class Reservation:
-    """Leave for one request, until it is known what became of it."""
+    """The reservation of one request, until it is known what became of it."""
 
     __slots__ = ("_budget", "_grant", "_model", "_run")
 
@@ -94,7 +94,7 @@ class Reservation:
 
 
 async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_last: bool) -> Reservation:
-    """Leave for one request. Waits for what others have reserved; raises the limit reached."""
+    """The reservation for one request. Waits for what others have reserved; raises the limit reached."""
     budget = _budget(run)
     model = run.deps.model_of(prepared.agent).name
     price = _request_price(run, model) if budget.counts_cost else None

@@ -1,4 +1,4 @@
-"""How many tokens a request will be billed as, known before it is sent.
+"""Token counting of requests: how many a request will be billed as, before it is sent.
 
 Each item of a run is counted once: the totals stand beside the view's items and grow with them.
 """
@@ -26,7 +26,7 @@ from agentsdk.types.tape import Tape
 
 
 class TokenEstimate(Struct, frozen=True):
-    """What the next request weighs: `counted` tokens in all. The first n items of its view are `sums[n]` of them.
+    """The tokens of the next request: `counted` in all. The first n items of its view are `sums[n]` of them.
 
     `calibration` says what will be billed for that.
     """
@@ -55,7 +55,7 @@ async def count_input_tokens(run: Run, prepared: Prepared) -> int:
 
 
 async def estimate_tokens(run: Run, prepared: Prepared) -> TokenEstimate:
-    """What the run's next request weighs. O(new items)."""
+    """The tokens of the run's next request. O(new items)."""
     counter = counter_of(run)
     view = run.state.view
     totals = await _totals(counter, view)
@@ -127,7 +127,7 @@ def learned(calibration: Calibration, events: Iterable[RunEvent]) -> Calibration
 
 
 class _Totals:
-    """The sums of what a tape's items weigh by one counter."""
+    """The sums of the tokens of a tape's items by one counter."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.counter = counter

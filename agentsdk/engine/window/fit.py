@@ -1,4 +1,4 @@
-"""Keeping what a run's model is sent inside its context window: before each request, and after one refused as too long.
+"""Compaction, so that requests fit the context window: before each request, and after one refused as too long.
 
 The steps are decided in `core/window/fit.py`; here each has its one effect. All of a compaction is one append to the log.
 """
@@ -45,7 +45,7 @@ SUMMARY_PAUSE = 5
 
 
 async def fit_window(run: Run, prepared: Prepared, window: ContextWindow) -> None:
-    """Make the run's view smaller, where the next request would weigh more than the window's trigger.
+    """Make the run's view smaller, where the next request would take more tokens than the window's trigger.
 
     A view that a person has restored is left alone until it does not fit at all. Raises `ContextWindowError` where what must
     stay does not fit, and `UserError` for a model whose window nobody knows.
@@ -60,7 +60,7 @@ async def fit_window(run: Run, prepared: Prepared, window: ContextWindow) -> Non
 
 
 async def shorten(run: Run, prepared: Prepared, window: ContextWindow) -> bool:
-    """Make the run's view smaller after the provider has refused it as too long: its weight is the window's size from now on.
+    """Make the run's view smaller after the provider has refused it as too long: its tokens are the window's size from now on.
 
     Whether it is smaller now.
     """
@@ -107,7 +107,7 @@ async def _known_size(run: Run, model: Model) -> int | None:
 
 
 def _view(window: ContextWindow, items: Sequence[Item], counts: Sequence[int], size: int, tokens: int) -> WindowView:
-    """A request that weighs `tokens` in all."""
+    """A request of `tokens` in all."""
     if window.reserve is not None and window.reserve >= size:
         window = dataclasses.replace(window, size=None, reserve=None)  # a refusal has shown the window to be as small as that
     return window.view(items, counts, size=size, fixed=max(0, tokens - sum(counts)))

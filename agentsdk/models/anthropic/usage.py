@@ -1,4 +1,4 @@
-"""Anthropic's token counts as `Usage`."""
+"""Usage of Anthropic's models: its token counts as `Usage`."""
 
 from __future__ import annotations
 

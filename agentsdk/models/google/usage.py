@@ -1,4 +1,4 @@
-"""What Google calls the numbers of `Usage`. Numbers that are zero are left out."""
+"""Usage of Google's models: what Google calls the numbers of `Usage`. Numbers that are zero are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the vendors call the numbers of `Usage`."""
+"""Usage of chat completions: what the vendors call the numbers of `Usage`."""
 
 from __future__ import annotations
 

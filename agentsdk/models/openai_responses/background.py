@@ -1,4 +1,4 @@
-"""A reply that the server makes in the background: it continues when the connection breaks, and its stream is resumed.
+"""Background responses: the server goes on with the reply when the connection breaks, and its stream is resumed.
 
 The events of a background reply are numbered, so `GET .../responses/{id}?stream=true&starting_after={number}` gives those that
 follow. An event that an earlier connection brought is skipped by its number.

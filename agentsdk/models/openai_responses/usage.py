@@ -1,4 +1,4 @@
-"""What the Responses API calls the numbers of `Usage`."""
+"""Usage of the Responses API: what it calls the numbers of `Usage`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every run store must do, as checks that anyone can run on theirs. It needs no test framework.
+"""The conformance suite of run stores: what each must do, as checks that anyone can run on theirs, without a test framework.
 
 ```python
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)

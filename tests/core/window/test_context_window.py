@@ -10,7 +10,7 @@ from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import MARKER, Fits, fit
 from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.types.errors import UserError
-from tests.core.views import said, settled, turns, user, weigh
+from tests.core.views import count_tokens, said, settled, turns, user
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_it_suits_any_model_as_it_is() -> None:
 def test_all_it_says_reaches_the_view() -> None:
     items = [user("pinned"), said("yes"), user("asked"), *turns(1, 3_000), user("hm"), *turns(2, 3_000, 1)]
     window = ContextWindow(trigger=0.9, target=0.8, reserve=10, strategies=[DropOldest()], pin=lambda item: item is items[0])
-    view = window.view(items, weigh(items), size=1_000, inputs=[items[2]])
+    view = window.view(items, count_tokens(items), size=1_000, inputs=[items[2]])
     assert view.budget == 990
     assert view.trigger == 900
     assert view.target == (view.least + 900) // 2
@@ -58,11 +58,11 @@ def test_all_it_says_reaches_the_view() -> None:
     assert step.view.items == (items[0], MARKER, items[2], *items[6:7], *items[10:])
 
 
-def test_the_weight_that_a_provider_refused_is_the_size_to_go_on_with() -> None:
+def test_the_token_count_that_a_provider_refused_is_the_size_to_go_on_with() -> None:
     items = [user("go"), *turns(6, 400)]
-    view = ContextWindow().view(items, weigh(items), size=8_000)
+    view = ContextWindow().view(items, count_tokens(items), size=8_000)
     assert fit(view) == Fits(view)
-    step, made = settled(ContextWindow().view(items, weigh(items), size=view.tokens))
+    step, made = settled(ContextWindow().view(items, count_tokens(items), size=view.tokens))
     assert isinstance(step, Fits)
     assert made
     assert step.view.tokens <= view.tokens // 2

@@ -29,7 +29,7 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 from agentsdk.types.response import ModelResponse
 from tests.core.histories import items as any_items
 from tests.core.histories import unpaired
-from tests.core.views import conversations, said, settled, turn, turns, user, view_of, weigh
+from tests.core.views import conversations, count_tokens, said, settled, turn, turns, user, view_of
 
 STRATEGIES = [
     TruncateToolResults(),
@@ -83,7 +83,7 @@ def test_any_view_is_made_valid_and_no_larger(view: WindowView, reply: ModelResp
     else:
         assert step.view.tokens > view.budget
         if any(isinstance(strategy, DropOldest) for strategy in view.strategies):
-            assert step.view.least + sum(weigh([MARKER])) > view.budget
+            assert step.view.least + sum(count_tokens([MARKER])) > view.budget
     notes = [block.kind for block in step.view.blocks]
     assert notes.count("marker") <= 1
     assert notes.count("summary") <= 1
@@ -146,7 +146,7 @@ def test_orphans_stand_in_the_way_of_nothing(given_items: list[Item], strategies
     assert placed == list(range(len(given_items)))
     step, _ = settled(view)
     if isinstance(step, Impossible):
-        assert step.view.least + sum(weigh([MARKER])) > view.budget
+        assert step.view.least + sum(count_tokens([MARKER])) > view.budget
     if unpaired(given_items) == []:
         assert list(paired(step.view.items)) == list(step.view.items)
 
@@ -188,16 +188,16 @@ def test_a_turn_is_one_block_with_all_its_results() -> None:
 
 def test_results_that_come_late_belong_to_their_call() -> None:
     items = [FunctionCall("a", "read", "{}"), user("wait"), FunctionCallOutput("a", "1"), FunctionCallOutput("a", "again")]
-    found = blocks(items, weigh(items))
+    found = blocks(items, count_tokens(items))
     assert kinds(found) == [("turn", (0, 2)), ("message", (1,)), ("orphan", (3,))]
     assert [block.kept for block in found] == ["newest", "input", ""]
 
 
 def test_only_results_that_wait_for_the_model_are_the_newest() -> None:
     items = [user("a"), *turn("1"), *turn("2")]
-    assert [block.kept for block in blocks(items, weigh(items))] == ["input", "", "newest"]
+    assert [block.kept for block in blocks(items, count_tokens(items))] == ["input", "", "newest"]
     items = [user("a"), *turn("1"), said("done"), user("b")]
-    assert [block.kept for block in blocks(items, weigh(items))] == ["", "", "", "input"]
+    assert [block.kept for block in blocks(items, count_tokens(items))] == ["", "", "", "input"]
 
 
 def test_the_current_input_is_the_last_of_what_the_user_says_at_once() -> None:
@@ -209,7 +209,7 @@ def test_the_current_input_is_the_last_of_what_the_user_says_at_once() -> None:
 
 def test_the_runs_input_stays_where_later_messages_follow_it() -> None:
     items = [user("yes"), said("?"), user("yes"), *turn("1"), user("try again")]
-    found = blocks(items, weigh(items), inputs=[user("yes"), user("elsewhere")])
+    found = blocks(items, count_tokens(items), inputs=[user("yes"), user("elsewhere")])
     assert [block.kept for block in found] == ["", "", "input", "newest", "input"]
 
 
@@ -283,7 +283,7 @@ def test_impossible_names_the_strategies_that_did_not_suffice() -> None:
     step, _ = settled(view_of(items, 500, strategies=[TruncateToolResults(), SlidingWindow(5)]))
     assert isinstance(step, Impossible)
     assert step.reason == (
-        "window 500 - reserve 0 - system prompt, tools and output schema 0 = 500 tokens for the conversation, which weighs "
+        "window 500 - reserve 0 - system prompt, tools and output schema 0 = 500 tokens for the conversation, which takes "
         "1,012 after TruncateToolResults, SlidingWindow; add DropOldest() to the strategies"
     )
     step, _ = settled(view_of(items, 500))
@@ -328,7 +328,7 @@ def test_a_summary_longer_than_what_it_replaces_is_refused() -> None:
     items, request = asked_for_summary()
     replaced = request.done(ModelResponse((said("very " * 2_000),)))
     assert replaced is not None
-    assert replaced.done(weigh(replaced.new)) is request.view
+    assert replaced.done(count_tokens(replaced.new)) is request.view
     assert request.view.items is items
 
 
@@ -336,7 +336,7 @@ def test_a_summary_takes_the_place_of_what_it_sums_up() -> None:
     items, request = asked_for_summary()
     replaced = request.done(ModelResponse((Reasoning("hm"), said(f" {SUMMARY}\n")), finish="unknown"))
     assert replaced is not None
-    view = replaced.done(weigh(replaced.new))
+    view = replaced.done(count_tokens(replaced.new))
     assert view.items == (user(SUMMARY_HEADER + SUMMARY), *items[19:])
     assert view.blocks[0].kind == "summary"
     assert isinstance(fit(view), Fits)
@@ -386,7 +386,7 @@ def test_a_later_summary_takes_in_the_one_before() -> None:
 )
 def test_a_run_of_400_turns_never_outgrows_its_window_and_its_beginning_rarely_changes(strategies: list[Any]) -> None:
     items: Sequence[Item] = [user("the task")]
-    counts: Sequence[int] = weigh(items)
+    counts: Sequence[int] = count_tokens(items)
     changes = 0
     for number in range(400):
         step, made = settled(
@@ -396,7 +396,7 @@ def test_a_run_of_400_turns_never_outgrows_its_window_and_its_beginning_rarely_c
         assert step.view.items[0] == user("the task")
         changes += bool(made)
         new = turn(f"c{number}", "x" * 2_000)
-        items, counts = [*step.view.items, *new], [*step.view.counts, *weigh(new)]
+        items, counts = [*step.view.items, *new], [*step.view.counts, *count_tokens(new)]
     assert unpaired(items) == []
-    # A turn weighs 520 tokens, and 2,048 lie between trigger and target: at most every third turn changes what went before.
+    # A turn has 520 tokens, and 2,048 lie between trigger and target: at most every third turn changes what went before.
     assert 0 < changes < 400 / 3

@@ -12,7 +12,7 @@ from agentsdk.core.window.fit import MARKER, SUMMARY_HEADER, Replace, SummaryReq
 from agentsdk.core.window.strategies import DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputImage, InputText, Item, Message, ProviderItem, Reasoning
-from tests.core.views import said, turn, turns, user, view_of, weigh
+from tests.core.views import count_tokens, said, turn, turns, user, view_of
 
 
 def replaced(offer: object) -> list[Item]:
@@ -90,7 +90,7 @@ def test_as_few_of_the_oldest_are_dropped_as_suffice() -> None:
     view = view_of(items, 1_000)
     after = replaced(DropOldest().offer(view))
     assert after[:3] == [MARKER, user("go"), items[3 + 3 * 4]]
-    assert 500 - 113 - 32 <= sum(weigh(after)) <= 500
+    assert 500 - 113 - 32 <= sum(count_tokens(after)) <= 500
     assert DropOldest().offer(view_of(items[2:3], 1)) is None
 
 
@@ -125,11 +125,11 @@ def test_priority_goes_to_the_plan_then_errors_then_the_newest() -> None:
     failed = [turn(f"e{number}", "x" * 200, is_error=True) for number in range(5)]
     old, plain = turns(4, 200), turns(6, 200, 10)
     items = [user("go"), *plans[0], *plans[1], *failed[0], *failed[1], *failed[2], *failed[3], *failed[4], *old, *plain]
-    weight = sum(weigh(plain[:3]))
-    assert weight == 63
+    tokens = sum(count_tokens(plain[:3]))
+    assert tokens == 63
     # Beside the input and the newest turn there is room for the plan, two errors and three more of the newest.
-    view = view_of(items, 2 * (5 + 4 + 6 * weight + 32 + weight))
-    assert view.target == 5 + 4 + 7 * weight + 32
+    view = view_of(items, 2 * (5 + 4 + 6 * tokens + 32 + tokens))
+    assert view.target == 5 + 4 + 7 * tokens + 32
     after = replaced(KeepByPriority().offer(view))
     assert after == [user("go"), MARKER, *plans[1], *failed[3], *failed[4], *plain[6:]]
 

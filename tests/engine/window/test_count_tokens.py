@@ -1,4 +1,4 @@
-"""What requests weigh: every item counted once in a run, and calibrated by what the provider billed."""
+"""The tokens of requests: every item counted once in a run, and calibrated by what the provider billed."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_another_agents_replies_teach_nothing_of_this_ones_model() -> None:
     assert learned(Calibration(), [log[0], replied(0, 50), replied(100, 150)]).requests == ((100, 150),)
 
 
-async def test_text_that_is_continued_is_weighed_too() -> None:
+async def test_text_that_is_continued_is_counted_too() -> None:
     long = "a long way home " * 200
     model = ScriptedModel([ModelResponse((Message("assistant", long),), Usage(1, 10, 5), "length"), "and there"])
     result = await Runner.run(Agent("main", model=model), "go", run_config=windowed(100_000))
@@ -189,14 +189,14 @@ async def test_text_that_is_continued_is_weighed_too() -> None:
     assert alone < reply.counted < alone + 50
 
 
-async def test_instructions_and_tools_are_weighed_and_asked_for_once_a_turn() -> None:
+async def test_instructions_and_tools_are_counted_and_asked_for_once_a_turn() -> None:
     asked: list[int] = []
 
     def instructions(context: Any, agent: Any) -> str:
         asked.append(context.usage.requests)
         return "word " * 1_000
 
-    async def weight(json: str = "hi", **fields: Any) -> int:
+    async def counted(json: str = "hi", **fields: Any) -> int:
         agent = Agent("main", model=ScriptedModel([json]), **fields)
         config = dataclasses.replace(windowed(100_000), limits=RunLimits(tokens=1_000_000))
         result = await Runner.run(agent, "go", run_config=config)
@@ -204,12 +204,12 @@ async def test_instructions_and_tools_are_weighed_and_asked_for_once_a_turn() ->
         assert isinstance(reply.counted, int)
         return reply.counted
 
-    plain = await weight()
-    assert await weight(instructions="word " * 1_000) - plain >= 1_000
-    assert await weight(instructions=instructions) - plain >= 1_000
+    plain = await counted()
+    assert await counted(instructions="word " * 1_000) - plain >= 1_000
+    assert await counted(instructions=instructions) - plain >= 1_000
     assert asked == [0]
-    assert await weight(tools=[page]) > plain + 10
-    assert await weight('{"response":[1]}', output_type=list[int]) > plain + 10
+    assert await counted(tools=[page]) > plain + 10
+    assert await counted('{"response":[1]}', output_type=list[int]) > plain + 10
     model = ScriptedModel([call("page", number=1), "hi"])
     asked.clear()
     config = dataclasses.replace(windowed(100_000), limits=RunLimits(tokens=1_000_000))
@@ -217,7 +217,7 @@ async def test_instructions_and_tools_are_weighed_and_asked_for_once_a_turn() ->
     assert asked == [0, 1]
 
 
-async def test_each_agents_own_instructions_are_weighed_after_a_handoff() -> None:
+async def test_each_agents_own_instructions_are_counted_after_a_handoff() -> None:
     def of(name: str) -> Any:
         return lambda context, agent: f"{agent.name} " * (2_000 if name == "second" else 1)
 
