@@ -1,7 +1,7 @@
 """The diff of two runs, where they diverge: the first thing that happened in one of them and not in the other.
 
-Compared is what was said and done, turn by turn. When it happened, under which ids, what it cost, in which order calls side by
-side came back, who approved them, and how the run was kept going (crashes, resumes, saves) is no difference.
+Compared is what was said and done, turn by turn. When it happened, under which ids, what it cost, in which order concurrent
+calls came back, who approved them, and how the run was kept going (crashes, resumes, saves) is no difference.
 """
 
 from __future__ import annotations
