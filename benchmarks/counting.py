@@ -18,19 +18,19 @@ from itertools import pairwise
 from agentsdk import (
     Agent,
     ContextWindow,
-    EstimatingCounter,
     FunctionCall,
     Item,
     Message,
     ModelRequest,
     ModelResponse,
-    ResponseCompleted,
     RunConfig,
     RunLimits,
     Runner,
     Usage,
     function_tool,
 )
+from agentsdk.context_window import EstimatingCounter
+from agentsdk.events import ResponseCompleted
 from agentsdk.models.encodings import KNOWN, can_load, loaded
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 

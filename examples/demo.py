@@ -21,12 +21,9 @@ from agentsdk import (
     Agent,
     AgentsException,
     FunctionCall,
-    FunctionCallArgumentsDelta,
     LocalModel,
     Message,
     ModelSettings,
-    OutputItemAdded,
-    OutputItemDone,
     OutputTextDelta,
     RawResponsesStreamEvent,
     RunConfig,
@@ -37,6 +34,7 @@ from agentsdk import (
     ToolCallOutputItem,
     function_tool,
 )
+from agentsdk.events import FunctionCallArgumentsDelta, OutputItemAdded, OutputItemDone
 
 
 @function_tool(effect="none")

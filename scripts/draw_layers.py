@@ -10,6 +10,10 @@ from svg import EDGE, FAINT, INK, MONO, PLAIN, PURE, SOFT, arrow, label, page, r
 
 ROOT = Path(__file__).parents[1]
 ABOUT = {
+    "errors, items, events, runs, tools, handoffs, guardrails, hooks, limits, context_window": (
+        "names only, of the parts below: what programs import",
+        "",
+    ),
     "testing": ("scripted models, recordings, fake servers, checks of stores", ""),
     "runner": ("Runner: every way to begin, go on with, fork and replay a run", ""),
     "result": ("RunResult and RunResultStreaming", ""),
@@ -32,7 +36,8 @@ WIDTH, LEFT, RIGHT, TOP, GAP = 860, 40, 24, 58, 12
 
 def draw() -> str:
     """The picture, as SVG."""
-    layers = list(present())
+    names, *parts = present()
+    layers = [[", ".join(names)], *parts]
     named = {part for layer in layers for part in layer}
     assert named == set(ABOUT), f"the picture has other parts than the package: {sorted(named ^ set(ABOUT))}"
     y, shapes = TOP, list[str]()

@@ -50,8 +50,7 @@ the bytes of the one before it.
 ```python
 import asyncio
 
-from agentsdk import Agent, ModelSettings, Runner, UserError
-from agentsdk.models.anthropic import AnthropicModel
+from agentsdk import Agent, AnthropicModel, ModelSettings, Runner, UserError
 
 model = AnthropicModel("claude-test", api_key="sk-test")
 agent = Agent(name="Guide", model=model, model_settings=ModelSettings(seed=1))

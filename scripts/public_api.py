@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-MODULES = ("agentsdk", "agentsdk.testing")
+import agentsdk
+
+MODULES = (agentsdk, *(importlib.import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES))
 
 
 def parameters(function: object) -> str:
@@ -63,12 +65,15 @@ def members(owner: type) -> Iterator[str]:
 
 
 def lines() -> Iterator[str]:
-    """The snapshot."""
-    for module_name in MODULES:
-        module = importlib.import_module(module_name)
+    """The snapshot. A submodule's line is short where the root has the name as well."""
+    for module in MODULES:
         for name in sorted(module.__all__):
             value = getattr(module, name)
-            where = f"{module_name}.{name}"
+            where = f"{module.__name__}.{name}"
+            if module is not agentsdk and name in agentsdk.__all__:
+                assert value is getattr(agentsdk, name)
+                yield f"{where} is agentsdk.{name}"
+                continue
             if isinstance(value, type):
                 is_error = issubclass(value, BaseException)
                 base = f" < {value.__bases__[0].__name__}" if is_error else ""

@@ -17,10 +17,8 @@ from typing import Any
 from agentsdk import (
     Agent,
     AgentsException,
-    ContextTooLongError,
     ContextWindow,
     DropOldest,
-    EstimatingCounter,
     FunctionTool,
     GuardrailFunctionOutput,
     KeepByPriority,
@@ -29,8 +27,6 @@ from agentsdk import (
     ModelResponse,
     OutputGuardrailTripwireTriggered,
     OutputTextDelta,
-    PendingCall,
-    ResponseCompleted,
     RunConfig,
     RunContextWrapper,
     Runner,
@@ -46,7 +42,6 @@ from agentsdk import (
     ToolInputGuardrailData,
     ToolOutputGuardrailData,
     ToolOutputGuardrailTripwireTriggered,
-    ToolResult,
     ToolsToFinalOutputResult,
     TruncateToolResults,
     Usage,
@@ -57,11 +52,16 @@ from agentsdk import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.context_window import EstimatingCounter
 from agentsdk.core.keys import SCHEME, call_key, request_id, request_prefix
 from agentsdk.core.overflow import result_id
 from agentsdk.define.handoff_filter import HandoffInputData
+from agentsdk.errors import ContextTooLongError
+from agentsdk.events import ResponseCompleted
+from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
+from agentsdk.tools import ToolResult
 from agentsdk.types.events import (
     ApprovalJudged,
     AttemptSpent,

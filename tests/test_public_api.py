@@ -5,9 +5,20 @@ from __future__ import annotations
 import difflib
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import agentsdk
 
 ROOT = Path(__file__).parents[1]
+MODULES = [agentsdk, *(import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES)]
+
+
+def name_of(module: ModuleType) -> str:
+    return module.__name__
 
 
 def test_the_public_api_is_the_snapshot() -> None:
@@ -18,12 +29,46 @@ def test_the_public_api_is_the_snapshot() -> None:
     assert now == then, f"changed on purpose? make api\n{changes}"
 
 
-def test_every_name_is_there_and_documented() -> None:
-    import agentsdk
-    import agentsdk.testing
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_every_name_is_there_and_documented(module: ModuleType) -> None:
+    assert module.__doc__
+    assert sorted(set(module.__all__)) == sorted(module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        value = getattr(module, name)
+        assert not isinstance(value, type) or value.__doc__, f"{module.__name__}.{name} has no docstring"
 
-    for module in (agentsdk, agentsdk.testing):
-        assert sorted(set(module.__all__)) == sorted(module.__all__)
-        for name in module.__all__:
-            value = getattr(module, name)
-            assert not isinstance(value, type) or value.__doc__, f"{module.__name__}.{name} has no docstring"
+
+def test_every_module_of_names_is_a_public_submodule() -> None:
+    paths = (*(ROOT / "agentsdk").glob("*.py"), *(ROOT / "agentsdk").glob("*/__init__.py"))
+    found = {
+        path.parent.name if path.stem == "__init__" else path.stem for path in paths if "\n__all__ = [" in path.read_text()
+    }
+    assert found == {"agentsdk", *agentsdk.SUBMODULES}
+
+
+def test_the_root_has_few_names_and_each_but_three_is_in_its_submodule() -> None:
+    homes = {name: [module for module in MODULES[1:] if name in module.__all__] for name in agentsdk.__all__}
+    assert len(homes) < 120
+    assert [name for name, modules in homes.items() if len(modules) > 1] == []
+    assert [name for name, modules in homes.items() if not modules] == ["Agent", "AgentOutputSchema", "Runner"]
+
+
+@pytest.mark.parametrize(
+    "statement", ["from agentsdk import ToolsIntended", "import agentsdk; agentsdk.ToolsIntended"], ids=["from", "attribute"]
+)
+def test_a_name_of_a_submodule_says_where_it_is(statement: str) -> None:
+    with pytest.raises(ImportError, match=r"^agentsdk\.ToolsIntended is in agentsdk\.events$"):
+        exec(statement)
+
+
+@pytest.mark.parametrize("module", ["agentsdk", "agentsdk.models"])
+def test_a_name_that_is_nowhere_is_missing_as_ever(module: str) -> None:
+    assert not hasattr(import_module(module), "Nowhere")
+    with pytest.raises(ImportError, match="cannot import name 'Nowhere'"):
+        exec(f"from {module} import Nowhere")
+
+
+def test_the_submodules_are_attributes_of_the_root() -> None:
+    script = "import agentsdk; print(agentsdk.errors.UserError is agentsdk.UserError)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60).stdout == "True\n"

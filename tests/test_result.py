@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agentsdk import Agent, Message, ModelError, ModelResponse, RunConfig, Runner, RunState, StateTamperedError, UserError
+from agentsdk import Agent, Message, ModelError, ModelResponse, RunConfig, Runner, RunState, UserError
+from agentsdk.errors import StateTamperedError
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import World, agent_of, cut, tool_of
 

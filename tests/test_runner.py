@@ -16,11 +16,11 @@ from agentsdk import (
     Runner,
     RunResult,
     RunState,
-    StateMismatchError,
     Usage,
     UserError,
     function_tool,
 )
+from agentsdk.errors import StateMismatchError
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import World, agent_of, reloaded, tool_of
 

@@ -38,13 +38,14 @@ from agentsdk import (
     RunQuery,
     RunState,
     StateError,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
     UserError,
     function_tool,
     handoff,
 )
+from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
+from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
@@ -300,15 +301,23 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "PostgresRunStore": (agentsdk.PostgresRunStore, {"url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
     "RedisRunStore": (agentsdk.RedisRunStore, {"url_or_client": "redis://127.0.0.1:9/0"}, unused),
     "EncryptedRunStore": (agentsdk.EncryptedRunStore, {"store": MemoryRunStore(), "key": KEY}, unused),
-    "ModelTimeouts": (agentsdk.ModelTimeouts, {}, unused),
+    "ModelTimeouts": (ModelTimeouts, {}, unused),
     "OpenAIChatCompletionsModel": (agentsdk.OpenAIChatCompletionsModel, {"model": "m", "api_key": "k"}, with_model),
     "OpenAIResponsesModel": (agentsdk.OpenAIResponsesModel, {"model": "m", "api_key": "k"}, with_model),
     "AnthropicModel": (agentsdk.AnthropicModel, {"model": "m", "api_key": "k"}, with_model),
     "GoogleModel": (agentsdk.GoogleModel, {"model": "m", "api_key": "k"}, with_model),
     "FallbackModel": (agentsdk.FallbackModel, {}, with_model),
-    "ConcurrencyLimitedModel": (agentsdk.ConcurrencyLimitedModel, {"model": ScriptedModel(["x"]), "limit": 1}, with_model),
-    "RateLimitedModel": (agentsdk.RateLimitedModel, {"model": ScriptedModel(["x"]), "requests_per_minute": 1}, with_model),
-    "TiktokenCounter": (agentsdk.TiktokenCounter, {}, unused),
+    "ConcurrencyLimitedModel": (
+        ConcurrencyLimitedModel,
+        {"model": ScriptedModel(["x"]), "limit": 1},
+        with_model,
+    ),
+    "RateLimitedModel": (
+        RateLimitedModel,
+        {"model": ScriptedModel(["x"]), "requests_per_minute": 1},
+        with_model,
+    ),
+    "TiktokenCounter": (TiktokenCounter, {}, unused),
     "trace": (agentsdk.trace, {"workflow_name": "w"}, unused),
     "Runner.run": (Runner.run, {"starting_agent": agent(), "input": "go"}, lambda running: running),
 }

@@ -1,0 +1,76 @@
+"""Models: an adapter for each protocol, models around models, their settings, and what a request costs.
+
+The adapters are imported on first use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentsdk.types.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from agentsdk.models.anthropic import AnthropicModel
+    from agentsdk.models.fallback import FallbackModel
+    from agentsdk.models.google import GoogleModel
+    from agentsdk.models.limited import ConcurrencyLimitedModel
+    from agentsdk.models.local import LocalModel
+    from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+    from agentsdk.models.openai_responses import OpenAIResponsesModel
+    from agentsdk.models.prices import RunCost, cost_of, price_run
+    from agentsdk.models.rate_limited import RateLimitedModel
+    from agentsdk.models.shared_client import aclose, set_max_connections
+    from agentsdk.models.transport import ModelTimeouts
+    from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+    from agentsdk.types.response import ModelResponse
+    from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+    from agentsdk.types.tape import Tape
+    from agentsdk.types.usage import SpentAttempt, Usage
+
+__all__ = [
+    "AnthropicModel",
+    "ConcurrencyLimitedModel",
+    "FallbackModel",
+    "GoogleModel",
+    "LocalModel",
+    "Model",
+    "ModelProvider",
+    "ModelRequest",
+    "ModelResponse",
+    "ModelRetrySettings",
+    "ModelSettings",
+    "ModelTimeouts",
+    "OpenAIChatCompletionsModel",
+    "OpenAIResponsesModel",
+    "RateLimitedModel",
+    "RunCost",
+    "SpentAttempt",
+    "Tape",
+    "Usage",
+    "aclose",
+    "cost_of",
+    "price_run",
+    "set_max_connections",
+]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "agentsdk.models.anthropic": "AnthropicModel",
+            "agentsdk.models.fallback": "FallbackModel",
+            "agentsdk.models.google": "GoogleModel",
+            "agentsdk.models.limited": "ConcurrencyLimitedModel",
+            "agentsdk.models.local": "LocalModel",
+            "agentsdk.models.openai_chat": "OpenAIChatCompletionsModel",
+            "agentsdk.models.openai_responses": "OpenAIResponsesModel",
+            "agentsdk.models.prices": "RunCost cost_of price_run",
+            "agentsdk.models.rate_limited": "RateLimitedModel",
+            "agentsdk.models.shared_client": "aclose set_max_connections",
+            "agentsdk.models.transport": "ModelTimeouts",
+            "agentsdk.ports.model": "Model ModelProvider ModelRequest",
+            "agentsdk.types.response": "ModelResponse",
+            "agentsdk.types.settings": "ModelRetrySettings ModelSettings",
+            "agentsdk.types.tape": "Tape",
+            "agentsdk.types.usage": "SpentAttempt Usage",
+        },
+    )

@@ -3,8 +3,9 @@ and a lock on real requests."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
@@ -23,27 +24,6 @@ if TYPE_CHECKING:
     from agentsdk.testing.responses_dialect import FakeResponsesServer
     from agentsdk.testing.scripted import ScriptedModel, call
     from agentsdk.testing.server import CapturedRequest, FakeOpenAIServer, FakeServer, ServerReply
-
-_HOMES = {
-    "CapturedRequest": "server",
-    "CassetteCorruptError": "cassette",
-    "CassetteError": "cassette",
-    "CassetteExhaustedError": "cassette",
-    "CassetteMismatchError": "cassette",
-    "CassetteVersionError": "cassette",
-    "FakeAnthropicServer": "anthropic_dialect",
-    "FakeGoogleServer": "google_dialect",
-    "FakeOpenAIServer": "server",
-    "FakeResponsesServer": "responses_dialect",
-    "FakeServer": "server",
-    "FaultyStore": "faulty_store",
-    "RecordingModel": "cassette",
-    "ReplayModel": "cassette",
-    "ScriptedModel": "scripted",
-    "ServerReply": "server",
-    "call": "scripted",
-    "no_real_requests": "no_requests",
-}
 
 __all__ = [
     "CapturedRequest",
@@ -66,10 +46,20 @@ __all__ = [
     "no_real_requests",
 ]
 
-
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "agentsdk.testing.anthropic_dialect": "FakeAnthropicServer",
+            "agentsdk.testing.cassette": (
+                "CassetteCorruptError CassetteError CassetteExhaustedError CassetteMismatchError CassetteVersionError "
+                "RecordingModel ReplayModel"
+            ),
+            "agentsdk.testing.faulty_store": "FaultyStore",
+            "agentsdk.testing.google_dialect": "FakeGoogleServer",
+            "agentsdk.testing.no_requests": "no_real_requests",
+            "agentsdk.testing.responses_dialect": "FakeResponsesServer",
+            "agentsdk.testing.scripted": "ScriptedModel call",
+            "agentsdk.testing.server": "CapturedRequest FakeOpenAIServer FakeServer ServerReply",
+        },
+    )

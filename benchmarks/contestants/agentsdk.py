@@ -12,10 +12,8 @@ from agentsdk import (
     Model,
     ModelRequest,
     ModelResponse,
-    ModelStreamEvent,
     OpenAIChatCompletionsModel,
     OutputTextDelta,
-    ResponseCompleted,
     RunConfig,
     RunLimits,
     Runner,
@@ -25,6 +23,7 @@ from agentsdk import (
     function_tool,
     set_max_connections,
 )
+from agentsdk.events import ModelStreamEvent, ResponseCompleted
 from benchmarks import fake
 
 SHARED = True

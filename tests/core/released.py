@@ -21,17 +21,11 @@ from agentsdk import (
     Agent,
     FunctionCall,
     HandoffInputData,
-    InputAudio,
     InputFile,
     InputImage,
     InputText,
     Message,
     ModelResponse,
-    OutputText,
-    PendingCall,
-    ProviderItem,
-    Reasoning,
-    Refusal,
     RunContextWrapper,
     Runner,
     RunResult,
@@ -43,6 +37,8 @@ from agentsdk import (
 )
 from agentsdk.core.codec import VERSION, SavedRun, StoredEvent
 from agentsdk.core.state import fold
+from agentsdk.items import InputAudio, OutputText, ProviderItem, Reasoning, Refusal
+from agentsdk.runs import PendingCall
 from agentsdk.testing import ScriptedModel
 from agentsdk.testing.scripted import ScriptedReply
 from agentsdk.types.events import (

@@ -20,15 +20,14 @@ from agentsdk import (
     RunErrorHandlerResult,
     StopAtTools,
     ToolGuardrailFunctionOutput,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
-    ToolResult,
     ToolsToFinalOutputResult,
     UserError,
     handoff,
 )
 from agentsdk.define.run_config import RunErrorHandlerInput
 from agentsdk.define.tool_guardrail import ToolInputGuardrailData, ToolOutputGuardrailData
+from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.tools import ToolResult
 from agentsdk.types.items import FunctionCallOutput
 
 

@@ -16,12 +16,12 @@ from agentsdk import (
     RunConfig,
     Runner,
     RunState,
-    StateTamperedError,
     ToolApprovalItem,
     ToolContext,
     ToolInDoubtItem,
     function_tool,
 )
+from agentsdk.errors import StateTamperedError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ApprovalDecided
 from agentsdk.types.spec import Effect

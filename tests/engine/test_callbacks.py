@@ -14,10 +14,8 @@ from agentsdk import (
     Agent,
     AgentHooks,
     AgentsException,
-    CallbackError,
     ContextCodec,
     ContextWindow,
-    EstimatingCounter,
     FunctionCall,
     FunctionTool,
     InputGuardrail,
@@ -27,19 +25,19 @@ from agentsdk import (
     ModelBehaviorError,
     ModelResponse,
     OutputGuardrail,
-    RateLimitedModel,
-    ResponseCompleted,
     RunConfig,
     RunHooks,
     RunLimits,
     Runner,
-    StoreUnavailableError,
-    ToolInputGuardrail,
-    ToolOutputGuardrail,
     UserError,
     function_tool,
     handoff,
 )
+from agentsdk.context_window import EstimatingCounter
+from agentsdk.errors import CallbackError, StoreUnavailableError
+from agentsdk.events import ResponseCompleted
+from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.models import RateLimitedModel
 from agentsdk.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio

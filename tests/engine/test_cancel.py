@@ -659,7 +659,8 @@ def test_a_slow_reader_holds_the_model_back() -> None:
 
             async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
                 nonlocal sent
-                from agentsdk import Message, ModelResponse, OutputTextDelta, ResponseCompleted
+                from agentsdk import Message, ModelResponse, OutputTextDelta
+                from agentsdk.events import ResponseCompleted
 
                 for _ in range(5_000):
                     sent += 1

@@ -26,15 +26,14 @@ from agentsdk import (
     RunState,
     RunStore,
     SQLiteRunStore,
-    StoreBusyError,
     StoreError,
-    StoreUnavailableError,
     StreamEvent,
 )
 from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.state import State, fold
 from agentsdk.core.summary import summarize
 from agentsdk.define.run_config import Durability
+from agentsdk.errors import StoreBusyError, StoreUnavailableError
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.types.events import (
     HandedOff,

@@ -8,12 +8,9 @@ import pytest
 
 from agentsdk import (
     Agent,
-    CallbackError,
     FunctionCall,
-    GuardrailFailedError,
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
-    InvalidOutputError,
     MemoryRunStore,
     Message,
     ModelResponse,
@@ -27,6 +24,7 @@ from agentsdk import (
     output_guardrail,
 )
 from agentsdk.core.state import fold
+from agentsdk.errors import CallbackError, GuardrailFailedError, InvalidOutputError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import GuardrailJudged, ModelReplied, Nested, RunStarted, Stopped, unnested
 from tests.scenarios import World, reloaded, tool_of

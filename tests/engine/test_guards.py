@@ -21,9 +21,6 @@ from agentsdk import (
     RunConfig,
     Runner,
     RunState,
-    StateCorruptError,
-    StateMismatchError,
-    StateTamperedError,
     ToolContext,
     ToolGuardrailFunctionOutput,
     UserError,
@@ -34,6 +31,7 @@ from agentsdk import (
     tool_output_guardrail,
 )
 from agentsdk.engine.guards import guards_of
+from agentsdk.errors import StateCorruptError, StateMismatchError, StateTamperedError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import RunStarted
 

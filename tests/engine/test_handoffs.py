@@ -6,21 +6,19 @@ import pytest
 
 from agentsdk import (
     Agent,
-    CallbackError,
     FunctionCall,
     FunctionCallOutput,
     HandoffInputData,
     MaxTurnsExceeded,
     Message,
     ModelError,
-    RepeatedCallsError,
     RunConfig,
     Runner,
     RunState,
-    StateMismatchError,
     UserError,
     handoff,
 )
+from agentsdk.errors import CallbackError, RepeatedCallsError, StateMismatchError
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import World, reloaded, tool_of
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, AgentHooks, HookError, RunConfig, RunHooks, Runner, RunState
+from agentsdk import Agent, AgentHooks, RunConfig, RunHooks, Runner, RunState
 from agentsdk.core.state import fold
+from agentsdk.errors import HookError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import HandedOff, ModelReplied
 from tests.scenarios import World, reloaded, tool_of

@@ -8,7 +8,6 @@ import pytest
 
 from agentsdk import (
     Agent,
-    GuardrailFailedError,
     GuardrailFunctionOutput,
     Inbox,
     InputGuardrailTripwireTriggered,
@@ -20,6 +19,7 @@ from agentsdk import (
     input_guardrail,
 )
 from agentsdk.define.tool import stand_in
+from agentsdk.errors import GuardrailFailedError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import GuardrailJudged
 from tests.engine.test_inbox import agent_with, requests

@@ -11,17 +11,9 @@ from typing import Any
 
 import pytest
 
-from agentsdk import (
-    Agent,
-    AgentsException,
-    GuardrailFunctionOutput,
-    Runner,
-    RunState,
-    StateCorruptError,
-    input_guardrail,
-    output_guardrail,
-)
+from agentsdk import Agent, AgentsException, GuardrailFunctionOutput, Runner, RunState, input_guardrail, output_guardrail
 from agentsdk.core.codec import encode
+from agentsdk.errors import StateCorruptError
 from agentsdk.testing import ScriptedModel
 from agentsdk.types.events import GuardrailJudged, RunEnded, RunEvent, RunStarted
 from agentsdk.types.items import Message

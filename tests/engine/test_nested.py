@@ -7,23 +7,16 @@ import pytest
 
 from agentsdk import (
     Agent,
-    AuthenticationError,
-    CallbackError,
-    ContextTooLongError,
     FunctionCallOutput,
-    GuardrailFailedError,
     GuardrailFunctionOutput,
-    IncompleteResponseError,
     MaxTurnsExceeded,
     Message,
     ModelResponse,
     RateLimitError,
-    Refusal,
     RunConfig,
     Runner,
     RunState,
     ToolGuardrailFunctionOutput,
-    ToolTimeoutError,
     Usage,
     function_tool,
     input_guardrail,
@@ -31,6 +24,15 @@ from agentsdk import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.errors import (
+    AuthenticationError,
+    CallbackError,
+    ContextTooLongError,
+    GuardrailFailedError,
+    IncompleteResponseError,
+    ToolTimeoutError,
+)
+from agentsdk.items import Refusal
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import World, reloaded, tool_of
 

@@ -9,7 +9,6 @@ import pytest
 from agentsdk import (
     Agent,
     FunctionCall,
-    GuardrailFailedError,
     GuardrailFunctionOutput,
     MaxTurnsExceeded,
     Message,
@@ -22,6 +21,7 @@ from agentsdk import (
     output_guardrail,
 )
 from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent
+from agentsdk.errors import GuardrailFailedError
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import SCENARIOS, Scenario, World, config_of, tool_of
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, CallbackError, FunctionCallOutput, Runner, RunState, UserError, handoff
+from agentsdk import Agent, FunctionCallOutput, Runner, RunState, UserError, handoff
 from agentsdk.engine.prepare import find_agent
+from agentsdk.errors import CallbackError
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import World, reloaded, tool_of
 

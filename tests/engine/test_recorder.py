@@ -20,14 +20,13 @@ from agentsdk import (
     Runner,
     RunState,
     RunStore,
-    StoreBusyError,
     StoreError,
-    StoreUnavailableError,
     UserError,
     function_tool,
 )
 from agentsdk.core.codec import decode_events
 from agentsdk.define.run_config import Durability
+from agentsdk.errors import StoreBusyError, StoreUnavailableError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.types.events import (

@@ -20,7 +20,6 @@ from agentsdk import (
     Runner,
     RunNotFoundError,
     SQLiteRunStore,
-    StateMismatchError,
     ToolGuardrailFunctionOutput,
     UserError,
     function_tool,
@@ -33,6 +32,7 @@ from agentsdk.core.diff import Divergence
 from agentsdk.core.revisions import step_start
 from agentsdk.define.declaration import Declaration
 from agentsdk.engine.replay import Replay
+from agentsdk.errors import StateMismatchError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ApprovalDecided, HandedOff, RunEnded, RunEvent, RunResumed, TurnEnded, unnested
 from agentsdk.types.items import FunctionCall, Message, Refusal

@@ -14,12 +14,10 @@ from msgspec import structs
 from agentsdk import (
     Agent,
     AgentHooks,
-    CallbackError,
     ContextCodec,
     FallbackModel,
     FunctionTool,
     GuardrailFunctionOutput,
-    IncompleteResponseError,
     MemoryRunStore,
     ModelRequest,
     ModelResponse,
@@ -30,7 +28,6 @@ from agentsdk import (
     RunQuery,
     RunState,
     SQLiteRunStore,
-    StateMismatchError,
     ToolGuardrailFunctionOutput,
     ToolInputGuardrailData,
     ToolOutputGuardrailData,
@@ -45,6 +42,7 @@ from agentsdk import (
 )
 from agentsdk.core.diff import NOTHING, Divergence
 from agentsdk.core.limits.run_limits import RunLimits
+from agentsdk.errors import CallbackError, IncompleteResponseError, StateMismatchError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.scripted import ScriptedReply
 from agentsdk.types.errors import InputGuardrailTripwireTriggered, MaxTurnsExceeded, ModelError

@@ -11,10 +11,8 @@ import pytest
 from agentsdk import (
     Agent,
     AgentsException,
-    CallbackError,
     ContextCodec,
     MemoryRunStore,
-    ModelConnectionError,
     RunConfig,
     RunContextWrapper,
     Runner,
@@ -23,6 +21,7 @@ from agentsdk import (
     function_tool,
 )
 from agentsdk.core.codec import decode_events
+from agentsdk.errors import CallbackError, ModelConnectionError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ContextSaved
 

@@ -12,7 +12,6 @@ from agentsdk import (
     FunctionCall,
     FunctionCallOutput,
     GuardrailFunctionOutput,
-    HookError,
     InputGuardrail,
     InputGuardrailTripwireTriggered,
     MaxTurnsExceeded,
@@ -34,6 +33,7 @@ from agentsdk import (
     output_guardrail,
 )
 from agentsdk.core.state import UNKNOWN_OUTCOME
+from agentsdk.errors import HookError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.items import Item
 from tests.scenarios import World, reloaded, tool_of

@@ -17,12 +17,11 @@ from agentsdk import (
     RunConfig,
     RunLimits,
     Runner,
-    TokenLimitExceededError,
-    ToolCallLimitExceededError,
     Usage,
     aclose,
     function_tool,
 )
+from agentsdk.errors import TokenLimitExceededError, ToolCallLimitExceededError
 from agentsdk.testing import CapturedRequest, FakeOpenAIServer, call
 from agentsdk.testing.scripted import Say
 

@@ -22,9 +22,6 @@ from agentsdk import (
     RunQuery,
     RunStore,
     Session,
-    StateCorruptError,
-    StateMismatchError,
-    StateVersionError,
     StoreError,
     ToolApprovalItem,
     ToolInDoubtItem,
@@ -33,6 +30,7 @@ from agentsdk import (
 )
 from agentsdk.core.codec import VERSION, decode_events, encode_event
 from agentsdk.core.state import UNKNOWN_OUTCOME
+from agentsdk.errors import StateCorruptError, StateMismatchError, StateVersionError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.types.events import ApprovalDecided, RunStarted, ToolFinished

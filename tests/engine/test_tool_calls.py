@@ -9,15 +9,12 @@ from pydantic import BaseModel, field_validator
 
 from agentsdk import (
     Agent,
-    CallbackError,
     FunctionCall,
     FunctionCallOutput,
     FunctionTool,
     RunConfig,
     Runner,
     RunState,
-    StateMismatchError,
-    StateTamperedError,
     ToolApprovalItem,
     ToolContext,
     ToolError,
@@ -28,6 +25,7 @@ from agentsdk import (
     tool_output_guardrail,
 )
 from agentsdk.core.state import fold
+from agentsdk.errors import CallbackError, StateMismatchError, StateTamperedError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import CallsInDoubt, ToolsIntended
 from tests.scenarios import World, place_of, reloaded, tool_of

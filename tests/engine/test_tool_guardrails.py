@@ -9,7 +9,6 @@ from agentsdk import (
     Agent,
     FunctionCall,
     FunctionCallOutput,
-    GuardrailFailedError,
     InputImage,
     InputText,
     MemorySession,
@@ -18,7 +17,6 @@ from agentsdk import (
     RunConfig,
     Runner,
     RunState,
-    StateMismatchError,
     ToolGuardrailFunctionOutput,
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
@@ -27,6 +25,7 @@ from agentsdk import (
     tool_output_guardrail,
 )
 from agentsdk.core.state import WITHHELD, fold
+from agentsdk.errors import GuardrailFailedError, StateMismatchError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import (
     ApprovalJudged,

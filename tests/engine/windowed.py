@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from agentsdk import Agent, ContextWindow, EstimatingCounter, OpenAIChatCompletionsModel, RunConfig, RunState, function_tool
+from agentsdk import Agent, ContextWindow, OpenAIChatCompletionsModel, RunConfig, RunState, function_tool
+from agentsdk.context_window import EstimatingCounter
 from agentsdk.testing import CapturedRequest, FakeOpenAIServer, call
 from agentsdk.testing.scripted import Say
 from agentsdk.testing.server import ServerReply

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsdk import EstimatingCounter, TiktokenCounter
+from agentsdk.context_window import EstimatingCounter, TiktokenCounter
 from agentsdk.models import encodings, facts
 from agentsdk.models.facts import context_window_of, counter_of
 from tests.models.rank_files import needs_rank_files

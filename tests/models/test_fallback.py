@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, AttemptDiscarded, OutputTextDelta, Runner
+from agentsdk import Agent, OutputTextDelta, Runner
+from agentsdk.events import AttemptDiscarded
 from agentsdk.models.fallback import FallbackModel
 from agentsdk.testing import ScriptedModel
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, OutputTextDelta, ResponseCompleted, Runner
+from agentsdk import Agent, OutputTextDelta, Runner
+from agentsdk.events import ResponseCompleted
 from agentsdk.models.limited import ConcurrencyLimitedModel
 from agentsdk.types.errors import RateLimitError, UserError
 from agentsdk.types.items import Message

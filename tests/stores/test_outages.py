@@ -10,17 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from agentsdk import (
-    Agent,
-    PostgresRunStore,
-    RedisRunStore,
-    RunConfig,
-    Runner,
-    RunState,
-    RunStore,
-    StoreUnavailableError,
-    function_tool,
-)
+from agentsdk import Agent, PostgresRunStore, RedisRunStore, RunConfig, Runner, RunState, RunStore, function_tool
+from agentsdk.errors import StoreUnavailableError
 from agentsdk.testing import ScriptedModel, call
 from tests import postgres_server, redis_server
 

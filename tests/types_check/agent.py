@@ -8,14 +8,13 @@ from typing import Any, assert_type
 from agentsdk import (
     Agent,
     AgentOutputSchema,
-    AgentTool,
     RunContextWrapper,
     StopAtTools,
     ToolContext,
-    ToolResult,
     ToolsToFinalOutputResult,
     function_tool,
 )
+from agentsdk.tools import AgentTool, ToolResult
 
 
 @dataclass

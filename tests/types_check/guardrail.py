@@ -13,15 +13,14 @@ from agentsdk import (
     OutputGuardrail,
     RunContextWrapper,
     ToolGuardrailFunctionOutput,
-    ToolInputGuardrail,
     ToolInputGuardrailData,
-    ToolOutputGuardrail,
     ToolOutputGuardrailData,
     input_guardrail,
     output_guardrail,
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.types.items import Part
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_type
 
-from agentsdk import Agent, HandoffDeclaration, HandoffInputData, RunContextWrapper, handoff
+from agentsdk import Agent, HandoffInputData, RunContextWrapper, handoff
+from agentsdk.handoffs import HandoffDeclaration
 
 
 @dataclass

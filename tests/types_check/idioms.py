@@ -11,9 +11,7 @@ from agentsdk import (
     Item,
     MaxTurnsExceeded,
     Message,
-    ModelStreamEvent,
     OutputTextDelta,
-    ResponseCompleted,
     RunItem,
     Runner,
     StreamEvent,
@@ -21,6 +19,7 @@ from agentsdk import (
     ToolContext,
     function_tool,
 )
+from agentsdk.events import ModelStreamEvent, ResponseCompleted
 
 
 def narrow_a_raw_event(data: ModelStreamEvent) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentsdk import AnthropicModel, GoogleModel, ModelTimeouts, OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agentsdk import AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agentsdk.models import ModelTimeouts
 
 
 def adapters() -> None:

@@ -9,16 +9,9 @@ from agentsdk import (
     Agent,
     AgentsException,
     AgentUpdatedStreamEvent,
-    FinalOutput,
-    Handoff,
-    Interruption,
     MessageOutputItem,
     ModelResponse,
-    NextStep,
-    PendingCall,
     RawResponsesStreamEvent,
-    ResumableState,
-    RunAgain,
     RunHooks,
     RunItem,
     RunItemStreamEvent,
@@ -30,6 +23,8 @@ from agentsdk import (
     ToolApprovalItem,
     Usage,
 )
+from agentsdk.errors import ResumableState
+from agentsdk.runs import FinalOutput, Handoff, Interruption, NextStep, PendingCall, RunAgain
 
 
 @dataclass

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import assert_type
 
-from agentsdk import Item, MemorySession, Message, OpenTelemetryTracer, Session, Span, SQLiteSession, Tracer, trace
+from agentsdk import Item, MemorySession, Message, OpenTelemetryTracer, Session, SQLiteSession, trace
 from agentsdk.ports.tracer import SpanAttributes, SpanKind
+from agentsdk.tracing import Span, Tracer
 from agentsdk.types.items import InputItem
 
 

@@ -13,12 +13,9 @@ import pytest
 from agentsdk import (
     Agent,
     AgentsException,
-    ConsecutiveErrorsExceededError,
     CostLimitExceededError,
-    DeadlineExceededError,
     FunctionCallOutput,
     LimitExceededError,
-    LimitWarningStreamEvent,
     MaxTurnsExceeded,
     MemoryRunStore,
     Message,
@@ -27,11 +24,6 @@ from agentsdk import (
     ModelRequest,
     ModelResponse,
     ModelSettings,
-    NoProgressError,
-    RateLimitedModel,
-    RepeatedCallsError,
-    RequestLimitExceededError,
-    ResponseCompleted,
     RunConfig,
     RunErrorHandlerResult,
     RunHooks,
@@ -39,14 +31,23 @@ from agentsdk import (
     Runner,
     RunQuery,
     RunState,
-    TokenLimitExceededError,
-    ToolCallLimitExceededError,
     Usage,
     UserError,
     function_tool,
     shared_limits,
 )
 from agentsdk.engine import begin
+from agentsdk.errors import (
+    ConsecutiveErrorsExceededError,
+    DeadlineExceededError,
+    NoProgressError,
+    RepeatedCallsError,
+    RequestLimitExceededError,
+    TokenLimitExceededError,
+    ToolCallLimitExceededError,
+)
+from agentsdk.events import LimitWarningStreamEvent, ResponseCompleted
+from agentsdk.models import RateLimitedModel
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent
 from tests.core.histories import unpaired

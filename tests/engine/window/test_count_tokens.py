@@ -15,7 +15,6 @@ from agentsdk import (
     Agent,
     ContextWindow,
     DropOldest,
-    EstimatingCounter,
     MaxTurnsExceeded,
     Message,
     ModelResponse,
@@ -23,16 +22,16 @@ from agentsdk import (
     RunLimits,
     Runner,
     RunState,
-    TiktokenCounter,
-    TokenLimitExceededError,
     Usage,
     function_tool,
     handoff,
     runner,
 )
+from agentsdk.context_window import EstimatingCounter, TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.engine.window.count_tokens import learned
+from agentsdk.errors import TokenLimitExceededError
 from agentsdk.models import encodings, facts
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import HandedOff, ModelReplied, RunStarted, TurnEnded, ViewReplaced

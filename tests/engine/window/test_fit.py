@@ -11,11 +11,7 @@ from msgspec import structs
 
 from agentsdk import (
     Agent,
-    ContextCompactedStreamEvent,
-    ContextTooLongError,
-    ContextWindowError,
     DropOldest,
-    EstimatingCounter,
     HandoffInputData,
     KeepByPriority,
     LimitExceededError,
@@ -32,14 +28,16 @@ from agentsdk import (
     SlidingWindow,
     SQLiteRunStore,
     Summarize,
-    TokenLimitExceededError,
     TruncateToolResults,
     Usage,
     UserError,
     handoff,
 )
+from agentsdk.context_window import EstimatingCounter
 from agentsdk.core.limits.totals import total
 from agentsdk.core.window.fit import MARKER, SUMMARY_HEADER
+from agentsdk.errors import ContextTooLongError, ContextWindowError, TokenLimitExceededError
+from agentsdk.events import ContextCompactedStreamEvent
 from agentsdk.testing import CapturedRequest, ScriptedModel, ServerReply, call
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.events import AttemptSpent, ModelReplied, ViewReplaced
