@@ -25,7 +25,7 @@ help:
 	@echo 'make bench     agentsdk beside a bare loop and its peers'
 	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
 	@echo 'make clients   the official client libraries against the fake servers of the test kit'
-	@echo 'make api       write the public-API snapshot anew'
+	@echo 'make api       write the public-API snapshot and the reference anew'
 	@echo 'make clean     remove environments and caches'
 
 demo: $(VENV)/.model
@@ -77,6 +77,7 @@ clients: $(VENV)/.pip
 
 api: $(VENV)/.dev
 	$(RUN) scripts/public_api.py > tests/public_api.txt
+	$(RUN) scripts/reference.py > docs/reference.md
 
 clean:
 	rm -rf .venv .venv-3.* .venv-clients .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -72,3 +73,18 @@ def test_a_name_that_is_nowhere_is_missing_as_ever(module: str) -> None:
 def test_the_submodules_are_attributes_of_the_root() -> None:
     script = "import agentsdk; print(agentsdk.errors.UserError is agentsdk.UserError)"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60).stdout == "True\n"
+
+
+def test_the_reference_is_printed_from_the_code() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "reference.py")]
+    printed = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60, check=True)
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert page == printed.stdout, "print it anew: make api"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_every_name_is_on_the_page_of_its_noun(module: ModuleType) -> None:
+    """The reference, which is printed from the code, is not enough: a page says what the name is for."""
+    pages = [page for page in (ROOT / "docs").glob("*.md") if page.name != "reference.md"]
+    words = set(re.findall(r"\w+", "\n".join(page.read_text(encoding="utf-8") for page in pages)))
+    assert [name for name in module.__all__ if name not in words] == []

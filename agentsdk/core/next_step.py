@@ -93,6 +93,7 @@ class Handoff:
 
 
 NextStep = FinalOutput | RunAgain | Interruption | Handoff
+"""What a turn resolves to."""
 
 RUN_AGAIN = RunAgain()
 

@@ -93,6 +93,7 @@ class HostedToolItem(RunItemBase, frozen=True):
 RunItem = (
     MessageOutputItem | ReasoningItem | ToolCallItem | ToolCallOutputItem | HandoffCallItem | HandoffOutputItem | HostedToolItem
 )
+"""An item of the conversation with the agent it belongs to."""
 
 
 class ItemHelpers:

@@ -76,3 +76,4 @@ StreamEvent = (
     | ContextCompactedStreamEvent
     | LimitWarningStreamEvent
 )
+"""What `async for event in Runner.run_streamed(...)` gives."""

@@ -102,3 +102,4 @@ ModelStreamEvent = (
     | AttemptDiscarded
     | ResponseCompleted
 )
+"""What a model sends while it answers."""

@@ -315,6 +315,7 @@ RunEvent = (
     | ContextSaved
     | Nested
 )
+"""What a run's log holds: one thing observed, and the only thing that changes the run's state."""
 
 
 def unnested(event: RunEvent) -> tuple[tuple[str, ...], RunEvent]:

@@ -70,6 +70,7 @@ class Refusal(Value, tag="refusal"):
 
 
 Part = InputText | InputImage | InputAudio | InputFile | OutputText | Refusal
+"""One part of a message's content, or of a tool's result."""
 
 
 class Message(Value, tag="message"):
@@ -160,6 +161,7 @@ class ProviderItem(Value, tag="provider_item"):
 
 
 Item = Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem
+"""One piece of a conversation."""
 
 InputItem = Item | Mapping[str, object]
 """What `Runner.run` takes in a list: an item, or its dict."""
