@@ -17,6 +17,7 @@ from agentsdk.define.tool_output import to_output
 from agentsdk.define.tool_use import ToolResult, ToolsToFinalOutputResult
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import gather_with_limit
+from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
 from agentsdk.types.errors import (
@@ -106,8 +107,7 @@ async def run_output_guardrails(run: Run, prepared: Prepared, value: object) -> 
         given = [*run.deps.config.output_guardrails, *given]
     if not given:
         return
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     judged = {verdict.place for verdict in turn.verdicts if verdict.kind == "output"}
 
     async def ask(place: GuardrailPlace, guardrail: OutputGuardrail[Any]) -> None:
@@ -118,8 +118,7 @@ async def run_output_guardrails(run: Run, prepared: Prepared, value: object) -> 
     jobs = [(guardrail.name, ask(place, guardrail)) for place, guardrail in places(given) if place not in judged]
     if jobs:
         await gather_with_limit(jobs, limit=config.max_tool_concurrency, grace=run.deps.grace)
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     for verdict in turn.verdicts:
         if verdict.kind == "output" and verdict.behavior != "allow":
             raise OutputGuardrailTripwireTriggered(
@@ -137,8 +136,7 @@ def result(verdict: GuardrailJudged) -> GuardrailResult:
 
 async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: ProcessedResponse) -> None:
     """Check the final text against the output type, once."""
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     if turn.output is not None:
         return
     try:
@@ -151,8 +149,7 @@ async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: Proc
 
 async def decide_tool_use(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
     """Ask the agent's `tool_use_behavior` callable whether the results are final, once."""
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     if turn.tool_use is not None or any(call.call_id not in turn.results for call, _ in processed.functions):
         return
     what = f"tool_use_behavior of agent {prepared.agent.name!r}"

@@ -14,6 +14,7 @@ from agentsdk.define.agent import HandoffDeclaration
 from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user
+from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
 from agentsdk.engine.saved_context import save_context
@@ -24,8 +25,7 @@ from agentsdk.types.items import FunctionCall
 
 def invalid_payloads(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[ToolFinished]:
     """An error result for each handoff the model called with a payload that does not fit."""
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     failed: list[ToolFinished] = []
     for call, spec in processed.handoffs:
         declared = prepared.declared.handoffs[spec.name]
@@ -42,8 +42,7 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     """Give the run to the agent of `step`. The first handoff wins; the others get a result that says so."""
     declared = prepared.declared.handoffs[step.spec.name]
     target = declared.agent
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     events: list[RunEvent] = [ToolFinished(step.call.call_id, f"Handed over to {target.name}.")]
     events += [
         ToolFinished(call.call_id, f"Ignored: the conversation was handed over to {target.name} by an earlier call.", True)
@@ -75,9 +74,7 @@ async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[T
         chosen = run.deps.config.handoff_input_filter
     if chosen is None:
         return None
-    state = run.state
-    turn = state.turn
-    assert turn is not None
+    state, turn = run.state, open_turn(run)
     closed = structs.replace(turn, results={**turn.results, **{result.call_id: result for result in results}})
     view = tuple(state.view)
     # Once a view has been replaced the run's input no longer stands apart in it.

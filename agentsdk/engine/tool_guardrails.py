@@ -17,6 +17,7 @@ from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.job import Job
+from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import (
     CallbackError,
@@ -31,7 +32,7 @@ from agentsdk.types.text import clean_text
 
 def raise_if_tool_tripped(run: Run) -> None:
     """Raise the stored verdict of a tool guardrail that stopped the run; the run goes on only with another input."""
-    for verdict in _turn(run).verdicts:
+    for verdict in open_turn(run).verdicts:
         if verdict.behavior == "raise_exception" and verdict.call_id:
             raise _tripped(run, verdict)
 
@@ -41,7 +42,7 @@ async def run_tool_input_guardrails(run: Run, jobs: Sequence[Job]) -> list[Job]:
 
     Raises `ToolInputGuardrailTripwireTriggered` when one stops the run.
     """
-    config, turn = run.deps.config, _turn(run)
+    config, turn = run.deps.config, open_turn(run)
     # Where a log of schema version 1 waits for a person, the guardrails come after the decision.
     asking = [
         (job.tool.name, _ask(run, job))
@@ -52,7 +53,7 @@ async def run_tool_input_guardrails(run: Run, jobs: Sequence[Job]) -> list[Job]:
         await gather_with_limit(asking, limit=config.max_tool_concurrency, grace=run.deps.grace)
     passed: list[Job] = []
     for job in jobs:
-        refused = _refusal(_turn(run), "tool_input", job.call.call_id)
+        refused = _refusal(open_turn(run), "tool_input", job.call.call_id)
         if refused is None:
             passed.append(job)
         elif refused.behavior == "raise_exception":
@@ -78,11 +79,11 @@ async def run_tool_output_guardrails(run: Run, job: Job) -> ToolFinished:
     Raises `ToolOutputGuardrailTripwireTriggered` when one stops the run, or `GuardrailFailedError`: the result stays withheld.
     """
     call_id = job.call.call_id
-    result = _turn(run).results[call_id]
+    result = open_turn(run).results[call_id]
     whole = await run.full_result(result.whole) if result.whole else None
     output = result.output if whole is None else whole_output(result.output, whole)
     data: ToolOutputGuardrailData[Any] = ToolOutputGuardrailData(job.context, run.agent, output, result.is_error)
-    waiting = pending_tool_output_guardrails(_turn(run), call_id, job.tool)
+    waiting = pending_tool_output_guardrails(open_turn(run), call_id, job.tool)
     for number, (place, guardrail) in enumerate(waiting, 1):
         verdict = await _verdict("tool output", guardrail.name, guardrail.guardrail_function, data)
         judged = _judged(place, "tool_output", verdict, job, releases=number == len(waiting))
@@ -91,15 +92,15 @@ async def run_tool_output_guardrails(run: Run, job: Job) -> ToolFinished:
             raise _tripped(run, judged)
         if judged.behavior == "reject_content":
             break
-    return _turn(run).results[call_id]
+    return open_turn(run).results[call_id]
 
 
 async def _ask(run: Run, job: Job) -> None:
     data: ToolInputGuardrailData[Any] = ToolInputGuardrailData(job.context, run.agent)
     call_id = job.call.call_id
-    if _refusal(_turn(run), "tool_input", call_id) is not None:
+    if _refusal(open_turn(run), "tool_input", call_id) is not None:
         return
-    judged = {verdict.place for verdict in _verdicts(_turn(run), "tool_input", call_id)}
+    judged = {verdict.place for verdict in _verdicts(open_turn(run), "tool_input", call_id)}
     for place, guardrail in places(job.tool.tool_input_guardrails):
         if place not in judged:
             verdict = await _verdict("tool input", guardrail.name, guardrail.guardrail_function, data)
@@ -141,7 +142,7 @@ def _judged(
 
 
 def _tripped(run: Run, verdict: GuardrailJudged) -> GuardrailError:
-    tool = next(call.name for call in _turn(run).calls if call.call_id == verdict.call_id)
+    tool = next(call.name for call in open_turn(run).calls if call.call_id == verdict.call_id)
     is_input = verdict.kind == "tool_input"
     message = (
         f"tool {'input' if is_input else 'output'} guardrail {verdict.guardrail!r} stopped the run at a call of tool {tool!r}; "
@@ -151,9 +152,3 @@ def _tripped(run: Run, verdict: GuardrailJudged) -> GuardrailError:
     result = GuardrailResult(verdict.guardrail, ToolGuardrailFunctionOutput(info, verdict.behavior, verdict.message))
     kind = ToolInputGuardrailTripwireTriggered if is_input else ToolOutputGuardrailTripwireTriggered
     return kind(message, result)
-
-
-def _turn(run: Run) -> OpenTurn:
-    turn = run.state.turn
-    assert turn is not None
-    return turn
