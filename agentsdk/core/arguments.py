@@ -12,7 +12,7 @@ import msgspec
 
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError
-from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.text import clean_text, clean_value, storable_text
 
 MAX_ARGUMENTS_CHARS = 1_000_000
 """The longest arguments text that is read."""
@@ -105,7 +105,7 @@ def _parse_slowly(text: str) -> JsonObject:
 def _unique(pairs: Sequence[tuple[str, object]]) -> JsonObject:
     arguments: JsonObject = {}
     for key, value in pairs:
-        key = _safe(key)
+        key = storable_text(key)
         if key in arguments:
             raise InvalidArgumentsError(f"the arguments give the key {key[:100]!r} twice; send each key once")
         arguments[key] = value
@@ -138,10 +138,6 @@ def _containers(value: object) -> list[object]:
 
 def _too_deep() -> InvalidArgumentsError:
     return InvalidArgumentsError(f"the arguments nest deeper than {MAX_ARGUMENTS_DEPTH} levels; send a flatter object")
-
-
-def _safe(text: str) -> str:
-    return clean_text(text).replace("\0", "\ufffd")
 
 
 def _without_nul(value: object) -> object:

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments
 from agentsdk.core.limits.totals import Price, RunTotals, total
-from agentsdk.core.next_step import output_text
+from agentsdk.core.overflow import output_text
 from agentsdk.core.state import State
 from agentsdk.types.events import (
     GuardrailJudged,
@@ -36,6 +36,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
+from agentsdk.types.text import shortened
 
 NOTHING = "nothing more"
 _CLOSING = (TurnEnded, HandedOff, RunEnded, InputReplaced)
@@ -247,11 +248,11 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
 def _line(event: RunEvent, names: _Names) -> str:
     match event:
         case ModelReplied():
-            return told_reply(event.response)
+            return describe_reply(event.response)
         case ToolFinished():
-            text = output_text(event)
-            said = shown(text) if text or isinstance(event.output, str) else "something else than text"
-            return f"{names.tools.get(event.call_id, '')!r} {'failed with' if event.is_error else 'gave'} {said}"
+            text = output_text(event.output)
+            shown_text = shown(text) if text or isinstance(event.output, str) else "something else than text"
+            return f"{names.tools.get(event.call_id, '')!r} {'failed with' if event.is_error else 'gave'} {shown_text}"
         case GuardrailJudged():
             return f"{event.kind.replace('_', ' ')} guardrail {event.guardrail!r} says {event.behavior!r}"
         case HandedOff():
@@ -274,18 +275,14 @@ def _line(event: RunEvent, names: _Names) -> str:
             return "the input is replaced"
 
 
-def told_reply(reply: ModelResponse) -> str:
+def describe_reply(reply: ModelResponse) -> str:
     """A reply in a line."""
-    calls = ", ".join(f"{item.name}({_cut(item.arguments)})" for item in reply.output if isinstance(item, FunctionCall))
+    calls = [item for item in reply.output if isinstance(item, FunctionCall)]
     if calls:
-        return f"calls {calls}"
+        return f"calls {', '.join(f'{call.name}({shortened(call.arguments, MAX_SHOWN_CHARS)})' for call in calls)}"
     return f"says {shown(reply.text)}"
 
 
 def shown(text: str) -> str:
     """As much of a text as a line has room for."""
-    return repr(_cut(text))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARS else text[: MAX_SHOWN_CHARS - 3] + "..."
+    return repr(shortened(text, MAX_SHOWN_CHARS))

@@ -18,7 +18,7 @@ import msgspec
 
 from agentsdk.core.overflow import Output
 from agentsdk.types.items import InputFile, InputImage, InputText, Part
-from agentsdk.types.text import clean_text
+from agentsdk.types.text import storable_text
 
 ToolOutputText = InputText
 ToolOutputImage = InputImage
@@ -43,19 +43,15 @@ def to_output(value: object) -> Output:
     - what has no JSON form is its `str()`, or `<ClassName>` where that would show a memory address; so is a cycle.
     """
     if type(value) is str:
-        return value if value.isascii() and "\0" not in value else _safe(value)
+        return value if value.isascii() and "\0" not in value else storable_text(value)
     if isinstance(value, str):
-        return _safe(str.__str__(value))
+        return storable_text(str.__str__(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return _bytes_text(cast(_Buffer, value))
     parts = _parts(value)
     if parts:
         return parts
     return msgspec.json.encode(_plain(value, MAX_DEPTH, ())).decode()
-
-
-def _safe(text: str) -> str:
-    return clean_text(text).replace("\0", "\ufffd")
 
 
 def _parts(value: object) -> tuple[Part, ...]:
@@ -74,7 +70,7 @@ def _parts(value: object) -> tuple[Part, ...]:
 def _bytes_text(value: _Buffer) -> str:
     given = bytes(value)
     try:
-        return _safe(given.decode())
+        return storable_text(given.decode())
     except UnicodeDecodeError:
         return f"<{len(given)} bytes of binary data>"
 
@@ -83,7 +79,7 @@ def _plain(value: object, depth: int, outer: tuple[int, ...]) -> object:
     """`value` as JSON-like data. `outer` are the ids of the containers around it."""
     kind = type(value)
     if kind is str:
-        return _safe(cast(str, value))
+        return storable_text(cast(str, value))
     if value is None or kind is bool:
         return value
     if kind is int:
@@ -120,7 +116,7 @@ def _plain_object(value: object, depth: int, outer: tuple[int, ...]) -> object:
     if isinstance(value, bytes | bytearray | memoryview):
         return _bytes_text(cast(_Buffer, value))
     if isinstance(value, str):
-        return _safe(str.__str__(value))
+        return storable_text(str.__str__(value))
     if isinstance(value, int):
         return _plain_int(int(value))
     if isinstance(value, float):
@@ -157,7 +153,7 @@ def _fields(value: object) -> Iterable[tuple[object, object]] | None:
 
 def _key(key: object, inside: Callable[[object], object]) -> str:
     if isinstance(key, str):
-        return _safe(str.__str__(key))
+        return storable_text(str.__str__(key))
     plain = inside(key)
     return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
 
@@ -168,8 +164,8 @@ def _object_text(value: object) -> str:
     if isinstance(value, Decimal | UUID | timedelta):
         return str(value)
     if isinstance(value, os.PathLike):
-        return _safe(os.fsdecode(cast("os.PathLike[str]", value)))
+        return storable_text(os.fsdecode(cast("os.PathLike[str]", value)))
     kind = type(value)
     has_text = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
     text = str(value) if has_text else ""
-    return f"<{kind.__name__}>" if not has_text or _ADDRESS.search(text) else _safe(text)
+    return f"<{kind.__name__}>" if not has_text or _ADDRESS.search(text) else storable_text(text)

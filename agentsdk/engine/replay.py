@@ -42,6 +42,7 @@ from agentsdk.types.events import (
     TurnEnded,
     unnested,
 )
+from agentsdk.types.text import shortened
 
 G = TypeVar("G", InputGuardrail[Any], OutputGuardrail[Any], ToolInputGuardrail[Any])
 
@@ -60,10 +61,10 @@ class Replay(Struct, frozen=True):
     divergence: Divergence | None = None
 
     def __str__(self) -> str:
-        said = f"run {self.run_id!r}: {self.turns} turns and {self.steps} steps came out as recorded"
+        summary = f"run {self.run_id!r}: {self.turns} turns and {self.steps} steps came out as recorded"
         if self.divergence is not None:
-            return f"{said}, then not: {self.divergence}"
-        return said if self.is_finished else f"{said}, as far as it came"
+            return f"{summary}, then not: {self.divergence}"
+        return summary if self.is_finished else f"{summary}, as far as it came"
 
 
 async def replay(recorded: State, agent: Agent[Any, Any], config: RunConfig) -> Replay:
@@ -74,9 +75,10 @@ async def replay(recorded: State, agent: Agent[Any, Any], config: RunConfig) -> 
     divergence: Divergence | None = None
     for step in _steps(recorded, inert):
         now = await _taken(step, config)
-        if now != step.told:
+        if now != step.description:
             state = step.state
-            divergence = Divergence(step.revision, state.turns, state.agent, _cut(step.told), _cut(now))
+            was, now = shortened(step.description, MAX_SHOWN_CHARS), shortened(now, MAX_SHOWN_CHARS)
+            divergence = Divergence(step.revision, state.turns, state.agent, was, now)
             break
         steps += 1
         turns += step.closed is not None
@@ -93,9 +95,9 @@ class _Step(Struct, frozen=True):
     is_nested: bool = False
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The step in words; equal for equal steps."""
-        return _told(Interruption(interruptions(self.state)) if self.closed is None else self.closed)
+        return _describe(Interruption(interruptions(self.state)) if self.closed is None else self.closed)
 
 
 def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
@@ -166,8 +168,8 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         if run.closed is None:
             # What the error handler then gave is recorded, and the handler not asked again.
             is_handled = isinstance(error, ModelRefusalError) and isinstance(step.closed, RunEnded)
-            return step.told if is_handled else f"raises {type(error).__name__}"
-    return _told(Interruption(interruptions(run.state)) if run.closed is None else run.closed)
+            return step.description if is_handled else f"raises {type(error).__name__}"
+    return _describe(Interruption(interruptions(run.state)) if run.closed is None else run.closed)
 
 
 class _Asked(BaseException):
@@ -191,10 +193,10 @@ class _Entered(Run):
         if isinstance(last, TurnEnded | HandedOff | RunEnded):
             self.closed = last
             return
-        raise _Asked(_told(unnested(events[0])[1]))
+        raise _Asked(_describe(unnested(events[0])[1]))
 
 
-def _told(step: RunEvent | Interruption) -> str:
+def _describe(step: RunEvent | Interruption) -> str:
     match step:
         case Interruption():
             waiting = [f"{item.tool_name!r} ({'/'.join((*item.path, item.call_id))})" for item in step.pending]
@@ -213,10 +215,6 @@ def _told(step: RunEvent | Interruption) -> str:
             return f"answers call {step.call_id!r} without running it"
         case _:
             return f"comes to {type(step).__name__}"
-
-
-def _cut(told: str) -> str:
-    return told if len(told) <= MAX_SHOWN_CHARS else told[: MAX_SHOWN_CHARS - 3] + "..."
 
 
 def _never(what: str) -> Any:

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments, parse_arguments
 from agentsdk.core.codec import decode_value
-from agentsdk.core.diff import Divergence, RunDiff, diff, told_reply
+from agentsdk.core.diff import Divergence, RunDiff, describe_reply, diff
 from agentsdk.core.keys import request_id, request_prefix
 from agentsdk.core.limits.totals import Price
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem
@@ -84,11 +84,11 @@ class ReplayWithChanges(Struct, frozen=True):
 
     def __str__(self) -> str:
         parted = "came out the same" if self.divergence is None else f"parts at {self.divergence}"
-        told = [f"{parted} ({self.reused} replies reused, {self.asked} asked for)", str(self.diff)]
-        told += [f"held: call {item.call_id!r} of tool {item.tool_name!r}" for item in self.held]
+        lines = [f"{parted} ({self.reused} replies reused, {self.asked} asked for)", str(self.diff)]
+        lines += [f"held: call {item.call_id!r} of tool {item.tool_name!r}" for item in self.held]
         if self.error is not None:
-            told.append(f"stopped by {type(self.error).__name__}")
-        return "\n".join(told)
+            lines.append(f"stopped by {type(self.error).__name__}")
+        return "\n".join(lines)
 
 
 Play = Callable[[Agent[Any, Any], RunState, RunConfig, RunHooks[Any]], Awaitable[tuple[RunState, object]]]
@@ -263,7 +263,7 @@ class _Record:
         if self.divergence is None:
             at = reply.moment
             now = f"another request: other {', '.join(others)}"
-            self.divergence = Divergence(at.revision, at.state.turns + 1, at.state.agent, told_reply(reply.response), now)
+            self.divergence = Divergence(at.revision, at.state.turns + 1, at.state.agent, describe_reply(reply.response), now)
         return None
 
     def summary_for(self, request: ModelRequest) -> ModelResponse | None:

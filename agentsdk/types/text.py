@@ -20,6 +20,16 @@ def clean_text(text: str) -> str:
     return text
 
 
+def storable_text(text: str) -> str:
+    """`text` cleaned, with each NUL replaced too: PostgreSQL keeps none."""
+    return clean_text(text).replace("\0", "\ufffd")
+
+
+def shortened(text: str, limit: int) -> str:
+    """`text`, or its beginning and "..." where it is longer than `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 def require_text(what: str, name: str) -> None:
     """Raises `UserError` for a name that holds lone surrogates: it is recorded, and cleaned it could be another's."""
     if isinstance(cast(object, name), str) and clean_text(name) is not name:

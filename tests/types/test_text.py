@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.types.text import clean_text, clean_value
+from agentsdk.types.text import clean_text, clean_value, shortened, storable_text
 
 any_text = st.text(st.characters() | st.sampled_from(["\ud83d", "\ude00", "\ud800", "\udfff", "\ufeff", "\0", "😀"]))
 
@@ -81,3 +81,12 @@ def test_the_value_given_is_left_alone() -> None:
     value = {"a\ud800": ["b\ud800", ("c\ud800", 1)], "d": None}
     assert clean_value(value) == {"a\ufffd": ["b\ufffd", ["c\ufffd", 1]], "d": None}
     assert list(value) == ["a\ud800", "d"]
+
+
+def test_storable_text_has_no_nul_either() -> None:
+    assert storable_text("a\0b\ud800") == "a\ufffdb\ufffd"
+
+
+def test_a_text_is_shortened_to_its_limit() -> None:
+    assert shortened("12345", 5) == "12345"
+    assert shortened("123456", 5) == "12..."
