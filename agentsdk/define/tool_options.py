@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, fields
 from typing import Any, Generic, TypedDict, TypeVar
@@ -14,6 +13,7 @@ from agentsdk.define.tool_guardrail import ToolInputGuardrail, ToolOutputGuardra
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError, ToolError
 from agentsdk.types.generics import TContext
+from agentsdk.types.signature import full_signature
 from agentsdk.types.spec import Effect
 from agentsdk.types.text import text_of
 
@@ -118,15 +118,9 @@ F = TypeVar("F", bound=Callable[..., object])
 def shows_options(kind: type) -> Callable[[F], F]:
     """A decorator: `help` and `inspect` show the `**options` of a function by name, with their defaults, as editors do."""
     defaults = {field.name: field.default for field in fields(ToolFields)}
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    named = [
-        inspect.Parameter(name, keyword, default=defaults[name], annotation=getattr(annotation, "__forward_arg__", annotation))
-        for name, annotation in kind.__annotations__.items()
-    ]
 
     def decorate(function: F) -> F:
-        *own, _ = inspect.signature(function).parameters.values()
-        vars(function)["__signature__"] = inspect.Signature([*own, *named])
+        vars(function)["__signature__"] = full_signature(function, kind, defaults)
         return function
 
     return decorate

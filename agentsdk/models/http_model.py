@@ -25,7 +25,7 @@ from agentsdk.models.exchange import EventStream, Exchange
 from agentsdk.models.httpx_transport import as_transport
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders, check_header, check_url
-from agentsdk.models.options import HttpModelOptions, check_options, full_signature
+from agentsdk.models.options import HttpModelOptions, check_options
 from agentsdk.models.prefix import Body, to_json
 from agentsdk.models.rate_headers import rate_limit_wait
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
@@ -44,6 +44,7 @@ from agentsdk.types.errors import (
 )
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.signature import full_signature
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
 
@@ -111,7 +112,9 @@ class HttpModel(ABC):
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):
-            cls.__signature__ = full_signature(vars(cls)["__init__"])
+            signature = full_signature(vars(cls)["__init__"], HttpModelOptions)
+            _, *parameters = signature.parameters.values()  # the first is `self`
+            cls.__signature__ = signature.replace(parameters=parameters)
 
     def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
         check_options(type(self).__name__, model, options)

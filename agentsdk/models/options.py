@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypedDict
 
@@ -63,14 +62,3 @@ def check_options(adapter: str, model: object, options: Mapping[str, object]) ->
         if name not in _NAMES:
             raise TypeError(f"{adapter}.__init__() got an unexpected keyword argument {name!r}")
     _FIELDS.check_given(adapter, model=model, **options)
-
-
-def full_signature(constructor: Callable[..., None]) -> inspect.Signature:
-    """The signature of an adapter's `constructor` with each of its `**options` by name, as editors show it."""
-    _, *own = inspect.signature(constructor).parameters.values()
-    named = [parameter for parameter in own if parameter.kind is not parameter.VAR_KEYWORD]
-    shared: list[inspect.Parameter] = []
-    if len(named) < len(own):
-        kind = inspect.Parameter.KEYWORD_ONLY
-        shared = [inspect.Parameter(name, kind, default=None, annotation=_NAMES[name].__forward_arg__) for name in _NAMES]
-    return inspect.Signature([*named, *shared])
