@@ -21,7 +21,7 @@ def tools_text(tools: Sequence[ToolSpec | HandoffSpec]) -> str:
     return f"# Tools\n\n## functions\n\nnamespace functions {{\n\n{functions}\n\n}} // namespace functions"
 
 
-def output_text(output: OutputSpec) -> str:
+def output_schema_text(output: OutputSpec) -> str:
     """The output's schema as text."""
     return f"# Response Formats\n\n## {output.name}\n\n{to_json(output.schema).decode()}"
 

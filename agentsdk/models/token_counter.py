@@ -13,7 +13,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 
-from agentsdk.models.declarations import output_text, tools_text
+from agentsdk.models.declarations import output_schema_text, tools_text
 from agentsdk.models.encodings import can_load, encoding_of, known_encoding, loaded, no_rank_file
 from agentsdk.models.image_size import image_size
 from agentsdk.models.prefix import to_json
@@ -103,7 +103,7 @@ class _ItemCounter(ABC):
         if tools:
             total += await self._remembered(id(tools), tools, lambda: (_TOOLS, [tools_text(tools)]))
         if output is not None:
-            total += await self._remembered(id(output), output, lambda: (0, [output_text(output)]))
+            total += await self._remembered(id(output), output, lambda: (0, [output_schema_text(output)]))
         return total
 
     async def _remembered(self, key: object, owner: object, parts: Callable[[], _Parts]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentsdk.models.declarations import output_text, tools_text
+from agentsdk.models.declarations import output_schema_text, tools_text
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
 WEATHER: dict[str, Any] = {
@@ -57,7 +57,9 @@ def test_tools_are_functions_of_a_namespace() -> None:
 
 
 def test_an_output_is_its_schema() -> None:
-    assert output_text(OutputSpec("answer", {"type": "object"})) == '# Response Formats\n\n## answer\n\n{"type":"object"}'
+    assert (
+        output_schema_text(OutputSpec("answer", {"type": "object"})) == '# Response Formats\n\n## answer\n\n{"type":"object"}'
+    )
 
 
 @pytest.mark.parametrize(
