@@ -22,6 +22,7 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.guardrails import result as guardrail_result
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.run import Run, input_of, require_asyncio
+from agentsdk.models.shield import wait_until_done
 from agentsdk.types.base import JsonObject
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
 from agentsdk.types.errors import UserError
@@ -284,7 +285,7 @@ class RunResultStreaming(_Outcome[TOutput]):
             return
         if not task.done():
             self.cancel()
-        await _over(task)
+        await wait_until_done(task)
 
     @property
     def is_complete(self) -> bool:
@@ -305,7 +306,7 @@ class RunResultStreaming(_Outcome[TOutput]):
         try:
             return await self._channel.get()
         except StopAsyncIteration:
-            await _over(task)
+            await wait_until_done(task)
             raise
         except asyncio.CancelledError:
             await self.aclose()
@@ -432,15 +433,3 @@ class _GrowingOutput:
     async def aclose(self) -> None:
         """Stop the run and wait until it has stopped."""
         await self._events.aclose()
-
-
-async def _over(task: asyncio.Task[None]) -> None:
-    """Wait until `task` is over, also when the waiting one is cancelled meanwhile; that cancellation goes on afterwards."""
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
