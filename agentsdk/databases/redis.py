@@ -15,6 +15,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from agentsdk.databases.finished import finished
 from agentsdk.databases.shared_pools import SharedPools
 from agentsdk.types.declared import is_real, shown
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
@@ -123,16 +124,7 @@ class RedisDatabase:
     async def _run(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         if self._closed:
             raise StoreError(f"{self!r} was closed; make a new store or session")
-        task = asyncio.ensure_future(self._attempt(job))
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError:
-            while not task.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait((task,))
-            task.exception()
-            raise
-        return task.result()
+        return await finished(asyncio.ensure_future(self._attempt(job)))
 
     async def _attempt(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         try:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from agentsdk.databases.finished import finished
 from agentsdk.databases.sqlite_thread import SQLiteFile, SQLiteThread, Synchronous, Tables, create_private
 from agentsdk.types.declared import is_real, shown
 from agentsdk.types.errors import UserError
@@ -67,16 +68,7 @@ class SQLiteDatabase:
 
         Raises the tables' `error` and `busy` for whatever SQLite raises.
         """
-        future = asyncio.wrap_future(self._held().submit(job))
-        try:
-            await asyncio.wait((future,))
-        except asyncio.CancelledError:
-            while not future.done():
-                with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.wait((future,))
-            future.exception()
-            raise
-        return future.result()
+        return await finished(asyncio.wrap_future(self._held().submit(job)))
 
     async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """`run` in a transaction that holds the file's write lock from its beginning; undone if `job` raises."""
