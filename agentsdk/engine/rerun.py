@@ -13,12 +13,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from agentsdk.core.arguments import canonical_arguments, parse_arguments
 from agentsdk.core.codec import decode_value
 from agentsdk.core.diff import Divergence, RunDiff, describe_reply, diff
-from agentsdk.core.keys import request_id, request_prefix
 from agentsdk.core.limits.totals import Price
 from agentsdk.core.next_step import PendingCall, ToolApprovalItem
 from agentsdk.core.run_state import RunState
@@ -36,27 +35,14 @@ from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
-from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.engine.model_call import filtered
 from agentsdk.engine.prepare import with_read_result
+from agentsdk.engine.recorded_run import RecordedCall, RecordedReply, RecordedRun
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import AgentsException, ContextTooLongError
-from agentsdk.types.events import (
-    ApprovalDecided,
-    AttemptSpent,
-    CallRetried,
-    GuardrailJudged,
-    GuardrailPlace,
-    InputReplaced,
-    ModelReplied,
-    Nested,
-    RunEvent,
-    Stopped,
-    ToolFinished,
-    ToolsIntended,
-)
-from agentsdk.types.items import FunctionCall, Item, Message
+from agentsdk.types.events import CallRetried, GuardrailPlace, Nested, RunEvent
+from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import Usage
@@ -121,11 +107,11 @@ async def rerun(
     price: Price,
 ) -> ReplayWithChanges:
     """Go on from `start`, a fork of the run at revision `begin`, with what is changed."""
-    record = _Record(recorded, begin, start, change, config, find_model)
-    agent = copied(change.after, record.fields, record.tool, record.handoff, change.before)
-    window = record.window(config.window)
+    current = _Rerun(RecordedRun(recorded, change.before, begin, start.run_id), change, config, find_model)
+    agent = copied(change.after, current.fields, current.tool, current.handoff, change.before)
+    window = current.window(config.window)
     config = dataclasses.replace(config, run_id=None, model=None, call_model_input_filter=None, window=window)
-    hooks = _Gate(record)
+    hooks = _Gate(current)
     state, output, failure = RunState(start, _unbegun(start), config.state_key), cast(object, None), None
     while True:
         try:
@@ -134,22 +120,22 @@ async def rerun(
             if not isinstance(error.state, RunState):
                 raise
             state = error.state
-            if record.goes_on_after(error, state):
+            if current.goes_on_after(error, state):
                 continue
-            failure = None if record.held else error
+            failure = None if current.held else error
             break
-        if not record.decide(state):
+        if not current.decide(state):
             break
     compared = diff(recorded, state.value, price)
     return ReplayWithChanges(
         state,
         output,
-        record.divergence or compared.divergence,
+        current.divergence or compared.divergence,
         compared,
-        record.reused,
-        record.asked,
-        record.spent,
-        tuple(record.held),
+        current.reused,
+        current.asked,
+        current.spent,
+        tuple(current.held),
         failure,
     )
 
@@ -158,60 +144,19 @@ class EffectHeld(AgentsException):
     """A rerun came to a call that would have an effect which the recorded run did not have."""
 
 
-class _Reply(Struct, frozen=True):
-    """A recorded reply, and when it came."""
+class _Rerun:
+    """One rerun: the copies of agents and models that take their answers from the record, and what they have taken."""
 
-    moment: LogPosition
-    response: ModelResponse
-    disabled: tuple[str, ...] = ()
-    is_refused: bool = False
-
-
-_Kind = tuple[str, str, str]
-"""What makes calls equal: the tool, its fingerprint, the canonical arguments."""
-
-
-_Place = tuple[str, ...]
-"""The calls that lead to a run, or to a call of it and that call."""
-
-
-class _Call:
-    """A recorded call, and what became of it."""
-
-    def __init__(self) -> None:
-        self.kind: _Kind | None = None
-        self.ran = False
-        self.result: ToolFinished | None = None
-        self.decided: ApprovalDecided | None = None
-        self.verdicts: dict[GuardrailPlace, GuardrailJudged] = {}
-
-    @property
-    def has_result(self) -> bool:
-        """Whether it ran, and gave a result."""
-        return self.ran and self.result is not None
-
-
-class _Record:
-    """What the recorded run says from where the rerun starts, and what has been taken from it."""
-
-    def __init__(
-        self, recorded: State, begin: int, start: State, change: Change, config: RunConfig, find_model: FindModel
-    ) -> None:
+    def __init__(self, record: RecordedRun, change: Change, config: RunConfig, find_model: FindModel) -> None:
         self.held: list[PendingCall] = []
         self.divergence: Divergence | None = None
         self.reused = 0
         self.asked = 0
         self.spent = Usage()
+        self._record = record
         self._change = change
         self._config = config
         self._find_model = find_model
-        self._run_id = start.run_id
-        self._stops: list[tuple[str, tuple[Item, ...]]] = []
-        self._replies: dict[str, _Reply] = {}
-        self._summaries: dict[str, AttemptSpent] = {}
-        self._calls: dict[_Kind, dict[_Place, _Call]] = {}
-        self._claimed: dict[_Place, _Call] = {}
-        self._read(recorded, begin)
 
     # What the copies of the changed agents are made of.
 
@@ -239,10 +184,10 @@ class _Record:
 
     # What the rerun asks on its way.
 
-    def call_of(self, context: ToolContext[Any], fingerprint: str) -> _Call | None:
+    def call_of(self, context: ToolContext[Any], fingerprint: str) -> RecordedCall | None:
         """The recorded call that one of the rerun is equal to."""
         place = (*context.path, context.tool_call_id)
-        return self._claim(place, (context.tool_name, fingerprint, canonical_arguments(context.tool_arguments)))
+        return self._record.claim(place, (context.tool_name, fingerprint, canonical_arguments(context.tool_arguments)))
 
     def may_run(self, context: ToolContext[Any], tool: FunctionTool[Any]) -> bool:
         """Whether a call has its result in the record, or is free to run."""
@@ -251,7 +196,7 @@ class _Record:
 
     def reply_to(self, agent: Agent[Any, Any], request: ModelRequest) -> ModelResponse | None:
         """The recorded reply, if the request is what was sent in this place. The first that is not is the divergence."""
-        reply = self._replies.get(request.request_id)
+        reply = self._record.replies.get(request.request_id)
         if reply is None:
             return self.summary_for(request)
         others = self._differences(reply, agent, request)
@@ -261,14 +206,14 @@ class _Record:
                 raise ContextTooLongError("the recorded request was refused as too long, expected so here as well")
             return reply.response
         if self.divergence is None:
-            at = reply.moment
+            at = reply.position
             now = f"another request: other {', '.join(others)}"
             self.divergence = Divergence(at.revision, at.state.turns + 1, at.state.agent, describe_reply(reply.response), now)
         return None
 
     def summary_for(self, request: ModelRequest) -> ModelResponse | None:
         """The recorded summary that was asked for in this place, as long as the runs have not parted."""
-        summary = self._summaries.get(request.request_id)
+        summary = self._record.summaries.get(request.request_id)
         if summary is None or self.divergence is not None:
             return None
         self.reused += 1
@@ -287,22 +232,27 @@ class _Record:
         ]
         return dataclasses.replace(window, strategies=strategies)
 
-    def summary_model(self, given: str | Model) -> Model:
-        """The model to ask for a summary."""
-        return self._find_model(given, self._config.model_provider)
-
     def given_model(self, agent: Agent[Any, Any]) -> str | Model | None:
         """The model of an agent, or its name, as it is now."""
         return self._change.model or self._config.model or agent.model
 
-    def live_model(self, agent: Agent[Any, Any]) -> Model:
+    def live_model(self, given: str | Model | None) -> Model:
         """The model to ask."""
-        return self._find_model(self.given_model(agent), self._config.model_provider)
+        return self._find_model(given, self._config.model_provider)
 
     async def request(self, request: ModelRequest) -> ModelRequest:
         """What the model is asked."""
         change = self._config.call_model_input_filter
         return request if change is None else await filtered(change, request)
+
+    async def ask(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask a model, and count what that took."""
+        async with contextlib.aclosing(model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, ResponseCompleted):
+                    self.asked += 1
+                    self.spent += sum((attempt.usage for attempt in event.attempts), event.response.usage)
+                yield event
 
     def decide(self, state: RunState) -> bool:
         """Decide on the calls that wait as it was decided on those they are equal to; whether there were any."""
@@ -316,7 +266,7 @@ class _Record:
             if turn is None or not isinstance(item, ToolApprovalItem):
                 continue
             kind = (item.tool_name, turn.asked[item.call_id].fingerprint, canonical_arguments(item.arguments))
-            call = self._claim(place, kind)
+            call = self._record.claim(place, kind)
             live = self._change.live_effects
             if call is None or not (call.ran or call.decided) or (live and call.result is None):
                 continue  # live, an approval that the recorded run may yet act on would let the call run twice
@@ -332,79 +282,10 @@ class _Record:
 
     def goes_on_after(self, error: AgentsException, state: RunState) -> bool:
         """Whether the recorded run was gone on with after this error. If with another input, so is the rerun."""
-        name = type(error).__name__
-        at = next((at for at, (reason, _) in enumerate(self._stops) if reason == name), None)
-        if at is None or self.held:
-            return False
-        _, given = self._stops[at]
-        del self._stops[: at + 1]
+        given = None if self.held else self._record.take_stop(type(error).__name__)
         if given:
             state.replace_input(given)
-        return True
-
-    def _read(self, recorded: State, begin: int) -> None:
-        calls: dict[_Place, _Call] = {}
-        attempts: dict[_Place, list[str]] = {}
-        for moment in log_positions(recorded, self._change.before):
-            event, path = moment.event, moment.path
-            match event:
-                case AttemptSpent(kind="summary"):
-                    number = 1
-                    while (asked := self._request_id(moment, number)) in self._summaries:
-                        number += 1
-                    self._summaries[asked] = event
-                case AttemptSpent(kind="discarded"):
-                    pass  # it was tried again under the same id
-                case AttemptSpent():
-                    asked = self._request_id(moment)
-                    attempts.setdefault(path, []).append(asked)
-                    text = (Message("assistant", event.partial),) if event.partial else ()
-                    response = ModelResponse(text, event.usage, "length" if text else "stop")
-                    self._replies[asked] = _Reply(moment, response, is_refused=event.kind == "refused")
-                case ModelReplied():
-                    self._replies[self._request_id(moment)] = _Reply(moment, _own_part(moment, event), event.disabled)
-                    for asked in attempts.pop(path, ()):
-                        self._replies[asked] = structs.replace(self._replies[asked], disabled=event.disabled)
-                    self._read_calls(moment, event, calls)
-                case ToolsIntended():
-                    for call_id in event.call_ids:
-                        calls[*path, call_id].ran = True
-                case ApprovalDecided():
-                    calls[*path, event.call_id].decided = event
-                case GuardrailJudged(kind="tool_output"):
-                    calls[*path, event.call_id].verdicts[event.place] = event
-                case ToolFinished():
-                    call = calls[*path, event.call_id]
-                    call.result = event
-                    if moment.revision < begin:
-                        call.kind = None  # the rerun has that result already
-                case Stopped():
-                    self._stops.append((event.reason, ()))
-                case InputReplaced() if moment.revision >= begin and self._stops:
-                    self._stops[-1] = (self._stops[-1][0], event.input)
-                case _:
-                    pass
-        for place, call in calls.items():
-            if call.kind is not None:
-                self._calls.setdefault(call.kind, {})[place] = call
-        if recorded.stopped and self._stops:
-            self._stops.pop()  # nobody went on from there
-
-    def _request_id(self, moment: LogPosition, summary: int = 0) -> str:
-        """The id that the rerun's request has whose reply, or summary, came at this moment."""
-        turn = moment.state.turn
-        attempt = 0 if turn is None else turn.continuations + turn.empty_replies
-        prefix = request_prefix(self._run_id, moment.path)
-        return request_id(prefix, moment.state.turns + 1, attempt, summary)
-
-    @staticmethod
-    def _read_calls(moment: LogPosition, event: ModelReplied, calls: dict[_Place, _Call]) -> None:
-        for item in event.response.output:
-            if isinstance(item, FunctionCall):
-                call = calls[*moment.path, item.call_id] = _Call()
-                tool = None if moment.agent is None else Declaration.of(moment.agent).tools.get(item.name)
-                if tool is not None:
-                    call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
+        return given is not None
 
     def _recalled(
         self, tool: FunctionTool[Any], placed: tuple[GuardrailPlace, ToolOutputGuardrail[Any]]
@@ -422,17 +303,9 @@ class _Record:
 
         return ToolOutputGuardrail(function, guardrail.name)
 
-    def _claim(self, place: _Place, kind: _Kind) -> _Call | None:
-        """The recorded call in this place, if it is equal, or else the first equal one that no other call has claimed."""
-        call = self._claimed.get(place)
-        equal = self._calls.get(kind)
-        if call is None and equal:
-            call = self._claimed[place] = equal.pop(place if place in equal else next(iter(equal)))
-        return call
-
-    def _differences(self, reply: _Reply, after: Agent[Any, Any], request: ModelRequest) -> list[str]:
+    def _differences(self, reply: RecordedReply, after: Agent[Any, Any], request: ModelRequest) -> list[str]:
         """In what a request is another one than was sent."""
-        state, before = reply.moment.state, reply.moment.agent
+        state, before = reply.position.state, reply.position.agent
         if before is None or before.name != after.name:
             return ["agent"]
         declared = with_read_result(Declaration.of(before), self._config, state)
@@ -452,58 +325,52 @@ class _Record:
 class _RecordedModel:
     """The model of one agent: what the record has of its replies, and the real one for the rest."""
 
-    def __init__(self, record: _Record, agent: Agent[Any, Any]) -> None:
-        given = record.given_model(agent)
+    def __init__(self, rerun: _Rerun, agent: Agent[Any, Any]) -> None:
+        self._given = given = rerun.given_model(agent)
         self.name = given.name if given is not None and not isinstance(given, str) else given or "default"
-        self._record = record
+        self._rerun = rerun
         self._agent = agent
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        response = self._record.reply_to(self._agent, request)
+        response = self._rerun.reply_to(self._agent, request)
         if response is not None:
             yield ResponseCompleted(response)
             return
-        model = self._record.live_model(self._agent)
-        async with contextlib.aclosing(model.stream(await self._record.request(request))) as events:
+        model = self._rerun.live_model(self._given)
+        async with contextlib.aclosing(self._rerun.ask(model, await self._rerun.request(request))) as events:
             async for event in events:
-                if isinstance(event, ResponseCompleted):
-                    self._record.asked += 1
-                    self._record.spent += sum((attempt.usage for attempt in event.attempts), event.response.usage)
                 yield event
 
 
 class _RecordedSummaries:
     """The model of a window's summaries: what the record has of them, and the real one for the rest."""
 
-    def __init__(self, record: _Record, given: str | Model) -> None:
+    def __init__(self, rerun: _Rerun, given: str | Model) -> None:
         self.name = given if isinstance(given, str) else given.name
-        self._record = record
+        self._rerun = rerun
         self._given = given
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        response = self._record.summary_for(request)
+        response = self._rerun.summary_for(request)
         if response is not None:
             yield ResponseCompleted(response)
             return
-        async with contextlib.aclosing(self._record.summary_model(self._given).stream(request)) as events:
+        async with contextlib.aclosing(self._rerun.ask(self._rerun.live_model(self._given), request)) as events:
             async for event in events:
-                if isinstance(event, ResponseCompleted):
-                    self._record.asked += 1
-                    self._record.spent += sum((attempt.usage for attempt in event.attempts), event.response.usage)
                 yield event
 
 
 class _Gate(RunHooks[Any]):
     """Stops a run before a call that must not run: the intent is taken back, so that the call has not begun."""
 
-    def __init__(self, record: _Record) -> None:
-        self._record = record
+    def __init__(self, rerun: _Rerun) -> None:
+        self._rerun = rerun
 
     async def on_tool_start(self, context: ToolContext[Any], agent: Agent[Any, Any], tool: FunctionTool[Any]) -> None:
-        if isinstance(tool, AgentTool) or self._record.may_run(context, tool):
+        if isinstance(tool, AgentTool) or self._rerun.may_run(context, tool):
             return
         call = FunctionCall(context.tool_call_id, context.tool_name, context.tool_arguments)
-        self._record.held.append(PendingCall(call, agent.name, context.path))
+        self._rerun.held.append(PendingCall(call, agent.name, context.path))
         raise EffectHeld(
             f"call {context.tool_call_id!r} of tool {context.tool_name!r} is not in the record and its effect is "
             f"{tool.effect!r}, expected 'none'; to run it replay with live_effects=True"
@@ -511,7 +378,7 @@ class _Gate(RunHooks[Any]):
 
 
 def _unbegun(state: State) -> list[RunEvent]:
-    """Takes back the calls in flight: a fork has not run them, and what became of them stands in the record."""
+    """Takes back the calls in flight: a fork has not run them, and what became of them is in the record."""
     turn = state.turn
     if turn is None:
         return []
@@ -522,19 +389,6 @@ def _unbegun(state: State) -> list[RunEvent]:
         if call_id not in turn.results:
             events += [Nested(call_id, event) for event in _unbegun(child)]
     return events
-
-
-def _own_part(moment: LogPosition, event: ModelReplied) -> ModelResponse:
-    """A reply without the text it continues, which the engine joins to it again."""
-    turn, response = moment.state.turn, event.response
-    partial = "" if turn is None else turn.partial
-    if not partial:
-        return response
-    output = list(response.output)
-    at, first = next((at, item) for at, item in enumerate(output) if isinstance(item, Message))
-    rest = first.content.removeprefix(partial) if isinstance(first.content, str) else first.content[1:]
-    output[at] = structs.replace(first, content=rest)
-    return structs.replace(response, output=tuple(output))
 
 
 def _shown(spec: ToolSpec | HandoffSpec) -> tuple[object, ...]:
