@@ -10,6 +10,8 @@ from agentsdk import (
     Agent,
     GuardrailFunctionOutput,
     InputGuardrailTripwireTriggered,
+    MemoryRunStore,
+    RunConfig,
     Runner,
     RunState,
     function_tool,
@@ -70,11 +72,12 @@ async def test_a_stop_says_which_input_the_run_was_gone_on_with() -> None:
         return GuardrailFunctionOutput(None, tripwire_triggered="please" not in str(given))
 
     agent = Agent(name="scout", input_guardrails=[polite], model=ScriptedModel(["not shown", "done"]))
+    config = RunConfig(store=MemoryRunStore())
     with pytest.raises(InputGuardrailTripwireTriggered) as caught:
-        await Runner.run(agent, "go")
+        await Runner.run(agent, "go", run_config=config)
     assert isinstance(caught.value.state, RunState)
     caught.value.state.replace_input("go, please")
-    state = (await Runner.run(agent, caught.value.state)).to_state()
+    state = (await Runner.run(agent, caught.value.state, run_config=config)).to_state()
     record = RecordedRun(state.value, agent, 0, "replayed")
     assert record.take_stop("MaxTurnsExceeded") is None
     assert record.take_stop("InputGuardrailTripwireTriggered") == (Message("user", "go, please"),)
