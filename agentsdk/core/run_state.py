@@ -324,12 +324,7 @@ class RunState:
 
     @classmethod
     def from_json(
-        cls,
-        agent: Named,
-        data: Mapping[str, object],
-        *,
-        state_key: StateKey | None = None,
-        run_id: str | None = None,
+        cls, agent: Named, data: Mapping[str, object], *, state_key: StateKey | None = None, run_id: str | None = None
     ) -> RunState:
         """Load a state from the dict that `to_json` gave. Raises like `from_string`."""
         try:
@@ -362,24 +357,12 @@ class RunState:
                 f"call {item.call_id!r} is in doubt, expected one waiting for approval; "
                 "use provide_result, retry or mark_failed"
             )
-        call = item.call
+        call, asked = item.call, turn.asked[item.call_id].fingerprint
         digest = approval_key(self._started.keys, self._state.run_id, item.path, call)
-        asked = turn.asked[call.call_id].fingerprint
-        self._append(
-            item.path,
-            ApprovalDecided(
-                call.call_id,
-                call.name,
-                digest,
-                approved,
-                clean_text(reason),
-                always,
-                item.agent,
-                clean_text(by),
-                expires_at,
-                asked,
-            ),
+        event = ApprovalDecided(
+            call.call_id, call.name, digest, approved, clean_text(reason), always, item.agent, clean_text(by), expires_at, asked
         )
+        self._append(item.path, event)
 
     def _require_doubt(self, item: PendingCall) -> None:
         _ = self._require(item)

@@ -57,6 +57,8 @@ AgentsException                            .state: where the run stood; resuming
         └── SessionBusyError               a lock did not come free in time; nothing was done
 ```
 A message names the object, says what was expected, then the remedy. It carries no argument values, results or keys.
+
+Longer than most modules, so that the whole tree is drawn, and read, on one page.
 """
 
 from __future__ import annotations
