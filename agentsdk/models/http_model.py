@@ -235,8 +235,7 @@ class HttpModel(ABC):
                     assembler.add_whole(await exchange.read_all())
                 response = assembler.response()
             except ErrorInReply as error:
-                response = error_from_object(self._who, error.data, secrets=self._secrets(headers))
-                self._charge(response, assembler, streamed=streamed)
+                response = self._reported(error, assembler, headers, streamed=streamed)
             except ModelConnectionError as error:
                 if not assembler.begun:
                     self._charge(error, assembler, streamed=streamed)
@@ -255,6 +254,14 @@ class HttpModel(ABC):
             for delta in assembler.done_events(response):
                 yield delta
         yield ResponseCompleted(response)
+
+    def _reported(
+        self, reported: ErrorInReply, assembler: Assembler, headers: RequestHeaders, *, streamed: bool
+    ) -> ProviderError:
+        """The error that the provider has reported in its reply."""
+        error = error_from_object(self._who, reported.data, secrets=self._secrets(headers))
+        self._charge(error, assembler, streamed=streamed)
+        return error
 
     def _broken_off(self, assembler: Assembler, *, streamed: bool) -> IncompleteResponseError:
         """The error for a connection that broke after a part of the reply had come."""

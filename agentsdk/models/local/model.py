@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import os
 import secrets
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from typing import Self
 
@@ -30,8 +30,9 @@ from agentsdk.types.deltas import (
     ResponseCompleted,
 )
 from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError, ModelBehaviorError
-from agentsdk.types.items import FunctionCall
+from agentsdk.types.items import FunctionCall, Item
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import SpentAttempt, Usage
 
@@ -124,11 +125,32 @@ class LocalModel:
         Raises `ContextTooLongError` when the request does not fit into the context, `IncompleteResponseError` when a call or a
         typed output is truncated by `max_tokens` or a stop sequence, and whatever else a chat server can cause.
         """
-        settings = request.settings
         items = [*request.items, *request.tail]
-        tools, answer = choose(request.tools, settings.tool_choice)
+        tools, answer = choose(request.tools, request.settings.tool_choice)
         if answer and not self._repeat_tools and (answered := answered_tools(items)):
             tools = [tool for tool in tools if tool.name not in answered]
+        plain = self._plain_request(request, items, tools, answer)
+        chat = await self._started()
+        reply = _Reply(request, may_answer=answer)
+        usage = Usage(requests=1, known=False)
+        try:
+            async with aclosing(chat.stream(plain)) as events:
+                async for event in events:
+                    if isinstance(event, ResponseCompleted):
+                        usage = event.response.usage
+                    for translated in reply.translate(event) if tools else (event,):
+                        if isinstance(translated, ResponseCompleted):
+                            reply.check(translated.response)
+                        yield translated
+        except ModelBehaviorError as error:
+            error.attempts = error.attempts or (SpentAttempt(usage, self.name),)
+            raise
+
+    def _plain_request(
+        self, request: ModelRequest, items: Sequence[Item], tools: Sequence[ToolSpec | HandoffSpec], answer: bool
+    ) -> ModelRequest:
+        """The request as a chat server without tools takes it: `tools`, and text if an `answer` may be given, by a grammar."""
+        settings = request.settings
         # All tools are described whatever may be called, so that the system message, and with it llama.cpp's cache, stays.
         described = request.tools if settings.tool_choice != "none" else ()
         extra: JsonObject = dict(settings.extra_body or {})
@@ -137,7 +159,7 @@ class LocalModel:
             extra["grammar"] = build_grammar(
                 tools, answer=answer, output=request.output, parallel=parallel, bounds=self._bounds
             )
-        plain = ModelRequest(
+        return ModelRequest(
             items=Tape(plain_messages(items)),
             instructions=system_text(request.instructions, described, request.output if answer else None),
             settings=dataclasses.replace(
@@ -154,21 +176,6 @@ class LocalModel:
             stream=request.stream,
             request_id=request.request_id,
         )
-        chat = await self._started()
-        reply = _Reply(request, may_answer=answer)
-        usage = Usage(requests=1, known=False)
-        try:
-            async with aclosing(chat.stream(plain)) as events:
-                async for event in events:
-                    if isinstance(event, ResponseCompleted):
-                        usage = event.response.usage
-                    for translated in reply.translate(event) if tools else (event,):
-                        if isinstance(translated, ResponseCompleted):
-                            reply.check(translated.response)
-                        yield translated
-        except ModelBehaviorError as error:
-            error.attempts = error.attempts or (SpentAttempt(usage, self.name),)
-            raise
 
     async def _started(self) -> OpenAIChatCompletionsModel:
         server = self._server
