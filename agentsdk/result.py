@@ -17,14 +17,14 @@ from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.run_items import RunItem
-from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
+from agentsdk.define.stream_events import RunItemStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
+from agentsdk.engine.growing_output import GrowingOutput
 from agentsdk.engine.guardrails import result as guardrail_result
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.models.shield import wait_until_done
 from agentsdk.types.base import JsonObject
-from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitReachedEvent, ModelReplied
 from agentsdk.types.generics import TOutput
@@ -263,7 +263,7 @@ class RunResultStreaming(_Outcome[TOutput]):
         Each value replaces the one before it; `final_output` is the checked one. What the model says in turns that end in calls
         shows too. Dropping the iterator early stops the run.
         """
-        return _GrowingOutput(self)
+        return GrowingOutput(_Events(self), lambda: Declaration.of(self.current_agent).output)
 
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
         """Stop the run now, or when the turn that is going has ended. The events so far can still be read."""
@@ -395,41 +395,3 @@ class _Events:
     def __del__(self) -> None:
         if not self.is_over:
             self._stream.abandon()
-
-
-class _GrowingOutput:
-    """Reads a stream for the output that its text deltas add up to."""
-
-    __slots__ = ("_events", "_shown", "_stream", "_text")
-
-    def __init__(self, stream: RunResultStreaming[Any]) -> None:
-        self._stream = stream
-        self._events = _Events(stream)
-        self._text = ""
-        self._shown: object = None
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> object:
-        while True:
-            event = await self._events.__anext__()
-            if not isinstance(event, RawResponsesStreamEvent):
-                continue
-            data = event.data
-            if isinstance(data, ResponseCompleted):
-                if data.response.finish != "length":  # text that stopped at its length is continued
-                    self._text = ""
-            elif isinstance(data, AttemptDiscarded):
-                self._text = ""
-            elif isinstance(data, OutputTextDelta):
-                self._text += data.delta
-                schema = Declaration.of(self._stream.current_agent).output
-                value = self._text if schema is None else schema.partial(self._text)
-                if value is not None and value != self._shown:
-                    self._shown = value
-                    return value
-
-    async def aclose(self) -> None:
-        """Stop the run and wait until it has stopped."""
-        await self._events.aclose()
