@@ -16,9 +16,11 @@ import anyio
 import msgspec
 
 from agentsdk import function_tool
+from agentsdk.core.arguments import parse_arguments
 from agentsdk.engine.channel import Channel
 from agentsdk.models.admission import Admission
-from agentsdk.models.sse import SSEDecoder
+from agentsdk.models.openai_chat.reply import ReplyAssembler
+from agentsdk.models.sse import ServerSentEvent, SSEDecoder
 from agentsdk.types.tape import Tape
 
 ROUNDS = 7
@@ -52,6 +54,7 @@ def main() -> None:
         *asyncio.run(waiters()),
         *tapes(),
         *events_of_a_stream(),
+        *fast_paths(),
         *fingerprints(),
     ):
         print(f"{name:<62} {figure:>10,.2f}")
@@ -247,6 +250,26 @@ def _decoded(chunk: bytes, events: int) -> None:
     decoder = SSEDecoder()
     for _ in range(1_000 // events):
         decoder.feed(chunk)
+
+
+def fast_paths() -> Iterator[tuple[str, float]]:
+    """What nearly all arguments and text deltas go through, and the path that takes any."""
+    plain = '{"order":1815,"reason":"the customer asked for it","notify":true,"address":{"city":"London","zip":"W1"}}'
+    escaped = plain.replace("customer", "\\u0063ustomer")
+    many = range(1_000)
+    yield "read a call's arguments, plain", best(lambda: [parse_arguments(plain) for _ in many], 1_000)
+    yield "read them by the path that finds every fault", best(lambda: [parse_arguments(escaped) for _ in many], 1_000)
+    alone = '{"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"one "},"finish_reason":null}]}'
+    among = alone.replace("}]}", '},{"index":1,"delta":{"content":""}}]}')
+    yield "a text delta of a chat stream, plain", best(lambda: _assembled(alone), 1_000)
+    yield "a text delta of a chat stream, any", best(lambda: _assembled(among), 1_000)
+
+
+def _assembled(data: str) -> None:
+    assembler = ReplyAssembler("openai")
+    event = ServerSentEvent(data)
+    for _ in range(1_000):
+        assembler.add_event(event)
 
 
 def fingerprints() -> Iterator[tuple[str, float]]:
