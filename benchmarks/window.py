@@ -256,7 +256,7 @@ def picture(measured: dict[str, Figures]) -> str:
         'aria-label="Tokens of each request of a long run, by strategy" font-family="Helvetica, Arial, sans-serif">',
         f'<rect width="{width * across + 40}" height="{height * down + 50}" rx="10" fill="#ffffff"/>',
         '<text x="20" y="26" font-size="13" fill="#0f172a">Tokens of each request: '
-        f"dashed the window of {WINDOW:,}, grey what sending everything would take</text>",
+        f"dashed the window of {WINDOW:,}, gray what sending everything would take</text>",
     ]
     for number, (name, one) in enumerate(measured.items()):
         left, top = 20 + number % across * width, 40 + number // across * height

@@ -155,11 +155,11 @@ async def show(agent: Agent[None, str], given: str | RunState, model: LocalModel
     return run
 
 
-COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+COLORS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def say(text: str, style: str = "") -> None:
-    print(f"\x1b[{style}m{text}\x1b[0m" if COLOURS and style else text, end="", flush=True)
+    print(f"\x1b[{style}m{text}\x1b[0m" if COLORS and style else text, end="", flush=True)
 
 
 def title(text: str) -> None:

@@ -29,7 +29,7 @@ STRATEGIES: dict[str, Sequence[Any]] = {
     "keep by priority": (KeepByPriority(),),
     "summarize": (Summarize(max_tokens=SUMMARY), DropOldest()),
 }
-COLOURS = ("#94a3b8", "#4f46e5", "#0d9488", "#db2777", "#ca8a04", "#dc2626")
+COLORS = ("#94a3b8", "#4f46e5", "#0d9488", "#db2777", "#ca8a04", "#dc2626")
 TEXT = "the user wants every page read, and " * 20
 
 
@@ -123,12 +123,12 @@ def _axes(most: Decimal) -> Iterator[str]:
 def _lines(costs: dict[str, Cost], most: Decimal) -> Iterator[str]:
     lowest = HEIGHT
     labels = sorted(costs.items(), key=lambda entry: entry[1].dollars[-1])
-    colours = dict(zip(costs, COLOURS, strict=True))
+    colors = dict(zip(costs, COLORS, strict=True))
     for name, cost in labels:
         points = " ".join(f"{_x(turn):.1f},{_y(dollars, most):.1f}" for turn, dollars in enumerate(cost.dollars, 1))
-        yield f'<polyline points="{points}" fill="none" stroke="{colours[name]}" stroke-width="2"/>'
+        yield f'<polyline points="{points}" fill="none" stroke="{colors[name]}" stroke-width="2"/>'
         lowest = min(int(_y(cost.dollars[-1], most)) + 4, lowest - 17)  # the names stand clear of each other
-        yield _label(WIDTH - RIGHT + 10, lowest, f"{name} {cost.dollars[-1]:.2f}", 12, colours[name])
+        yield _label(WIDTH - RIGHT + 10, lowest, f"{name} {cost.dollars[-1]:.2f}", 12, colors[name])
 
 
 def _x(turn: int) -> float:

@@ -27,7 +27,7 @@ _ANSWER_TIMEOUT = 60.0
 _CANCEL_TIMEOUT = 5.0
 # How long closing waits for calls in flight, and for the server to say goodbye.
 _CLOSE_TIMEOUT = 10.0
-# Serialises the making of tables in one database, whoever makes them. Any number that nobody else takes.
+# Serializes the making of tables in one database, whoever makes them. Any number that nobody else takes.
 _TABLES_LOCK = 0x6167656E74736472
 
 

@@ -61,7 +61,7 @@ class _Strict:
         if "default" in strict:
             _describe_default(strict, strict.pop("default"))
         if "$ref" in strict and len(strict) > 1:
-            # A reference may not have neighbours: its target takes them in, or loses them where it refers to itself.
+            # A reference may not have neighbors: its target takes them in, or loses them where it refers to itself.
             name = cast(str, strict["$ref"]).rpartition("/")[2]
             if name in inlined:
                 return {"$ref": strict["$ref"]}

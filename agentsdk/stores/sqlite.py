@@ -1,7 +1,7 @@
 """A run store in SQLite: one file holds any number of runs, for any number of processes.
 
 Events lie in the order in which they came, whatever their run, and an index finds a run's: an append writes to the end of the
-file's table. Ordered by run, or with the events in the index itself, it would rewrite their neighbours on every append.
+file's table. Ordered by run, or with the events in the index itself, it would rewrite their neighbors on every append.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Summarize:
     max_result_chars: int = 2_000
 
     def __post_init__(self) -> None:
-        _SUMMARISE.check(self)
+        _SUMMARIZE.check(self)
 
     def offer(self, view: WindowView) -> SummaryRequest | None:
         """The request for a summary of the older blocks, an earlier summary among them."""
@@ -203,7 +203,7 @@ _SLIDING_WINDOW = Fields("SlidingWindow", turns=_count(1))
 _KEEP_BY_PRIORITY = Fields(
     "KeepByPriority", plan_tools=sequence_of(a_name("the name of a tool"), "a list or tuple of tools' names; write ('plan',)")
 )
-_SUMMARISE = Fields(
+_SUMMARIZE = Fields(
     "Summarize",
     model=optional(
         either(a_name(""), having(("stream",), "", texts=("name",)), what="a model or the name of one; pass 'openai:NAME', say")

@@ -48,7 +48,7 @@ def answered_tools(items: Sequence[Item]) -> set[str]:
 
 
 def plain_messages(items: Iterable[Item]) -> list[Item]:
-    """`items` as messages only; neighbours of one role become one, which many templates demand. Reasoning is left out."""
+    """`items` as messages only; neighbors of one role become one, which many templates demand. Reasoning is left out."""
     messages: list[Item] = []
     previous: Message | None = None
     for message in _messages(items):
