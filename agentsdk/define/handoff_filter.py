@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agentsdk.types.dataclass import dataclass
 from agentsdk.types.items import Item
 
 

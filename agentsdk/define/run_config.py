@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, get_args
 
 from agentsdk.core.codec import StateKey, checked_keys
@@ -20,6 +19,7 @@ from agentsdk.ports.model import MODEL_PROVIDER, Model, ModelProvider, ModelRequ
 from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.ports.token_counter import TOKEN_COUNTER, TokenCounter
 from agentsdk.ports.tracer import TRACER, Tracer
+from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,

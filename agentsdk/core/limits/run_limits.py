@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast, get_args
 
 from msgspec import Struct
 
 from agentsdk.core.state import State
+from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import (
     ConsecutiveErrorsExceededError,
