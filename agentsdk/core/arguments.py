@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ import msgspec
 
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError
+from agentsdk.types.sha256 import sha256
 from agentsdk.types.text import clean_text, clean_value, storable_text
 
 MAX_ARGUMENTS_CHARS = 1_000_000
@@ -57,7 +57,7 @@ def canonical_arguments(text: str) -> str:
 def approval_digest(tool_name: str, call_id: str, arguments_text: str) -> str:
     """What a person is shown of a call: the sha256 (hex) of tool, call and canonical arguments."""
     subject = [clean_text(tool_name), clean_text(call_id), canonical_arguments(arguments_text)]
-    return hashlib.sha256(msgspec.json.encode(subject)).hexdigest()
+    return sha256(msgspec.json.encode(subject)).hexdigest()
 
 
 def _count_keys(value: object) -> int:

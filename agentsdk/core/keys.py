@@ -6,12 +6,12 @@ hashed: two keys are equal only where all their parts are. Each kind of key hash
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 
 from agentsdk.core.arguments import approval_digest
 from agentsdk.types.items import FunctionCall
+from agentsdk.types.sha256 import sha256
 
 SCHEME = 1
 """How the keys of a run that begins now are made. A run goes on under the scheme it began with; 0 joined its ids by `/`."""
@@ -31,7 +31,7 @@ def digest(domain: str, *parts: str) -> str:
     else:  # the lengths are those of the bytes
         encoded = [part.encode("utf-8", "surrogatepass") for part in given]
         data = b"".join([b"%d:%b" % (len(part), part) for part in encoded])
-    return hashlib.sha256(data).hexdigest()[:_DIGITS]
+    return sha256(data).hexdigest()[:_DIGITS]
 
 
 def call_key(scheme: int, run_id: str, path: Sequence[str], call_id: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from msgspec import Struct
 
 from agentsdk.types.items import InputText, OutputText, Part
@@ -45,6 +43,8 @@ def whole_output(output: Output, whole: str) -> Output:
 
 def result_id(text: str) -> str:
     """The id under which the whole text of a result is kept."""
+    import hashlib  # few results are cut, and these are long: see types/sha256.py
+
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 

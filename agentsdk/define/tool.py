@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeVar, Unpack, cast, get_args
@@ -33,6 +32,7 @@ from agentsdk.types.declared import (
 )
 from agentsdk.types.errors import AgentsException, CallbackError, ToolError, UserError
 from agentsdk.types.generics import TContext
+from agentsdk.types.sha256 import sha256
 from agentsdk.types.spec import Effect, ToolSpec
 from agentsdk.types.text import clean_text, clean_value
 
@@ -127,7 +127,7 @@ class FunctionTool(ToolFields[TContext]):
             declared = msgspec.to_builtins(self.spec, order="deterministic")
             del declared["polling"]  # says nothing of what the tool does
             encoded = msgspec.json.encode((declared, source))
-            vars(self)["_fingerprint"] = hashlib.sha256(encoded).hexdigest()[:16]
+            vars(self)["_fingerprint"] = sha256(encoded).hexdigest()[:16]
         return cast(str, self._fingerprint)
 
     @property
