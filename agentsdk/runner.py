@@ -6,9 +6,8 @@ import asyncio
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any, Generic, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, cast, overload
 
-from agentsdk.core.diff import RunDiff, diff
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.define.agent import MODEL, Agent
 from agentsdk.define.hooks import RunHooks
@@ -19,20 +18,16 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.guards import guards_of, was_given_context
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.lifecycle import execute
-from agentsdk.engine.log_positions import check_agent
-from agentsdk.engine.replay import Replay, replay
-from agentsdk.engine.rerun import Change, ReplayWithChanges, rerun
 from agentsdk.engine.run import ModelCatalog, Run
 from agentsdk.engine.session import load_history
-from agentsdk.engine.stored import forked, load_run, release, save_decisions, save_fork, store_of
 from agentsdk.models.facts import context_window_of, counter_of
 from agentsdk.models.prices import price_with, read_price_lists
 from agentsdk.models.provider import find_model
 from agentsdk.ports.model import Model
 from agentsdk.ports.session import SESSION, Session
+from agentsdk.ports.tracer import Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
-from agentsdk.tracing.guarded import GuardedTracer
 from agentsdk.types.declared import FLAG, Fields, a, optional
 from agentsdk.types.errors import (
     ResumableState,
@@ -42,6 +37,12 @@ from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import InputItem, Item
 from agentsdk.types.summary import check_run_id
+
+# Few runs are stored, compared or replayed, so what does it is imported where it is used.
+if TYPE_CHECKING:
+    from agentsdk.core.diff import RunDiff
+    from agentsdk.engine.replay import Replay
+    from agentsdk.engine.rerun import ReplayWithChanges
 
 _DEFAULT = RunConfig()
 _ARGUMENTS = Fields(
@@ -303,6 +304,8 @@ class Runner:
         Raises `UserError` at once for an argument that is wrong.
         """
         _ARGUMENTS.check_given(hooks=hooks, session=session, error_handlers=error_handlers, take_over=take_over)
+        from agentsdk.engine.stored import store_of
+
         check_run_id(run_id)
         store_of(run_config)
 
@@ -320,6 +323,8 @@ class Runner:
 
         Raises `RunNotFoundError`, `StateError`s for a damaged or newer log, `UserError` for a revision there is not.
         """
+        from agentsdk.engine.stored import load_run, store_of
+
         return RunState(await load_run(store_of(run_config), run_id, at), state_key=run_config.state_key)
 
     @staticmethod
@@ -328,6 +333,8 @@ class Runner:
 
         Raises `RunConflictError` if another process holds the run, or has decided the same calls.
         """
+        from agentsdk.engine.stored import save_decisions, store_of
+
         _ARGUMENTS.check_given(state=state)
         return await save_decisions(store_of(run_config), state, clock_of(run_config)(), price_with(run_config.prices))
 
@@ -346,6 +353,8 @@ class Runner:
         again for those that have no result yet, and `always_approve` ends; with `keep_approvals` what was decided counts in
         both, so that one approval can let a call run twice. Raises like `load`, and `RunConflictError` for an id in use.
         """
+        from agentsdk.engine.stored import forked, load_run, save_fork, store_of
+
         store, now = store_of(run_config), clock_of(run_config)()
         origin = await load_run(store, run_id, at)
         fork = forked(origin, _fork_id(new_run_id), now, keep_approvals=keep_approvals)
@@ -358,6 +367,9 @@ class Runner:
 
         The cost is None where a price is not known, from `run_config.prices` or the extra `prices`. Raises like `load`.
         """
+        from agentsdk.core.diff import diff
+        from agentsdk.engine.stored import load_run, store_of
+
         store = store_of(run_config)
         return diff(await load_run(store, run_a), await load_run(store, run_b), price_with(run_config.prices))
 
@@ -419,6 +431,11 @@ class Runner:
 
         Raises like `load`, `StateMismatchError` for another agent's run, and `RunConflictError` for an id in use.
         """
+        from agentsdk.engine.log_positions import check_agent
+        from agentsdk.engine.replay import replay
+        from agentsdk.engine.rerun import Change, rerun
+        from agentsdk.engine.stored import forked, load_run, save_fork, store_of
+
         _ARGUMENTS.check_given(agent=agent, change=change, model=model, live_effects=live_effects)
         store = store_of(run_config)
         recorded = await load_run(store, run_id)
@@ -458,8 +475,16 @@ def _begun(
     config: RunConfig | None,
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     config = _DEFAULT if config is None else config
-    tracer = None if config.tracing_disabled else find_tracer() if config.tracer is None else GuardedTracer(config.tracer)
+    tracer: Tracer | None = None
+    if not config.tracing_disabled:
+        tracer = find_tracer() if config.tracer is None else _guarded(config.tracer)
     return begin_run(agent, given, history, context, max_turns, hooks, config, _CATALOG, tracer)
+
+
+def _guarded(tracer: Tracer) -> Tracer:
+    from agentsdk.tracing.guarded import GuardedTracer
+
+    return GuardedTracer(tracer)
 
 
 def _fork_id(given: str | None) -> str:
@@ -467,6 +492,8 @@ def _fork_id(given: str | None) -> str:
 
 
 async def _stored(run_id: str, config: RunConfig, take_over: bool) -> RunState:
+    from agentsdk.engine.stored import load_run, release, store_of
+
     store = store_of(config)
     if take_over:
         await release(store, run_id, clock_of(config)())

@@ -1,27 +1,32 @@
 """What a run is given and what it gives: its settings and error handlers, results and states, the calls that wait for a
-person, the next step of a turn, and what `Runner.replay` and `Runner.diff` tell."""
+person, the next step of a turn, and what `Runner.replay` and `Runner.diff` tell. All are imported on first use."""
 
 from __future__ import annotations
 
-from agentsdk.core.diff import Divergence, RunDiff
-from agentsdk.core.next_step import (
-    FinalOutput,
-    Handoff,
-    Interruption,
-    NextStep,
-    PendingCall,
-    RunAgain,
-    ToolApprovalItem,
-    ToolInDoubtItem,
-)
-from agentsdk.core.run_state import RunState
-from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.inbox import Inbox
-from agentsdk.define.run_config import ContextCodec, RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
-from agentsdk.engine.replay import Replay
-from agentsdk.engine.rerun import ReplayWithChanges
-from agentsdk.ports.clock import Clock
-from agentsdk.result import RunResult, RunResultStreaming
+from typing import TYPE_CHECKING
+
+from agentsdk.types.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from agentsdk.core.diff import Divergence, RunDiff
+    from agentsdk.core.next_step import (
+        FinalOutput,
+        Handoff,
+        Interruption,
+        NextStep,
+        PendingCall,
+        RunAgain,
+        ToolApprovalItem,
+        ToolInDoubtItem,
+    )
+    from agentsdk.core.run_state import RunState
+    from agentsdk.define.context import RunContextWrapper
+    from agentsdk.define.inbox import Inbox
+    from agentsdk.define.run_config import ContextCodec, RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
+    from agentsdk.engine.replay import Replay
+    from agentsdk.engine.rerun import ReplayWithChanges
+    from agentsdk.ports.clock import Clock
+    from agentsdk.result import RunResult, RunResultStreaming
 
 __all__ = [
     "Clock",
@@ -47,3 +52,22 @@ __all__ = [
     "ToolApprovalItem",
     "ToolInDoubtItem",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "agentsdk.core.diff": "Divergence RunDiff",
+            "agentsdk.core.next_step": (
+                "FinalOutput Handoff Interruption NextStep PendingCall RunAgain ToolApprovalItem ToolInDoubtItem"
+            ),
+            "agentsdk.core.run_state": "RunState",
+            "agentsdk.define.context": "RunContextWrapper",
+            "agentsdk.define.inbox": "Inbox",
+            "agentsdk.define.run_config": "ContextCodec RunConfig RunErrorHandlerInput RunErrorHandlerResult",
+            "agentsdk.engine.replay": "Replay",
+            "agentsdk.engine.rerun": "ReplayWithChanges",
+            "agentsdk.ports.clock": "Clock",
+            "agentsdk.result": "RunResult RunResultStreaming",
+        },
+    )

@@ -5,9 +5,8 @@ Whole, as one text (`encode`, `decode`), or event by event, as stores keep it (`
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
 import msgspec
@@ -44,8 +43,17 @@ StateKey = bytes | Sequence[bytes]
 """The key that seals states, or several: the first seals, all are tried when a state is read."""
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(SavedRun)
-_event_decoder = msgspec.json.Decoder(StoredEvent)
+
+
+# Made on first use: that takes 2 ms, and few programs load a run.
+@cache
+def _decoder() -> msgspec.json.Decoder[SavedRun]:
+    return msgspec.json.Decoder(SavedRun)
+
+
+@cache
+def _event_decoder() -> msgspec.json.Decoder[StoredEvent]:
+    return msgspec.json.Decoder(StoredEvent)
 
 
 def checked_keys(key: StateKey | None) -> tuple[bytes, ...]:
@@ -100,7 +108,7 @@ def decode(text: str | bytes, key: StateKey | None) -> SavedRun:
         raise StateCorruptError(
             f"not a saved run ({_place(error)}), expected what RunState.to_string() wrote; load an untouched copy"
         ) from None
-    if not isinstance(seal, str) or not any(hmac.compare_digest(proof.encode(), seal.encode()) for proof in proofs):
+    if not isinstance(seal, str) or not any(_is_equal(proof, seal) for proof in proofs):
         raise StateTamperedError(
             "the saved run's seal does not fit, expected the state_key it was saved with; refuse it, or load an untouched copy"
         )
@@ -130,14 +138,14 @@ def decode_value(text: str) -> object:
 def _event(record: bytes, number: int) -> RunEvent:
     try:
         try:
-            stored = _event_decoder.decode(record)
+            stored = _event_decoder().decode(record)
             if stored.version == VERSION:
                 return stored.event
         except msgspec.ValidationError:
             pass
         # The steps between versions are written once, for a saved run: this is one of a single event.
         version, *rest = msgspec.json.decode(record, type=list[object])
-        (event,) = _decoder.decode(migrated(msgspec.json.encode({"version": version, "log": rest}), VERSION)).log
+        (event,) = _decoder().decode(migrated(msgspec.json.encode({"version": version, "log": rest}), VERSION)).log
         return event
     except (msgspec.MsgspecError, ValueError, RecursionError, TypeError) as error:
         raise StateCorruptError(
@@ -158,10 +166,10 @@ def _written(value: SavedRun | StoredEvent) -> bytes:
 def _read(text: str | bytes) -> SavedRun:
     """The envelope is looked at first only where the text is not plainly of the present version: it costs a second pass."""
     try:
-        saved = _decoder.decode(text)
+        saved = _decoder().decode(text)
     except msgspec.ValidationError:
-        return _decoder.decode(migrated(text, VERSION))
-    return saved if saved.version == VERSION else _decoder.decode(migrated(text, VERSION))
+        return _decoder().decode(migrated(text, VERSION))
+    return saved if saved.version == VERSION else _decoder().decode(migrated(text, VERSION))
 
 
 def to_json(text: bytes) -> JsonObject:
@@ -170,8 +178,18 @@ def to_json(text: bytes) -> JsonObject:
     return data
 
 
+def _is_equal(proof: str, seal: str) -> bool:
+    """Compared in a time that tells nothing of how much of it fits."""
+    import hmac
+
+    return hmac.compare_digest(proof.encode(), seal.encode())
+
+
 def _seal(data: JsonObject, key: bytes) -> str:
     """The seal of plain JSON, whatever the order of its keys: it outlives the schema of the version it was written in."""
+    import hashlib  # a seal needs a key, which few programs have: see types/sha256.py
+    import hmac
+
     return hmac.new(key, msgspec.json.encode(data, order="deterministic"), hashlib.sha256).hexdigest()
 
 

@@ -51,17 +51,19 @@ class PendingCall:
         return self.call
 
 
-@dataclass(frozen=True, slots=True)
 class ToolApprovalItem(PendingCall):
     """A call that waits for `state.approve(item)` or `state.reject(item)`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class ToolInDoubtItem(PendingCall):
     """A call that began, its outcome unknown.
 
     Settled by `state.provide_result(item, result=...)`, `.retry(item)` or `.mark_failed(item, reason)`.
     """
+
+    __slots__ = ()
 
 
 @dataclass(slots=True)

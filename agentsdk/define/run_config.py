@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, get_args
 
 from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
-from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.define.agent import INPUT_GUARDRAILS, MODEL, OUTPUT_GUARDRAILS, SETTINGS, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.handoff_filter import HandoffInputFilter
@@ -25,6 +24,7 @@ from agentsdk.types.declared import (
     FLAG,
     SECONDS,
     SYNC,
+    Expected,
     Fields,
     a,
     a_name,
@@ -41,6 +41,9 @@ from agentsdk.types.errors import AgentsException, LimitExceededError
 from agentsdk.types.generics import TContext
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.summary import check_run_id
+
+if TYPE_CHECKING:  # most runs have no window: the strategies are imported by those that do
+    from agentsdk.core.window.context_window import ContextWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,14 @@ RUN_HOOKS = a(RunHooks, "RunHooks; pass an object of a subclass")
 ERROR_HANDLERS = mapping_of(
     CALLABLE, f"a dict of callables, its keys some of {', '.join(get_args(ErrorKind))}", keys=get_args(ErrorKind)
 )
+
+
+def _is_window(value: object) -> bool:
+    from agentsdk.core.window.context_window import ContextWindow
+
+    return isinstance(value, ContextWindow)
+
+
 _COUNT = whole("a whole number, 0 or more", 0)
 _AT_LEAST_ONE = whole("a whole number, 1 or more", 1)
 
@@ -210,7 +221,7 @@ _FIELDS = Fields(
     limits=a(RunLimits, "RunLimits; pass RunLimits(turns=40), say"),
     on_limit=either(one_of("", get_args(AtLimit)), CALLABLE, what=f"one of {get_args(AtLimit)}, or a callable"),
     prices=optional(mapping_of(a(ModelPrice, ""), "a dict of ModelPrices by the model's name; write {'gpt': ModelPrice(...)}")),
-    window=optional(a(ContextWindow, "a ContextWindow; pass ContextWindow()")),
+    window=optional(Expected("a ContextWindow; pass ContextWindow()", _is_window)),
     token_counter=optional(TOKEN_COUNTER),
     input_guardrails=INPUT_GUARDRAILS,
     output_guardrails=OUTPUT_GUARDRAILS,

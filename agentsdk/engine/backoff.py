@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -35,6 +34,8 @@ class Backoff:
 
     async def wait(self) -> bool:
         """Wait before the next attempt; False, at once, where its time would come too late."""
+        import random  # few stores are ever busy
+
         seconds = self._wait * random.uniform(0.5, 1.0)
         if seconds > self._left or self._now() + seconds > self._ends:
             return False

@@ -10,7 +10,6 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlerResult, RunErrorHandlers
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user
-from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.limits.deadline import within_time
 from agentsdk.engine.limits.on_limit import at_limit
@@ -18,7 +17,6 @@ from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import changed_context
 from agentsdk.engine.session import save_session, unrecorded_save
 from agentsdk.engine.spans import run_span
-from agentsdk.engine.stored import begin_stored
 from agentsdk.ports.session import Session
 from agentsdk.ports.tracer import Settling
 from agentsdk.types.errors import (
@@ -120,6 +118,9 @@ async def _run_until_done(
         if session is not None and not fresh:
             begin = (*await unrecorded_save(run.state, session), *begin)
         if store is not None and (run.state.ended is None or session is not None or run.is_ahead):
+            from agentsdk.engine.checked_store import CheckedStore
+            from agentsdk.engine.stored import begin_stored
+
             begin = await begin_stored(run, begin, CheckedStore(store), first)
         if begin:
             await run.record(*begin)

@@ -19,7 +19,6 @@ from agentsdk.engine.limits.reservation import Reservation, charge, reserve, sto
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_chat_span
-from agentsdk.engine.window.fit import fit_window, shorten
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.dataclass import dataclass
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
@@ -134,7 +133,11 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
                         "or a refusal; resume error.state to ask again, or change the prompt or the model"
                     )
             case _TooLong(error):
-                if window is None or is_shortened or not await shorten(run, prepared, window):
+                if window is None or is_shortened:
+                    raise error
+                from agentsdk.engine.window.fit import shorten
+
+                if not await shorten(run, prepared, window):
                     raise error
                 is_shortened = True
             case _:
@@ -145,6 +148,8 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     """One request, reserved and capped where limits say so."""
     config = run.deps.config
     if config.window is not None:
+        from agentsdk.engine.window.fit import fit_window  # a run without a window need not import it
+
         await fit_window(run, prepared, config.window)
     request = _request(run, prepared, system_prompt)
     if config.call_model_input_filter is not None:

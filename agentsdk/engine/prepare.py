@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from agentsdk.core.state import State
-from agentsdk.core.window.strategies import TruncateToolResults
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.read_result import read_result
@@ -37,8 +36,12 @@ def with_read_result(declared: Declaration, config: RunConfig, state: State) -> 
 
     With a window that cuts results it is there from the start: tools that change would void the provider's prompt cache.
     """
-    cuts = config.window is not None and any(isinstance(strategy, TruncateToolResults) for strategy in config.window.strategies)
-    return declared.with_tool(read_result) if declared.tools and (cuts or state.has_cut) else declared
+    cuts = state.has_cut
+    if config.window is not None:
+        from agentsdk.core.window.context_window import cuts_results
+
+        cuts = cuts or cuts_results(config.window)
+    return declared.with_tool(read_result) if declared.tools and cuts else declared
 
 
 async def prepare(run: Run) -> Prepared:

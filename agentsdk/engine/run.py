@@ -7,7 +7,7 @@ import dataclasses
 import re
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -20,7 +20,6 @@ from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
-from agentsdk.core.window.compaction_price import TokenPrices
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
@@ -28,10 +27,8 @@ from agentsdk.define.prices import Prices
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.channel import Channel
-from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.grace import THREADS, Grace
 from agentsdk.engine.limits.limiter import Limiter
-from agentsdk.engine.recorder import Recorder
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.token_counter import TokenCounter
@@ -44,6 +41,10 @@ _RESULT_ID = re.compile("[0-9a-f]{16}")
 
 NO_LIMITS = RunLimits(turns=None)
 """A nested run's own limits, unless its tool sets some: those of the root hold for it anyway."""
+
+if TYPE_CHECKING:
+    from agentsdk.core.window.compaction_price import TokenPrices
+    from agentsdk.engine.recorder import Recorder
 
 
 def require_asyncio() -> None:
@@ -349,6 +350,8 @@ class Run:
         kept = self.deps.full_results
         store = self.deps.config.store
         if result_id not in kept and store is not None:
+            from agentsdk.engine.checked_store import CheckedStore
+
             started = self.root.state.log[0]
             origin = started.forked_from if isinstance(started, RunStarted) else ""
             for run_id in filter(None, (self.root.state.run_id, origin)):

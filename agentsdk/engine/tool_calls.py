@@ -36,7 +36,6 @@ from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
 from agentsdk.engine.limits.reservation import reserve_calls
-from agentsdk.engine.nested import run_agent_tool
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_tool_span
@@ -298,6 +297,8 @@ async def _answered(run: Run, job: Job) -> ToolFinished | None:
 async def _result(run: Run, job: Job) -> ToolFinished | None:
     """The body's value, or what its error tells the model, as the call's result; None while a nested run waits for a person."""
     if isinstance(job.tool, AgentTool):
+        from agentsdk.engine.nested import run_agent_tool
+
         return await run_agent_tool(run, job.call, job.tool, job.context, job.arguments, job.span)
     call_id = job.call.call_id
     try:

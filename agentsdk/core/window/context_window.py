@@ -66,6 +66,11 @@ class ContextWindow:
         )
 
 
+def cuts_results(window: ContextWindow) -> bool:
+    """Whether one of its strategies cuts tool results, so that the model needs a way to read on in them."""
+    return any(isinstance(strategy, TruncateToolResults) for strategy in window.strategies)
+
+
 _SHARE = number("a number; it is a fraction of the window")
 _FIELDS = Fields(
     "ContextWindow",

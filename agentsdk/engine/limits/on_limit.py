@@ -11,7 +11,6 @@ from agentsdk.engine.model_call import ask_last
 from agentsdk.engine.output_buffer import output_buffer
 from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
-from agentsdk.engine.window.fit import shrink_to_half
 from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.events import LimitReachedEvent, RunEvent, ToolFinished, TurnEnded
 
@@ -72,7 +71,11 @@ async def _answered(run: Run, prepared: Prepared, prompt: str) -> None:
             await ask_last(run, prepared, prompt)
             return
         except LimitExceededError as refused:
-            if refused.kind not in ("input_tokens", "tokens", "cost") or not await shrink_to_half(run, prepared):
+            if refused.kind not in ("input_tokens", "tokens", "cost"):
+                raise
+            from agentsdk.engine.window.fit import shrink_to_half
+
+            if not await shrink_to_half(run, prepared):
                 raise
 
 
