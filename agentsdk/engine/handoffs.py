@@ -17,7 +17,6 @@ from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
-from agentsdk.engine.saved_context import save_context
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import HandedOff, RunEvent, ToolFinished, ViewReplaced
 from agentsdk.types.items import FunctionCall
@@ -64,7 +63,6 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     await run.record(*events)
     await hooks.handed_off(run, source)
     await hooks.agent_started(run)
-    await save_context(run)
 
 
 async def _filtered(run: Run, declared: HandoffDeclaration[Any], results: list[ToolFinished]) -> ViewReplaced | None:

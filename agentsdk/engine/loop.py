@@ -12,7 +12,8 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.engine.guardrails import final_value
 from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.run import Run
-from agentsdk.engine.turn import finish, pause, run_again, run_single_turn
+from agentsdk.engine.saved_context import save_context
+from agentsdk.engine.turn import finish, run_again, run_single_turn
 from agentsdk.engine.turn_scope import turn_scope
 
 
@@ -22,8 +23,9 @@ async def run_loop(run: Run) -> None:
     if ended is not None:
         run.final_output = final_value(Declaration.of(run.agent).output, ended.output, ended.is_json)
         return
-    scope = turn_scope(run)
+    scope, keeps_context = turn_scope(run), run.deps.config.context_codec is not None
     while True:
+        goes_on = True
         with scope:
             turn = await run_single_turn(run)
             match turn.next_step:
@@ -32,12 +34,12 @@ async def run_loop(run: Run) -> None:
                 case Handoff() as handoff:
                     await hand_over(run, turn.prepared, turn.processed, handoff)
                 case Interruption():
-                    await pause(run)
-                    return
+                    goes_on = False  # a person decides on the open turn
                 case FinalOutput() as final:
-                    if await finish(run, turn, final):
-                        return
+                    goes_on = not await finish(run, turn, final)
                 case _:
                     assert_never(turn.next_step)
-        if run.stop_requested:
+            if keeps_context:
+                await save_context(run)
+        if not goes_on or run.stop_requested:
             return

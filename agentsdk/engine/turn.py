@@ -25,12 +25,12 @@ from agentsdk.engine.model_call import ask
 from agentsdk.engine.output_buffer import has_output_guardrails, release_output
 from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
-from agentsdk.engine.saved_context import save_context
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.dataclass import dataclass
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
 from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
 from agentsdk.types.items import Message
+from agentsdk.types.response import ModelResponse
 
 FEEDBACK = "Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
 
@@ -62,8 +62,9 @@ async def run_single_turn(run: Run) -> SingleTurn:
         await run_input_guardrails(run, guardrails)
     assert turn is not None and turn.response is not None
     processed = process_model_response(prepared.spec, turn.response)
-    _raise_if_refused(run, processed)
-    if processed.has_calls:
+    has_calls = processed.has_calls
+    _raise_if_refused(run, turn.response, "" if has_calls else processed.refusal)
+    if has_calls:
         if prepared.spec.tool_use == "run_llm_again":
             release_output(run)
         await act(run, prepared, processed)
@@ -83,8 +84,6 @@ async def run_again(run: Run, done: SingleTurn) -> None:
     await run.record(TurnEnded(feedback))
     if error:
         _give_up(run, done.prepared)
-    if run.deps.config.context_codec is not None:
-        await save_context(run)
 
 
 async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
@@ -95,7 +94,6 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
     inbox = run.deps.config.inbox
     if inbox is not None and run.parent is None and await take_messages(run, inbox, TurnEnded()):
         run.final_output = None
-        await save_context(run)
         return False
     if run.final_output is None:
         run.final_output = final_value(done.prepared.declared.output, step.output, step.is_json)
@@ -104,14 +102,7 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
     release_output(run)
     await run.record(RunEnded(step.output, step.is_json))
     await hooks.agent_ended(run, run.final_output)
-    if run.deps.config.context_codec is not None:
-        await save_context(run)
     return True
-
-
-async def pause(run: Run) -> None:
-    """Leave the turn open, for a person to decide."""
-    await save_context(run)
 
 
 async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: InputGuardrails) -> None:
@@ -128,16 +119,14 @@ async def _ask_beside_guardrails(run: Run, prepared: Prepared, guardrails: Input
     )
 
 
-def _raise_if_refused(run: Run, processed: ProcessedResponse) -> None:
-    refusal = processed.refusal
-    if refusal and not processed.has_calls:
+def _raise_if_refused(run: Run, response: ModelResponse, refusal: str) -> None:
+    if refusal:
         raise ModelRefusalError(
             f"the model refused to answer as agent {run.agent.name!r}; its words are in error.refusal: change the input with "
             "error.state.replace_input(...), or handle it with error_handlers={'model_refusal': ...}",
             refusal=refusal,
         )
-    turn = run.state.turn
-    if turn is not None and turn.response is not None and turn.response.finish == "content_filter":
+    if response.finish == "content_filter":
         raise ContentFilterError(
             f"the provider's content filter stopped the reply to agent {run.agent.name!r}; change the input with "
             "error.state.replace_input(...)"
