@@ -18,10 +18,10 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.guards import guards_of, was_given_context
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.lifecycle import execute
-from agentsdk.engine.run import ModelCatalog, Run
+from agentsdk.engine.run import Run
 from agentsdk.engine.session import load_history
-from agentsdk.models.facts import context_window_of, counter_of
-from agentsdk.models.prices import price_with, read_price_lists
+from agentsdk.models.catalog import KnownModels
+from agentsdk.models.prices import price_with
 from agentsdk.models.provider import find_model
 from agentsdk.ports.model import Model
 from agentsdk.ports.session import SESSION, Session
@@ -58,7 +58,7 @@ _ARGUMENTS = Fields(
     model=MODEL,
     live_effects=FLAG,
 )
-_CATALOG = ModelCatalog(find_model, price_with, read_price_lists, counter_of, context_window_of)
+_CATALOG = KnownModels()
 
 RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""
@@ -508,7 +508,7 @@ def _show(run: Run, stream: RunResultStreaming[Any], channel: Channel[StreamEven
     for event in state.log:
         walk.feed(event)
 
-    def publish(_: Run, event: RunEvent) -> None:
+    def publish(event: RunEvent) -> None:
         for stream_event in walk.feed(event):
             channel.put_nowait(stream_event)
 

@@ -47,7 +47,7 @@ MUTANTS = [
     ),
     Mutant(
         "an event dropped: the last of an append",
-        "agentsdk/engine/run.py",
+        "agentsdk/engine/journal.py",
         "            for event in events:\n                state = apply(state, event)\n",
         "            for event in events[:-1] or events:\n                state = apply(state, event)\n",
     ),

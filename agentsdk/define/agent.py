@@ -91,7 +91,7 @@ class Agent(Generic[TContext, TOutput]):
     def __post_init__(self) -> None:
         check_agent_fields(self)
         require_text("an agent", self.name)
-        self._declared: object = None  # the `Declaration` that was made of these fields
+        self._declared: Any = None  # the `Declaration` that was made of these fields
 
     if not TYPE_CHECKING:  # to a type checker it would say that an agent takes any attribute
 

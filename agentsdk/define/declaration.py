@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, cast
+from typing import Any
 
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, check_agent_fields
 from agentsdk.define.handoff import handoff
@@ -33,6 +33,7 @@ class Declaration:
         "may_be_guarded",
         "output",
         "polling",
+        "reaches_agents",
         "request_tools",
         "spec",
         "tools",
@@ -58,10 +59,9 @@ class Declaration:
         self._extended: Declaration | None = None
         self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
         self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
-        self.may_be_guarded = bool(self.handoffs)
-        for tool in self._tools:
-            if tool.tool_input_guardrails or tool.tool_output_guardrails or isinstance(tool, AgentTool):
-                self.may_be_guarded = True
+        self.reaches_agents = bool(self.handoffs) or any(isinstance(tool, AgentTool) for tool in self._tools)
+        is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self._tools)
+        self.may_be_guarded = self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails)
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
         )
@@ -70,7 +70,7 @@ class Declaration:
     @classmethod
     def of(cls, agent: Agent[Any, Any]) -> Declaration:
         """The agent's declaration, kept with it: made anew after a field has changed, or one of its lists."""
-        kept = cast("Declaration | None", agent._declared)  # pyright: ignore[reportPrivateUsage]
+        kept: Declaration | None = agent._declared  # pyright: ignore[reportPrivateUsage]
         if kept is None or kept.is_stale(agent):
             agent._declared = kept = Declaration(agent)  # pyright: ignore[reportPrivateUsage]
         return kept

@@ -18,12 +18,13 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.deps import ModelCatalog, RunDeps
 from agentsdk.engine.guards import guards_of, require_guards
 from agentsdk.engine.limits.limiter import SCOPE
 from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import check_agent_names, find_agent
-from agentsdk.engine.run import ModelCatalog, Run, RunDeps, call_ids, require_asyncio
+from agentsdk.engine.run import Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context
 from agentsdk.ports.clock import read
 from agentsdk.ports.tracer import Tracer
@@ -50,10 +51,11 @@ def begin_run(
     check_agent_names(agent)
     if isinstance(given, RunState):
         config = _sealed_as(given, config)
-    deps = RunDeps(config, run_loop, catalog, clock_of(config), hooks, tracer, SCOPE.get())
+    deps = RunDeps(config, catalog, clock_of(config), hooks, tracer, SCOPE.get())
     model = agent.model if config.model is None else config.model
     if config.window is not None and config.token_counter is None and model is not None:
         catalog.counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
+    limits = config.limits if max_turns is None else dataclasses.replace(config.limits, turns=max_turns)
     if isinstance(given, RunState):
         value = given.value
         if context is None:
@@ -62,12 +64,10 @@ def begin_run(
             context = load_context(config, value)
         run, begin = _resumed(agent, given, RunContextWrapper(context), deps)
         require_guards(value, agent, config, context)
-        limits = run.limits if max_turns is None else dataclasses.replace(run.limits, turns=max_turns)
-        run.limits = with_raised(limits, value.limits_raised)
+        limits = with_raised(limits, value.limits_raised)
     else:
         run, begin = _fresh(agent, given, history, RunContextWrapper(context), deps)
-        if max_turns is not None:
-            run.limits = dataclasses.replace(run.limits, turns=max_turns)
+    run.limits = limits
     finalizes = deps.keeps_back and not callable(config.on_limit)
     run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
     return run, begin
@@ -86,7 +86,7 @@ def _fresh(
             f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
         )
     items, known = joined(history, new) if history or not isinstance(given, str) else (new, 0)
-    run = Run(agent, context, deps, new_state())
+    run = _run(agent, context, deps, new_state())
     if len(items) > 1:
         run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
     run_id = deps.config.run_id or os.urandom(8).hex()
@@ -99,7 +99,7 @@ def _resumed(
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A run where it stood, and what was decided on it meanwhile."""
     state, decisions = given.pieces()
-    run = Run(_current(agent, given.value), context, deps, state)
+    run = _run(_current(agent, given.value), context, deps, state)
     run.kept = given.kept
     run.call_ids = call_ids(given.value)
     for event in state.log:
@@ -108,6 +108,17 @@ def _resumed(
             run.agents[name] = found
     context.usage = state.usage
     return run, decisions
+
+
+def _run(agent: Agent[Any, Any], context: RunContextWrapper[Any], deps: RunDeps, state: State) -> Run:
+    return Run(
+        deps=deps,
+        context=context,
+        state=state,
+        agent=agent,
+        agents={agent.name: agent},
+        drive=run_loop,
+    )
 
 
 def _sealed_as(given: RunState, config: RunConfig) -> RunConfig:

@@ -27,21 +27,17 @@ CONTEXT: Guard = ("context",)
 
 def guards_of(agent: Agent[Any, Any], config: RunConfig, context: object) -> tuple[Guard, ...]:
     """What guards a run that `agent` begins."""
-    guards: list[Guard] = []  # asked in this order, a run without any guard costs next to nothing
-    if context is not None:
-        guards.append(CONTEXT)
+    guards: list[Guard] = [] if context is None else [CONTEXT]
     if config.state_key is not None:
         guards.append(SEAL)
     if config.input_guardrails:
         guards += [("input guardrail", guardrail.name) for guardrail in config.input_guardrails]
-    if agent.input_guardrails:
-        guards += [("input guardrail", guardrail.name) for guardrail in agent.input_guardrails]
     if config.output_guardrails:
         guards += [("output guardrail", guardrail.name) for guardrail in config.output_guardrails]
-    reaches = agent.tools or agent.handoffs
-    if agent.output_guardrails or (reaches and Declaration.of(agent).may_be_guarded):
+    if Declaration.of(agent).may_be_guarded:
+        guards += [("input guardrail", guardrail.name) for guardrail in agent.input_guardrails]
         guards += _declared(agent)
-    return tuple(guards) if guards else ()
+    return tuple(guards)
 
 
 def require_guards(state: State, agent: Agent[Any, Any], config: RunConfig, context: object) -> None:

@@ -143,8 +143,9 @@ async def _run_until_done(
 
 
 def _driven(run: Run) -> Awaitable[None]:
-    limits, drive = run.limits, run.deps.drive
-    return drive(run) if limits.deadline is None and limits.active_time is None else within_time(run, lambda: drive(run))
+    if run.limits.deadline is None and run.limits.active_time is None:
+        return run.drive(run)
+    return within_time(run, lambda: run.drive(run))
 
 
 async def _past_limits(run: Run, error: LimitExceededError, handlers: RunErrorHandlers | None) -> None:

@@ -56,20 +56,20 @@ async def ask(run: Run, prepared: Prepared) -> None:
     if root.has_budget:  # each request is reserved by itself
         await _ask(run, prepared)
         return
-    limit = turns_reached(root.limits, root.state, root.asking)
+    limit = turns_reached(root.limits, root.state, root.pending_turns)
     if limit is None and run is not root:
         limit = turns_reached(run.limits, run.state)
     if limit is not None:
         await stop(run, limit)
     if root.limits.turns is not None and root.state.all_turns >= root.limits.turns * root.limits.warn_at:
         await warn_of_turns(root)
-    root.asking += 1
+    root.pending_turns += 1
     replies = run.state.turns
     try:
         await _ask(run, prepared)
     except BaseException:
         if run.recorded.turns == replies:  # no reply has taken the reservation along
-            root.asking -= 1
+            root.pending_turns -= 1
         raise
 
 

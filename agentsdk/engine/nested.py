@@ -107,12 +107,12 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
 
 async def _driven(child: Run, tool: AgentTool[Any]) -> None:
     if tool.timeout is None:
-        await child.deps.drive(child)
+        await child.drive(child)
         return
 
     async def drive() -> ToolTimeoutError | None:
         try:
-            await child.deps.drive(child)
+            await child.drive(child)
         except ToolTimeoutError as error:
             return error  # of one of its own tools: no word on this one's time
         return None

@@ -99,7 +99,7 @@ def check_agent_names(start: Agent[Any, Any]) -> None:
 
     Those are the agents that `start` can reach by handoffs, and so for each agent that one of them uses as a tool.
     """
-    if not start.handoffs and not [tool for tool in start.tools if isinstance(tool, AgentTool)]:
+    if not Declaration.of(start).reaches_agents:
         return
     checked: set[int] = set()
     waiting = [start]

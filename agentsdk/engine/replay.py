@@ -25,10 +25,11 @@ from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolInputGuardrail
 from agentsdk.engine.copies import copied
+from agentsdk.engine.deps import RunDeps
 from agentsdk.engine.log_positions import LogPosition, log_positions, nested_agent
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import find_agent
-from agentsdk.engine.run import ModelCatalog, Run, RunDeps
+from agentsdk.engine.run import Run
 from agentsdk.types.errors import AgentsException, ModelRefusalError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -157,9 +158,16 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         return f"there is no agent {step.state.agent!r}"
     if step.is_nested:
         config = dataclasses.replace(config, input_guardrails=(), output_guardrails=())
-    deps = RunDeps(config, run_loop, _NOTHING_OF_MODELS, _late, None, None, None)
-    run = _Entered(step.agent, RunContextWrapper(None), deps, step.state)
-    run.stop_requested = True  # after this turn
+    run = _Entered(
+        deps=RunDeps(config, _NoCatalog(), _late),
+        context=RunContextWrapper(None),
+        state=step.state,
+        agent=step.agent,
+        agents={step.agent.name: step.agent},
+        drive=run_loop,
+        limits=config.limits,
+        stop_requested=True,  # after this turn
+    )
     try:
         await run_loop(run)
     except _Asked as asked:
@@ -179,14 +187,10 @@ class _Asked(BaseException):
         self.what = what
 
 
-class _Entered(Run):
+class _Entered(Run, eq=False, kw_only=True):
     """A run entered in a turn that has nothing left but to close: how it does is kept and goes no further."""
 
-    __slots__ = ("closed",)
-
-    def __init__(self, agent: Agent[Any, Any], context: RunContextWrapper[Any], deps: RunDeps, state: State) -> None:
-        super().__init__(agent, context, deps, state)
-        self.closed: RunEvent | None = None
+    closed: RunEvent | None = None
 
     async def record(self, *events: RunEvent) -> None:
         last = events[-1]
@@ -226,9 +230,14 @@ def _never(what: str) -> Any:
     return asked
 
 
-_NOTHING_OF_MODELS = ModelCatalog(
-    _never("the model"), _never("a price"), _never("the prices"), _never("a token counter"), _never("a window's size")
-)
+class _NoCatalog:
+    """Knows nothing of models: whoever asks asks somebody who must not be asked."""
+
+    find = _never("the model")
+    price_with = _never("a price")
+    read_price_lists = _never("the prices")
+    counter_of = _never("a token counter")
+    context_window_of = _never("the size of a context window")
 
 
 def _late() -> float:

@@ -90,7 +90,7 @@ async def begin_stored(
     deps, state, fingerprint = run.deps, run.state, fingerprint_of(first)
     kept = run.kept or Kept(0)
     config, now = deps.config, deps.now
-    await deps.facts.read_price_lists()
+    await deps.catalog.read_price_lists()
     follow(state.log, deps.price)
     summary = await with_retries(lambda: store.summary(state.run_id), config, now) if state.log else None
     rev = 0 if summary is None else summary.rev

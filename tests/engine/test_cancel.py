@@ -8,7 +8,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -59,13 +59,12 @@ class SlowSession(MemorySession):
         return await super().pop_item()
 
 
-class Noted(Run):
+class Noted(Run, eq=False, kw_only=True):
     """Every root run there was, in order: a cancelled `Runner.run` gives its caller none."""
 
-    seen: list[Run] = []
+    seen: ClassVar[list[Run]] = []
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __post_init__(self) -> None:
         if self.parent is None:
             Noted.seen.append(self)
 

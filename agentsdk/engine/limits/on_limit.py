@@ -56,7 +56,7 @@ async def _finalize(run: Run, error: LimitExceededError) -> None:
         with output_buffer(run):
             await _answered(run, await prepare(run), LAST_PROMPT.format(kind=error.kind.replace("_", " ")))
             run.stop_requested = True  # after this turn
-            await run.deps.drive(run)
+            await run.drive(run)
         if run.state.ended is not None:
             return
     except AgentsException as failure:

@@ -75,7 +75,7 @@ def counter_of(run: Run) -> TokenCounter:
     name, known = deps.model_of(run.agent).name, deps.looked_up.token_counters
     counter = known.get(name)
     if counter is None:
-        counter = known[name] = deps.facts.counter_of(name)
+        counter = known[name] = deps.catalog.counter_of(name)
     return counter
 
 

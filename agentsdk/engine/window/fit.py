@@ -102,7 +102,7 @@ async def _known_size(run: Run, model: Model) -> int | None:
         return cast(int, told)
     known = run.deps.looked_up.context_windows
     if model.name not in known:
-        known[model.name] = await asyncio.to_thread(run.deps.facts.context_window_of, model.name)
+        known[model.name] = await asyncio.to_thread(run.deps.catalog.context_window_of, model.name)
     return known[model.name]
 
 

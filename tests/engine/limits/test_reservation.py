@@ -565,8 +565,8 @@ async def test_after_the_run_nothing_is_reserved(
     runs: list[Any] = []
     made = begin.Run
 
-    def noted(*given: Any) -> Any:
-        runs.append(made(*given))
+    def noted(**given: Any) -> Any:
+        runs.append(made(**given))
         return runs[-1]
 
     monkeypatch.setattr(begin, "Run", noted)
@@ -588,7 +588,7 @@ async def test_after_the_run_nothing_is_reserved(
     with contextlib.suppress(AgentsException, asyncio.CancelledError):
         await task
     [root] = runs
-    assert root.asking == 0 and root.state.all_turns >= 4
+    assert root.pending_turns == 0 and root.state.all_turns >= 4
 
 
 # Time.

@@ -1,0 +1,133 @@
+"""`RunDeps`: what the runs of one tree depend on: settings, models, prices, clock, hooks, tracer. Nothing of it is state."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, structs
+
+from agentsdk.core.limits.budget import Budget
+from agentsdk.core.limits.totals import Price
+from agentsdk.define.agent import Agent
+from agentsdk.define.hooks import RunHooks
+from agentsdk.define.prices import Prices
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.grace import Grace
+from agentsdk.ports.model import MODEL as A_MODEL
+from agentsdk.ports.model import Model, ModelProvider
+from agentsdk.ports.token_counter import TokenCounter
+from agentsdk.ports.tracer import Tracer
+from agentsdk.types.errors import AgentsException, CallbackError, UserError
+
+if TYPE_CHECKING:
+    from agentsdk.core.window.compaction_price import TokenPrices
+
+
+class ModelCatalog(Protocol):
+    """What is known of models by their names."""
+
+    def find(self, given: str | Model | None, provider: ModelProvider | None) -> Model:
+        """The model of a name. Raises `UserError` where there is none."""
+        ...
+
+    def price_with(self, given: Prices | None) -> Price:
+        """What tells the price of a reply: the prices given, then those of the price lists."""
+        ...
+
+    def read_price_lists(self) -> Awaitable[None]:
+        """Read the price lists, so that a price is known at once."""
+        ...
+
+    def counter_of(self, model_name: str) -> TokenCounter:
+        """What counts the model's tokens."""
+        ...
+
+    def context_window_of(self, model_name: str) -> int | None:
+        """The size of the model's context window, in tokens; None where that is not known."""
+        ...
+
+
+class LookedUp(Struct, frozen=True):
+    """The sizes of models' windows, what their tokens cost and what counts them: looked up once a run."""
+
+    context_windows: dict[str, int | None]
+    token_prices: dict[str, TokenPrices | None]
+    token_counters: dict[str, TokenCounter]
+
+
+class RunDeps(Struct, eq=False):
+    """What runs of one tree share: everything that is not state.
+
+    `now` tells the time, as a Unix timestamp in seconds. `scope` is the budget of the `shared_limits` block that the run began
+    in. `full_results` are the results that were too long for the model, in full, by the id their marker names: those of this
+    process.
+    """
+
+    config: RunConfig
+    catalog: ModelCatalog
+    now: Callable[[], float]
+    hooks: RunHooks[Any] | None = None
+    tracer: Tracer | None = None
+    scope: Budget | None = None
+    full_results: dict[str, str] = {}
+    _models: dict[str | None, Model] = {}
+    _price: Price | None = None
+    _looked_up: LookedUp | None = None
+    _grace: Grace | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., RunDeps], tuple[object, ...]]:
+        """What a pickle of a result has of it: not the key that seals the run's states."""
+        shared = structs.replace(self, config=dataclasses.replace(self.config, state_key=None))
+        return type(self), structs.astuple(shared)
+
+    @property
+    def keeps_back(self) -> bool:
+        """Whether what a last answer takes is kept out of all other requests. A callable may ask for one: of its answer the
+        tokens are kept back, while its turn and its request come on top."""
+        on_limit = self.config.on_limit
+        return type(on_limit) is not str or on_limit == "finalize"
+
+    @property
+    def grace(self) -> Grace:
+        """The time that the runs have to wind down once they are cancelled."""
+        if self._grace is None:
+            self._grace = Grace(self.config.cancel_grace)
+        return self._grace
+
+    @property
+    def looked_up(self) -> LookedUp:
+        """What was looked up of models, by their names."""
+        if self._looked_up is None:
+            self._looked_up = LookedUp({}, {}, {})
+        return self._looked_up
+
+    @property
+    def price(self) -> Price:
+        """What a reply cost, by its model's name: at the prices given, or those of the price lists."""
+        if self._price is None:
+            self._price = self.catalog.price_with(self.config.prices)
+        return self._price
+
+    def model_of(self, agent: Agent[Any, Any]) -> Model:
+        """The agent's model. Raises `UserError` where there is none."""
+        given = agent.model if self.config.model is None else self.config.model
+        return given if given is not None and not isinstance(given, str) else self.model(given)
+
+    def model(self, given: str | Model | None) -> Model:
+        """The model that is meant; a name is looked up once a run. Raises `UserError` where there is none."""
+        if given is not None and not isinstance(given, str):
+            return given
+        model = self._models.get(given)
+        if model is None:
+            try:
+                model = self.catalog.find(given, self.config.model_provider)
+            except AgentsException:
+                raise
+            except Exception as error:
+                raise CallbackError(f"the model_provider raised {type(error).__name__}, expected a model; fix it") from error
+            if not A_MODEL.fits(model):
+                raise UserError(f"the model_provider gave a {type(model).__name__!r}, expected {A_MODEL.text}; return one")
+            self._models[given] = model
+        return model
