@@ -314,12 +314,12 @@ class RunResultStreaming(_Outcome[TOutput]):
 
     def _is_read_beside(self, reader: _Events | None) -> bool:
         """Whether another reader than this one, in another task that still goes, has not come to its end."""
-        standing = None if self._reader is None else self._reader()
+        other = None if self._reader is None else self._reader()
         reading = self._reading
         return (
-            standing is not None
-            and standing is not reader
-            and not standing.is_over
+            other is not None
+            and other is not reader
+            and not other.is_over
             and reading is not asyncio.current_task()
             and reading is not None
             and not reading.done()

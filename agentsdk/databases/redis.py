@@ -157,9 +157,9 @@ class RedisDatabase:
             return StoreUnavailableError(
                 f"{self!r} did not answer within {self._timeout:g} s; check it and the network, or raise timeout"
             )
-        said = f"{type(error).__name__} {error}"
+        message = f"{type(error).__name__} {error}"
         for words, (kind, remedy) in _REMEDIES.items():
-            if re.search(rf"\b({words})\b", said):
+            if re.search(rf"\b({words})\b", message):
                 return kind(f"{self!r} {remedy} ({type(error).__name__})")
         if isinstance(error, OSError | redis.ConnectionError):
             return StoreUnavailableError(

@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 async def yes_or_no(what: str, function: Callable[..., object], *args: object) -> bool:
     """The same, of a rule. Raises `UserError` for an answer that is neither True nor False: None would be taken for no."""
-    said = await call_user(what, function, *args)
-    if said is not True and said is not False:
-        raise UserError(f"{what} returned {type(said).__name__!r}, expected True or False; return one")
-    return said
+    answer = await call_user(what, function, *args)
+    if answer is not True and answer is not False:
+        raise UserError(f"{what} returned {type(answer).__name__!r}, expected True or False; return one")
+    return answer
 
 
 async def call_user(what: str, function: Callable[..., T | Awaitable[T]], *args: object) -> T:

@@ -60,16 +60,16 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     committed = len(state.transcript)
     if state.provisional and committed == state.saved and not with_open_turn:
         return  # the turn that stands there is still open
-    standing, is_replaced = _left_open(state)
+    provisional, is_replaced = _left_open(state)
     items = transcript(state) if with_open_turn else tuple(state.transcript)
     new = items[state.saved :]
-    if not (new or standing):
+    if not (new or provisional):
         return
     if run.recorder is not None:
         await run.recorder.flush()  # only who still has the run may write; and see `unrecorded_save`
-    changed = new[: len(standing)] != standing
-    if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(standing, new)):
-        added = new if is_replaced else new[len(standing) :]
+    changed = new[: len(provisional)] != provisional
+    if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(provisional, new)):
+        added = new if is_replaced else new[len(provisional) :]
         if added:
             await session.add_items(added)
     await run.record(SessionSaved(committed, len(items) - committed))
@@ -81,11 +81,11 @@ async def unrecorded_save(state: State, session: Session) -> tuple[SessionSaved,
     What such a write adds was in the state before it, so that the session's end is what it would be given of this state.
     """
     committed, saved = len(state.transcript), state.saved
-    standing, _ = _left_open(state)
+    provisional, _ = _left_open(state)
     new = transcript(state)[saved:]
     stands = paired(await load_history(session))[saved:]
     for end in (len(new), committed - saved):
-        written = new[len(standing) : end] or new[:end]
+        written = new[len(provisional) : end] or new[:end]
         if written and stands[-len(written) :] == written:
             return (SessionSaved(committed, end - (committed - saved)),)
     return ()

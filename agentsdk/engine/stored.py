@@ -147,8 +147,8 @@ async def save_decisions(store: CheckedStore, decided: RunState, now: float, pri
         try:
             await store.append(run_id, len(before.log), [encode_event(event) for event in decisions], summary)
         except RunConflictError:
-            standing = await store.summary(run_id)
-            if standing is None or standing.rev == len(before.log):
+            latest = await store.summary(run_id)
+            if latest is None or latest.rev == len(before.log):
                 raise  # not moved on, but held
             continue
         return RunState(state, state_key=decided.state_key, context=decided.context)

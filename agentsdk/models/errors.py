@@ -142,10 +142,10 @@ def _error(
     if kind is BadRequestError and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
         kind = ContextTooLongError
     retryable = kind in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
-    said = f": {message}" if message else ""
+    reason = f": {message}" if message else ""
     about = ", ".join(part for part in ("" if status is None else f"status {status}", code) if part)
     return kind(
-        f"{who} answered with an error{f' ({about})' if about else ''}{said}{_REMEDIES.get(kind, '')}",
+        f"{who} answered with an error{f' ({about})' if about else ''}{reason}{_REMEDIES.get(kind, '')}",
         status=status,
         code=code,
         request_id=_redacted(request_id, secrets, 200),

@@ -42,9 +42,9 @@ class DefaultModelProvider:
         """The model called `name`. Raises `UserError` where what it needs is missing."""
         is_default = not name
         name = name or _default()
-        said = {key: value for key, value in os.environ.items() if key.endswith(("_BASE_URL", "_API_KEY"))}
+        environment = {key: value for key, value in os.environ.items() if key.endswith(("_BASE_URL", "_API_KEY"))}
         known = self._found.get(name)
-        if known is not None and known[0] == said:
+        if known is not None and known[0] == environment:
             return known[1]
         try:
             model = _make(name)
@@ -55,7 +55,7 @@ class DefaultModelProvider:
                     f"{error}; or give the agent one, model='openai:NAME' say, or set {MODEL_VARIABLE}"
                 ) from None
             raise
-        self._found[name] = (said, model)
+        self._found[name] = (environment, model)
         return model
 
 

@@ -31,23 +31,23 @@ def provider_data(fields: Mapping[str, object]) -> JsonObject:
         except (MalformedResponseError, msgspec.MsgspecError, ValueError, OverflowError):
             left_out.append(name)
     total = 0
-    told: set[str] = set()
+    kept: set[str] = set()
     for size, name, _ in sorted(sizes, key=lambda entry: entry[0]):
         total += size
         if total <= MAX_BYTES:
-            told.add(name)
+            kept.add(name)
         else:
             left_out.append(name)
-    data: JsonObject = {name: value for _, name, value in sizes if name in told}
+    data: JsonObject = {name: value for _, name, value in sizes if name in kept}
     return {**data, LEFT_OUT: cast(object, left_out)} if left_out else data
 
 
 def uncounted(usage: object, counted: Collection[str]) -> JsonObject:
     """What a provider's usage holds beside the numbers that are `counted`; zeros are left out."""
-    told: JsonObject = {}
+    others: JsonObject = {}
     for name, value in as_object(usage).items():
         if isinstance(value, dict):
             value = {key: inner for key, inner in cast(JsonObject, value).items() if inner and key not in counted}
         if value and name not in counted:
-            told[name] = value
-    return told
+            others[name] = value
+    return others

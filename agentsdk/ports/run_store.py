@@ -69,18 +69,18 @@ RUN_STORE = having(
 )
 
 
-def conflict(standing: RunSummary | None, expected_rev: int, summary: RunSummary) -> RunConflictError | None:
-    """Why an append that brings `summary` must be refused where `standing` is the run's present one; None if it may go on."""
-    rev = 0 if standing is None else standing.rev
+def conflict(stored: RunSummary | None, expected_rev: int, summary: RunSummary) -> RunConflictError | None:
+    """Why an append that brings `summary` must be refused where `stored` is the run's present one; None if it may go on."""
+    rev = 0 if stored is None else stored.rev
     if rev != expected_rev:
         return RunConflictError(
             f"run {summary.run_id!r} is at revision {rev}, expected {expected_rev}: "
             + ("it exists already" if expected_rev == 0 else "it has gone on elsewhere")
             + "; go on with Runner.resume, or begin another run_id"
         )
-    if standing is not None and standing.refuses(summary.owner, summary.updated_at):
+    if stored is not None and stored.refuses(summary.owner, summary.updated_at):
         return RunConflictError(
-            f"run {summary.run_id!r} is held by another process for {standing.held_until - summary.updated_at:.1f} s more, "
+            f"run {summary.run_id!r} is held by another process for {stored.held_until - summary.updated_at:.1f} s more, "
             "expected it to be free; try again when it has ended, or when its lease has passed"
         )
     return None

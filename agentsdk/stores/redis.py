@@ -43,14 +43,14 @@ _APPEND = Script(
     + """
 local log, run, expected, owner, now = KEYS[8], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local index, started, held_until, summary = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
-local standing, length = redis.call('HGET', runs, run), redis.call('LLEN', log)
+local stored, length = redis.call('HGET', runs, run), redis.call('LLEN', log)
 local rev, refused = 0, false
-if standing then
-  local present = cjson.decode(standing)
+if stored then
+  local present = cjson.decode(stored)
   rev = present.rev
   refused = present.owner ~= owner and present.held_until > now
 end
-if rev ~= expected or rev ~= length or refused then return {standing, length} end
+if rev ~= expected or rev ~= length or refused then return {stored, length} end
 redis.call('SETNX', KEYS[1], '1')
 redis.call('HSET', runs, run, summary)
 redis.call('ZADD', KEYS[index], started, run)
@@ -68,8 +68,8 @@ return false
 _READ = Script(
     _BEGIN
     + """
-local standing = redis.call('HGET', runs, ARGV[1])
-return standing and {standing, redis.call('LRANGE', KEYS[8], ARGV[2], -1)}
+local stored = redis.call('HGET', runs, ARGV[1])
+return stored and {stored, redis.call('LRANGE', KEYS[8], ARGV[2], -1)}
 """
 )
 
@@ -120,8 +120,8 @@ end
 local found = passed()
 if redis.call('ZCARD', held) ~= redis.call('ZCARD', running) then
   for _, run in ipairs(redis.call('ZRANGE', running, 0, -1)) do
-    local standing = not redis.call('ZSCORE', held, run) and redis.call('HGET', runs, run)
-    if standing then redis.call('ZADD', held, string.format('%.17g', cjson.decode(standing).held_until), run) end
+    local stored = not redis.call('ZSCORE', held, run) and redis.call('HGET', runs, run)
+    if stored then redis.call('ZADD', held, string.format('%.17g', cjson.decode(stored).held_until), run) end
   end
   found = passed()
 end
@@ -158,8 +158,8 @@ for at = 3, #ARGV do
   local run = ARGV[at]
   local goes = true
   if before then
-    local standing = redis.call('HGET', runs, run)
-    local present = standing and cjson.decode(standing)
+    local stored = redis.call('HGET', runs, run)
+    local present = stored and cjson.decode(stored)
     goes = present and present.updated_at < before and present.status == status
   end
   if goes then
@@ -218,8 +218,8 @@ class RedisRunStore(RunStore):
             _APPEND, [self._log(run_id)], run_id, expected_rev, summary.owner, now, index, started, held_until, written, *events
         )
         if refused is not None:
-            standing, length = cast("tuple[bytes | None, int]", refused)
-            found = None if standing is None else self._decoded(standing)
+            stored, length = cast("tuple[bytes | None, int]", refused)
+            found = None if stored is None else self._decoded(stored)
             raise conflict(found, expected_rev, summary) or self._damaged(run_id, length, 0 if found is None else found.rev)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
@@ -227,16 +227,16 @@ class RedisRunStore(RunStore):
         reply = await self._call(_READ, [self._log(run_id)], _encoded(run_id), from_rev)
         if reply is None:
             raise not_found(run_id)
-        standing, events = cast("tuple[bytes, list[bytes]]", reply)
-        rev = self._decoded(standing).rev
+        stored, events = cast("tuple[bytes, list[bytes]]", reply)
+        rev = self._decoded(stored).rev
         if len(events) != max(rev - from_rev, 0):
             raise self._damaged(run_id, from_rev + len(events), rev)
         return events
 
     async def summary(self, run_id: str) -> RunSummary | None:
         """A run's summary."""
-        standing = cast("bytes | None", await self._call(_SUMMARY, [], _encoded(run_id)))
-        return None if standing is None else self._decoded(standing)
+        stored = cast("bytes | None", await self._call(_SUMMARY, [], _encoded(run_id)))
+        return None if stored is None else self._decoded(stored)
 
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """The runs that fit."""
@@ -255,8 +255,8 @@ class RedisRunStore(RunStore):
                 reply = await self._call(_LIST, indexes, top, bottom, size)
             else:
                 reply = await self._call(_ABANDONED, [], top, bottom, size, repr(query.abandoned_at))
-            floor, standing = cast("tuple[bytes | None, list[bytes | None]]", reply)
-            page = [self._decoded(one) for one in standing if one is not None]
+            floor, stored = cast("tuple[bytes | None, list[bytes | None]]", reply)
+            page = [self._decoded(one) for one in stored if one is not None]
             page = [one for one in page if query.fits(one) and (floor is None or one.started_at >= float(floor))]
             found += sorted(page, key=lambda one: (one.started_at, one.run_id), reverse=True)
             if floor is None or len(found) >= query.limit:

@@ -88,14 +88,14 @@ class SQLiteRunStore(RunStore):
 
         def append(connection: sqlite3.Connection) -> None:
             row = connection.execute(_SUMMARY, (run_id,)).fetchone()
-            standing = None if row is None else self._summary(row)
-            refused = conflict(standing, expected_rev, summary)
+            stored = None if row is None else self._summary(row)
+            refused = conflict(stored, expected_rev, summary)
             if refused is not None:
                 raise refused
-            if standing is None:
+            if stored is None:
                 connection.execute(_BEGIN_RUN, msgspec.structs.astuple(summary))
             else:
-                _update(connection, standing, summary)
+                _update(connection, stored, summary)
             connection.executemany(_ADD, [(number, event, run_id) for number, event in enumerate(events, expected_rev)])
 
         await self._database.write(append)
@@ -164,13 +164,13 @@ class SQLiteRunStore(RunStore):
             ) from None
 
 
-def _update(connection: sqlite3.Connection, standing: RunSummary, summary: RunSummary) -> None:
+def _update(connection: sqlite3.Connection, stored: RunSummary, summary: RunSummary) -> None:
     """Write the columns that have changed: SQLite rewrites every index that names a column it is told to write."""
-    changed = [name for name in _FIELDS if getattr(standing, name) != getattr(summary, name)]
+    changed = [name for name in _FIELDS if getattr(stored, name) != getattr(summary, name)]
     if changed:
         columns = ", ".join(f"{name} = ?" for name in changed)
         values = [getattr(summary, name) for name in changed]
-        connection.execute(f"UPDATE agentsdk_runs SET {columns} WHERE run_id = ?", (*values, standing.run_id))
+        connection.execute(f"UPDATE agentsdk_runs SET {columns} WHERE run_id = ?", (*values, stored.run_id))
 
 
 def _find(query: RunQuery) -> tuple[str, Sequence[object]]:

@@ -78,11 +78,11 @@ class FaultyStore(RunStore):
         self.operations += 1
         if self.operations != self._at:
             return await call()
-        said = f"operation {self._at} of {self!r} failed as it was told to"
+        message = f"operation {self._at} of {self!r} failed as it was told to"
         if self._fault == "locked":
-            raise StoreBusyError(f"{said}: locked, nothing was done; try again")
+            raise StoreBusyError(f"{message}: locked, nothing was done; try again")
         if self._fault == "full":
-            raise StoreError(f"{said}: full, nothing was done; make room")
+            raise StoreError(f"{message}: full, nothing was done; make room")
         if self._fault == "torn":
             await call()
-        raise StoreUnavailableError(f"{said}: the connection was lost, it may have been done; read the run again")
+        raise StoreUnavailableError(f"{message}: the connection was lost, it may have been done; read the run again")

@@ -300,8 +300,8 @@ def _render(reply: ServerReply, dialect: Dialect, number: int, asked: JsonObject
         return [msgspec.json.encode(dialect.adjust(whole, reply.finish, reply.usage))], "application/json"
     events = reply.events
     if events is None:
-        said = dialect.events(to_response(reply.says, number), asked)
-        adjusted = [one if isinstance(one, str) else dialect.adjust(one, reply.finish, reply.usage) for one in said]
+        messages = dialect.events(to_response(reply.says, number), asked)
+        adjusted = [one if isinstance(one, str) else dialect.adjust(one, reply.finish, reply.usage) for one in messages]
         events = [event for event in adjusted if event]
     return [_frame(event, reply) for event in events], "text/event-stream"
 
@@ -352,13 +352,13 @@ async def _read_request(reader: asyncio.StreamReader) -> CapturedRequest:
 async def _wait_or_gone(event: asyncio.Event, reader: asyncio.StreamReader) -> bool:
     """Wait for `event`; False if the client went away first."""
     gone = asyncio.ensure_future(reader.read(1))
-    told = asyncio.ensure_future(event.wait())
+    happened = asyncio.ensure_future(event.wait())
     try:
-        await asyncio.wait({gone, told}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({gone, happened}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         gone.cancel()
-        told.cancel()
-        await asyncio.gather(gone, told, return_exceptions=True)
+        happened.cancel()
+        await asyncio.gather(gone, happened, return_exceptions=True)
     return event.is_set()
 
 

@@ -210,8 +210,8 @@ def with_raised(limits: RunLimits, raised: Sequence[LimitRaised]) -> RunLimits:
     """The limits of a run of which a person raised some: where what they allowed is more, it counts."""
     for event in raised:
         allowed = allowed_number(event.limit, event.allowed)
-        standing = getattr(limits, event.limit)
-        if standing is not None and (allowed is None or allowed > standing):
+        present = getattr(limits, event.limit)
+        if present is not None and (allowed is None or allowed > present):
             limits = limits.with_value(event.limit, allowed)
     return limits
 

@@ -17,7 +17,7 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 MOST = 20
 """How many of each kind are told."""
 
-_SPOKEN = 5  # what was said or passed to a tool counts like this many mentions in results
+_OUTSIDE_RESULTS = 5  # what was said or passed to a tool counts like this many mentions in results
 _QUESTION_CHARS = 200
 _LONGEST = 200
 _LONGEST_NAME = 60
@@ -65,7 +65,7 @@ def lost_terms(before: Iterable[Item], after: Iterable[Item], summary: str) -> L
     position = 0
     items = list(before)
     for item in items:
-        weight = 1 if isinstance(item, FunctionCallOutput) else _SPOKEN
+        weight = 1 if isinstance(item, FunctionCallOutput) else _OUTSIDE_RESULTS
         for kind, term in _terms(_text(item)):
             if term.casefold() not in present:
                 count, _ = found[kind].get(term, (0, 0))
@@ -73,7 +73,7 @@ def lost_terms(before: Iterable[Item], after: Iterable[Item], summary: str) -> L
                 found[kind][term] = count + weight, position
     words = set(_WORD.findall(remaining))
     found["questions"] = {
-        question: (0, place) for place, question in enumerate(_open_questions(items)) if not _is_told(question, words)
+        question: (0, place) for place, question in enumerate(_open_questions(items)) if not _is_covered(question, words)
     }
     ranked = {kind: sorted(terms, key=terms.__getitem__, reverse=True) for kind, terms in found.items()}
     # A name may be several words, which only a search finds: for as many as are told, and as many again that are not.
@@ -213,7 +213,7 @@ def _questions(text: str) -> Iterator[str]:
         end = text.find("?", end + 1)
 
 
-def _is_told(question: str, words: set[str]) -> bool:
+def _is_covered(question: str, words: set[str]) -> bool:
     """Whether most of the question's longer words are told elsewhere."""
     asked = [word for word in _WORD.findall(question.casefold()) if len(word) > 3]
     return bool(asked) and sum(word in words for word in asked) * 2 > len(asked)

@@ -106,9 +106,9 @@ class AnthropicModel(HttpModel):
                         yield event
                     elif isinstance(event, ResponseCompleted):
                         reply = event.response
-                        told = {**paused_data, **reply.provider_data}
+                        data = {**paused_data, **reply.provider_data}
                         whole = structs.replace(
-                            reply, output=earlier + reply.output, usage=usage + reply.usage, provider_data=told
+                            reply, output=earlier + reply.output, usage=usage + reply.usage, provider_data=data
                         )
                         yield ResponseCompleted(whole, (*retried, *event.attempts))
                     elif not isinstance(event, ResponseCreated | AttemptDiscarded):  # they would speak of the whole turn

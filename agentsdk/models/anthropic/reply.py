@@ -189,8 +189,8 @@ class ReplyAssembler:
             self._id, self._model = clean_text(reply_id), clean_text(model)
             events.append(ResponseCreated(self._id))
 
-    def _note(self, **told: object) -> None:
-        self._provider_data.update({name: value for name, value in told.items() if value is not None})
+    def _note(self, **fields: object) -> None:
+        self._provider_data.update({name: value for name, value in fields.items() if value is not None})
 
     def _add_usage(self, usage: object) -> None:
         """The counts of a later event are totals and replace those of an earlier one."""

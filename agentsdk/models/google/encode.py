@@ -61,7 +61,7 @@ class ContentEncoder(Struct, frozen=True):
         if isinstance(item, Message) and item.role != "assistant":
             return start + 1, [{"role": "user", "parts": _parts(item.content)}], False
         if isinstance(item, FunctionCallOutput):  # no call before it asked for this result, so it becomes text
-            return start + 1, [{"role": "user", "parts": _told(item)}], False
+            return start + 1, [{"role": "user", "parts": _result_text_parts(item)}], False
         turn = _Turn(self.provider)
         position = start
         while position < len(items) and turn.add(items[position]):
@@ -164,7 +164,7 @@ def _split(output: str | tuple[Part, ...]) -> tuple[str, list[JsonObject]]:
     return "\n".join(str(part["text"]) for part in parts if "text" in part) or (_ATTACHED if media else ""), media
 
 
-def _told(item: FunctionCallOutput) -> list[JsonObject]:
+def _result_text_parts(item: FunctionCallOutput) -> list[JsonObject]:
     text, media = _split(item.output)
     return [{"text": f"The result of tool call {item.call_id}: {text}"}, *media]
 

@@ -188,8 +188,8 @@ class ReplyAssembler:
                 continue
             self._candidates_seen = True
             for name, kind in _CANDIDATE_DATA.items():
-                if (told := getattr(candidate, name)) is not None:
-                    self._provider_data[kind] = told
+                if (given := getattr(candidate, name)) is not None:
+                    self._provider_data[kind] = given
             if candidate.logprobs_result is not None:
                 for name, tokens in as_object(candidate.logprobs_result).items():
                     if isinstance(tokens, list):

@@ -201,6 +201,6 @@ if hasattr(os, "register_at_fork"):
 
 def _last_words(log: IO[bytes], lines: int = 6) -> str:
     log.seek(0)
-    said = log.read().decode(errors="replace").strip().splitlines()
+    logged = log.read().decode(errors="replace").strip().splitlines()
     # llama.cpp begins a line with the time and a level.
-    return "\n".join(line.partition(" E ")[2] or line for line in said[-lines:]) or "(nothing)"
+    return "\n".join(line.partition(" E ")[2] or line for line in logged[-lines:]) or "(nothing)"

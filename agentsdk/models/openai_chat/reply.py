@@ -176,11 +176,11 @@ class ReplyAssembler:
 
     def _note(self, data: str | bytes) -> None:
         try:
-            told = EXTRAS.decode(data)
+            extras = EXTRAS.decode(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):  # what it holds is not worth an error
             return
-        choice = (told.choices or [ChoiceExtras()])[0]
-        fields = {**structs.asdict(told), **structs.asdict(choice)}
+        choice = (extras.choices or [ChoiceExtras()])[0]
+        fields = {**structs.asdict(extras), **structs.asdict(choice)}
         self._provider_data.update({name: value for name, value in fields.items() if value is not None and name != "choices"})
 
     def _add_message(self, message: WireMessage, events: list[ModelStreamEvent], *, whole: bool) -> None:
@@ -305,8 +305,8 @@ class ReplyAssembler:
         """Why the server stopped. Raises `IncompleteResponseError` where it gave no reason, or none that is known."""
         if self._finish:
             if (finish := _FINISHES.get(self._finish.lower())) is None:
-                said = repr(self._finish[:100])
-                raise self._incomplete(f"the reply has an unknown finish reason ({said}), so nothing proves it complete")
+                shown = repr(self._finish[:100])
+                raise self._incomplete(f"the reply has an unknown finish reason ({shown}), so nothing proves it complete")
             return finish
         if self._is_whole and self._whole_is_finished and (calls or self._text or self._refusal):
             return "tool_calls" if calls else "stop"

@@ -170,7 +170,7 @@ class ResponseAssembler:
         if self._call_cut or (not last.output and (self._open or (self._text and not output))):
             raise self._incomplete("the reply was completed without an item that it had begun")
         refuse_unanswered(unanswered([item.data for item in output if isinstance(item, ProviderItem)]))
-        told = {
+        data = {
             "service_tier": last.service_tier,
             "conversation": last.conversation,
             "system_fingerprint": last.system_fingerprint,
@@ -179,7 +179,7 @@ class ResponseAssembler:
             "logprobs": self._logprobs,
         }
         usage = read_usage(last.usage)
-        return ModelResponse(output, usage, finish, as_text(last.id), as_text(last.model), provider_data(told))
+        return ModelResponse(output, usage, finish, as_text(last.id), as_text(last.model), provider_data(data))
 
     def _finish(self, reason: str, output: tuple[OutputItem, ...]) -> Finish:
         has_calls = any(isinstance(item, FunctionCall) for item in output)

@@ -76,8 +76,8 @@ async def run_race(
     await append(store, run_id, 0, b"start")
     winners: list[list[int]] = []
     for number in range(rounds):
-        standing = await store.summary(run_id)
-        outcomes = await one_round(standing.rev if standing else 0, NOW + (number + 1) * 2 * _LEASE)
+        summary = await store.summary(run_id)
+        outcomes = await one_round(summary.rev if summary else 0, NOW + (number + 1) * 2 * _LEASE)
         winners.append([racer for racer, won in enumerate(outcomes) if won])
     return winners
 
@@ -88,8 +88,8 @@ async def expect_one_winner(ground: Ground, run_id: str, winners: list[list[int]
         expect(len(won), 1, f"winners of round {number} among {ground.workers}")
     log = [b"start"] if lease else [b"start", *(b"%d" % won[0] for won in winners)]
     await expect_log(ground.store, run_id, log, "the log after the race")
-    standing = await ground.store.summary(run_id)
-    expect(standing and standing.owner, f"racer {winners[-1][0]}" if lease else "", "the owner after the race")
+    summary = await ground.store.summary(run_id)
+    expect(summary and summary.owner, f"racer {winners[-1][0]}" if lease else "", "the owner after the race")
 
 
 async def _race(ground: Ground, lease: bool) -> None:
@@ -160,9 +160,9 @@ async def _cut_append(ground: Ground, nth: int, late: bool) -> bool:
     if not cut.made:
         task.result()
         return False
-    standing = await store.summary(run_id)
+    summary = await store.summary(run_id)
     rev = await look(store, run_id)
-    expect(standing and standing.rev, rev, f"the revision at once after an append cancelled at wait {nth}, and later")
+    expect(summary and summary.rev, rev, f"the revision at once after an append cancelled at wait {nth}, and later")
     if not task.cancelled():
         expect(task.exception() or "no error", "CancelledError", f"an append cancelled at wait {nth}")
     await append(store, run_id, rev, *events(rev, rev + BATCH))

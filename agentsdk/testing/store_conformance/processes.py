@@ -23,8 +23,8 @@ async def racer(store: RunStore, run_id: str, number: int, lease: bool) -> Async
     """A worker's job: enter one round at each order."""
     await store.summary(run_id)
     yield "ready"
-    while said := await order():
-        rev, at = said.split()
+    while line := await order():
+        rev, at = line.split()
         yield "won" if await enter(store, run_id, number, int(rev), float(at), lease) else "lost"
 
 
