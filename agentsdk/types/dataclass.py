@@ -10,6 +10,7 @@ import dataclasses
 import reprlib
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def _repr(names: list[str]) -> Callable[[Any], str]:
 
 
 def _comparison(names: list[str]) -> tuple[Callable[[Any, Any], bool], Callable[[Any], int]]:
-    def values(of: object) -> tuple[object, ...]:
-        return tuple([getattr(of, name) for name in names])
+    several: Callable[[object], tuple[object, ...]] | None = attrgetter(*names) if len(names) > 1 else None
+    values = several or (lambda of: tuple([getattr(of, name) for name in names]))
 
     def __eq__(self: Any, other: object) -> bool:  # noqa: N807
         return values(self) == values(other) if type(other) is type(self) else NotImplemented
