@@ -8,10 +8,10 @@ interruption > handoff > tool use is final > final output > run again
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn, State
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.events import ToolFinished
 from agentsdk.types.items import FunctionCall, InputText, OutputText
 from agentsdk.types.spec import AgentSpec, HandoffSpec

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 
 from agentsdk.define.context import RunContextWrapper, ToolContext
@@ -22,7 +22,6 @@ from agentsdk.define.tool_use import StopAtTools, ToolUseBehavior
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
 from agentsdk.types.base import JsonObject
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,

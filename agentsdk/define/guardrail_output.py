@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import FLAG, Fields, any_text, one_of
 
 _OUTPUT = Fields("GuardrailFunctionOutput", tripwire_triggered=FLAG)

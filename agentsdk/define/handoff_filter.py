@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.items import Item
 
 

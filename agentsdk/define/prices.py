@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 from agentsdk.types.usage import Usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, get_args
 
 from agentsdk.core.codec import StateKey, checked_keys
@@ -18,7 +19,6 @@ from agentsdk.ports.model import MODEL_PROVIDER, Model, ModelProvider, ModelRequ
 from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.ports.token_counter import TOKEN_COUNTER, TokenCounter
 from agentsdk.ports.tracer import TRACER, Tracer
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,

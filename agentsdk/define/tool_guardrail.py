@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Generic, Protocol
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.ports.model import Model
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import CALLABLE, Expected, Fields, a, a_name, sequence_of
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import Part

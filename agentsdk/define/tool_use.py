@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import FLAG, Fields, a_name, sequence_of
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import FunctionCallOutput

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import Any, assert_never, cast
 
 from msgspec import structs
@@ -20,7 +21,6 @@ from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_chat_span
 from agentsdk.ports.model import Model, ModelRequest
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
     AgentsException,

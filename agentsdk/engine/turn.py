@@ -6,6 +6,8 @@ resumed run and a replay are this same code.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
@@ -26,7 +28,6 @@ from agentsdk.engine.output_buffer import has_output_guardrails, release_output
 from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
 from agentsdk.engine.tool_calls import act
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
 from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
 from agentsdk.types.items import Message

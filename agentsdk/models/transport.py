@@ -6,9 +6,9 @@ Nothing here knows an HTTP library. The built-in implementation is in `httpx_tra
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import Fields, number, optional
 from agentsdk.types.errors import ModelError, ModelTimeoutError, UserError
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentsdk.types.base import JsonObject
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import (
     FLAG,
     Fields,

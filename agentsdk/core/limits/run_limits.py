@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast, get_args
 
 from msgspec import Struct
 
 from agentsdk.core.state import State
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import (
     ConsecutiveErrorsExceededError,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from agentsdk.core.window.fit import Strategy, WindowView
 from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import SYNC, Fields, having, number, optional, sequence_of, whole
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import Item

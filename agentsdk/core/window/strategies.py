@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from agentsdk.core.overflow import MARKER_CHARS, READ_RESULT, Overflow, cap_output, output_text
 from agentsdk.core.window.fit import MARKER_TOKENS, Block, NamedModel, Replace, SummaryRequest, WindowView
-from agentsdk.types.dataclass import dataclass
 from agentsdk.types.declared import Expected, Fields, a_name, either, having, optional, sequence_of, whole
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
 
