@@ -1,11 +1,14 @@
-"""`Runner`: the entry point. It runs agents, resumes runs, and reads, forks, compares and replays stored ones."""
+"""`Runner`: the entry point. It runs agents, resumes runs, and reads, forks, compares and replays stored ones.
+
+The module is long because each way to run is overloaded for its context: a signature to a type checker, none of it logic.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, cast, overload
 
 from agentsdk.core.run_state import Kept, RunState
@@ -35,7 +38,8 @@ from agentsdk.types.errors import (
 )
 from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import InputItem, Item
+from agentsdk.types.items import InputItem
+from agentsdk.types.signature import shows_options
 from agentsdk.types.summary import check_run_id
 
 # Few runs are stored, compared or replayed, so what does it is imported where it is used.
@@ -64,14 +68,19 @@ RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""
 
 
-class _Arguments(TypedDict, Generic[TContext], total=False):
-    """What `Runner.run` takes beside agent, input and context."""
+class _StoredArguments(TypedDict, Generic[TContext], total=False):
+    """What every way to run an agent takes. Each is None where it is not given."""
 
     max_turns: int | None
     hooks: RunHooks[TContext] | None
-    run_config: RunConfig | None
     session: Session | None
     error_handlers: RunErrorHandlers | None
+
+
+class _Arguments(_StoredArguments[TContext], total=False):
+    """The same, and what a run of a store cannot do without."""
+
+    run_config: RunConfig | None
 
 
 class Runner:
@@ -108,16 +117,13 @@ class Runner:
         **arguments: Unpack[_Arguments[TContext]],
     ) -> RunResult[TOutput]: ...
     @staticmethod
+    @shows_options(_Arguments)
     async def run(
         starting_agent: Agent[TContext, TOutput],
         input: RunInput,
         *,
         context: TContext | None = None,
-        max_turns: int | None = None,
-        hooks: RunHooks[TContext] | None = None,
-        run_config: RunConfig | None = None,
-        session: Session | None = None,
-        error_handlers: RunErrorHandlers | None = None,
+        **arguments: Unpack[_Arguments[TContext]],
     ) -> RunResult[TOutput]:
         """Run `starting_agent` on `input` until it has its final output or waits for a person.
 
@@ -126,25 +132,21 @@ class Runner:
         an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflictError` for a run that exists
         already or is held elsewhere.
         """
-        if hooks is not None or session is not None or error_handlers is not None or type(run_config) is not RunConfig:
-            _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
-        history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
-        run, begin = _begun(starting_agent, input, history, context, max_turns, hooks, run_config)
-        await execute(run, begin, session, error_handlers, starting_agent)
+        _check(arguments)
+        run, begin = await _begun(starting_agent, input, context, arguments)
+        await execute(run, begin, arguments.get("session"), arguments.get("error_handlers"), starting_agent)
         return RunResult(run)
 
     @staticmethod
+    @shows_options(_StoredArguments)
     async def resume(
         starting_agent: Agent[TContext, TOutput],
         run_id: str,
         *,
-        context: TContext | None = None,
-        max_turns: int | None = None,
-        hooks: RunHooks[TContext] | None = None,
         run_config: RunConfig,
-        session: Session | None = None,
-        error_handlers: RunErrorHandlers | None = None,
+        context: TContext | None = None,
         take_over: bool = False,
+        **arguments: Unpack[_StoredArguments[TContext]],
     ) -> RunResult[TOutput]:
         """Go on with the run `run_id` of `run_config.store`, wherever it stands: paused, stopped, or left by a dead process.
 
@@ -152,18 +154,10 @@ class Runner:
         it is held.
         `take_over` says that nobody works on it although its lease has not passed. Raises `RunNotFoundError`, and like `run`.
         """
-        _ARGUMENTS.check_given(hooks=hooks, session=session, error_handlers=error_handlers, take_over=take_over)
+        _check(arguments)
+        _ARGUMENTS.check_given(take_over=take_over)
         given = await _stored(run_id, run_config, take_over)
-        return await Runner.run(
-            starting_agent,
-            given,
-            context=context,
-            max_turns=max_turns,
-            hooks=hooks,
-            run_config=run_config,
-            session=session,
-            error_handlers=error_handlers,
-        )
+        return await Runner.run(starting_agent, given, context=context, run_config=run_config, **arguments)
 
     @overload
     @staticmethod
@@ -193,16 +187,13 @@ class Runner:
         **arguments: Unpack[_Arguments[TContext]],
     ) -> RunResult[TOutput]: ...
     @staticmethod
+    @shows_options(_Arguments)
     def run_sync(
         starting_agent: Agent[TContext, TOutput],
         input: RunInput,
         *,
         context: TContext | None = None,
-        max_turns: int | None = None,
-        hooks: RunHooks[TContext] | None = None,
-        run_config: RunConfig | None = None,
-        session: Session | None = None,
-        error_handlers: RunErrorHandlers | None = None,
+        **arguments: Unpack[_Arguments[TContext]],
     ) -> RunResult[TOutput]:
         """`run` for code without an event loop. Raises `UserError` where one is running: await `run` there."""
         try:
@@ -218,16 +209,7 @@ class Runner:
             from agentsdk.models.shared_client import aclose
 
             try:
-                return await Runner.run(
-                    starting_agent,
-                    input,
-                    context=cast(TContext, context),
-                    max_turns=max_turns,
-                    hooks=hooks,
-                    run_config=run_config,
-                    session=session,
-                    error_handlers=error_handlers,
-                )
+                return await Runner.run(starting_agent, input, context=cast(TContext, context), **arguments)
             finally:
                 await aclose()
 
@@ -261,59 +243,54 @@ class Runner:
         **arguments: Unpack[_Arguments[TContext]],
     ) -> RunResultStreaming[TOutput]: ...
     @staticmethod
+    @shows_options(_Arguments)
     def run_streamed(
         starting_agent: Agent[TContext, TOutput],
         input: RunInput,
         *,
         context: TContext | None = None,
-        max_turns: int | None = None,
-        hooks: RunHooks[TContext] | None = None,
-        run_config: RunConfig | None = None,
-        session: Session | None = None,
-        error_handlers: RunErrorHandlers | None = None,
+        **arguments: Unpack[_Arguments[TContext]],
     ) -> RunResultStreaming[TOutput]:
         """`run`, read while it goes: `async for event in Runner.run_streamed(...)`. Nothing starts before that.
 
         Raises `UserError` at once for an argument that is wrong.
         """
-        _ARGUMENTS.check_given(hooks=hooks, run_config=run_config, session=session, error_handlers=error_handlers)
+        _check(arguments)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
-            history = await load_history(session) if session is not None and not isinstance(input, RunState) else ()
-            run, events = _begun(starting_agent, input, history, context, max_turns, hooks, run_config)
+            run, events = await _begun(starting_agent, input, context, arguments)
             _show(run, stream, channel)
-            await execute(run, events, session, error_handlers, starting_agent)
+            await execute(run, events, arguments.get("session"), arguments.get("error_handlers"), starting_agent)
 
         return RunResultStreaming(begin)
 
     @staticmethod
+    @shows_options(_StoredArguments)
     def resume_streamed(
         starting_agent: Agent[TContext, TOutput],
         run_id: str,
         *,
-        context: TContext | None = None,
-        max_turns: int | None = None,
-        hooks: RunHooks[TContext] | None = None,
         run_config: RunConfig,
-        session: Session | None = None,
-        error_handlers: RunErrorHandlers | None = None,
+        context: TContext | None = None,
         take_over: bool = False,
+        **arguments: Unpack[_StoredArguments[TContext]],
     ) -> RunResultStreaming[TOutput]:
         """`resume`, read while it goes. What is streamed is what happens from now on.
 
         Raises `UserError` at once for an argument that is wrong.
         """
-        _ARGUMENTS.check_given(hooks=hooks, session=session, error_handlers=error_handlers, take_over=take_over)
         from agentsdk.engine.stored import store_of
 
+        _check(arguments)
+        _ARGUMENTS.check_given(take_over=take_over)
         check_run_id(run_id)
         store_of(run_config)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             given = await _stored(run_id, run_config, take_over)
-            run, events = _begun(starting_agent, given, (), context, max_turns, hooks, run_config)
+            run, events = await _begun(starting_agent, given, context, {**arguments, "run_config": run_config})
             _show(run, stream, channel)
-            await execute(run, events, session, error_handlers, starting_agent)
+            await execute(run, events, arguments.get("session"), arguments.get("error_handlers"), starting_agent)
 
         return RunResultStreaming(begin)
 
@@ -465,20 +442,24 @@ class Runner:
         return await rerun(recorded, len(origin.log), start, changed, run_config, play=play, find_model=find_model, price=price)
 
 
-def _begun(
-    agent: Agent[Any, Any],
-    given: object,
-    history: tuple[Item, ...],
-    context: object,
-    max_turns: int | None,
-    hooks: RunHooks[Any] | None,
-    config: RunConfig | None,
+def _check(arguments: Mapping[str, object]) -> None:
+    """Raises `TypeError` for an argument there is not, as Python does, and `UserError` for one that is wrong."""
+    if unknown := arguments.keys() - _Arguments.__optional_keys__:
+        raise TypeError(f"Runner got an unexpected keyword argument {min(unknown)!r}")
+    _ARGUMENTS.check_given(**arguments)
+
+
+async def _begun(
+    agent: Agent[Any, Any], given: object, context: object, arguments: _Arguments[Any]
 ) -> tuple[Run, tuple[RunEvent, ...]]:
-    config = _DEFAULT if config is None else config
+    session, config = arguments.get("session"), arguments.get("run_config") or _DEFAULT
+    history = await load_history(session) if session is not None and not isinstance(given, RunState) else ()
     tracer: Tracer | None = None
     if not config.tracing_disabled:
         tracer = find_tracer() if config.tracer is None else _guarded(config.tracer)
-    return begin_run(agent, given, history, context, max_turns, hooks, config, _CATALOG, tracer)
+    return begin_run(
+        agent, given, history, context, arguments.get("max_turns"), arguments.get("hooks"), config, _CATALOG, tracer
+    )
 
 
 def _guarded(tracer: Tracer) -> Tracer:

@@ -17,7 +17,7 @@ from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import guardrail_fields, guardrails_of
-from agentsdk.define.tool_options import CallOptions, ToolChanges, shows_options
+from agentsdk.define.tool_options import CallOptions, ToolChanges, shows_tool_options
 from agentsdk.define.tool_use import StopAtTools, ToolUseBehavior
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
@@ -106,7 +106,7 @@ class Agent(Generic[TContext, TOutput]):
             raise UserError(f"agent {self.name!r} has no fields {unknown}, expected some of those that Agent takes")
         return replace(self, **changes)
 
-    @shows_options(CallOptions)
+    @shows_tool_options(CallOptions)
     def as_tool(
         self,
         tool_name: str | None = None,

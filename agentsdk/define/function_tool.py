@@ -13,7 +13,7 @@ from agentsdk.define.parameters import local_names, unwrapped
 from agentsdk.define.schema import function_schema
 from agentsdk.define.tool import DESCRIPTION, FunctionTool
 from agentsdk.define.tool_body import FunctionBody
-from agentsdk.define.tool_options import FunctionToolOptions, ToolOptions, shows_options
+from agentsdk.define.tool_options import FunctionToolOptions, ToolOptions, shows_tool_options
 from agentsdk.types.declared import FLAG, Fields, a_tool_name, one_of, optional
 from agentsdk.types.errors import UserError
 
@@ -45,7 +45,7 @@ def function_tool(
 def function_tool(func: Callable[..., object], **options: Unpack[FunctionToolOptions[Any]]) -> FunctionTool[Any]: ...
 @overload
 def function_tool(func: None = None, **options: Unpack[FunctionToolOptions[Any]]) -> _ToolDecorator: ...
-@shows_options(ToolOptions)
+@shows_tool_options(ToolOptions)
 def function_tool(
     func: Callable[..., object] | None = None,
     *,

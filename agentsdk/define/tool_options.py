@@ -13,7 +13,7 @@ from agentsdk.define.tool_guardrail import ToolInputGuardrail, ToolOutputGuardra
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError, ToolError
 from agentsdk.types.generics import TContext
-from agentsdk.types.signature import full_signature
+from agentsdk.types.signature import shows_options
 from agentsdk.types.spec import Effect
 from agentsdk.types.text import text_of
 
@@ -115,12 +115,6 @@ class ToolChanges(ToolOptions[TContext], total=False):
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def shows_options(kind: type) -> Callable[[F], F]:
-    """A decorator: `help` and `inspect` show the `**options` of a function by name, with their defaults, as editors do."""
-    defaults = {field.name: field.default for field in fields(ToolFields)}
-
-    def decorate(function: F) -> F:
-        vars(function)["__signature__"] = full_signature(function, kind, defaults)
-        return function
-
-    return decorate
+def shows_tool_options(kind: type) -> Callable[[F], F]:
+    """`shows_options` for options of tools, with their defaults."""
+    return shows_options(kind, {field.name: field.default for field in fields(ToolFields)})

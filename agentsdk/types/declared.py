@@ -63,7 +63,7 @@ class Fields:
             if type(value) in _KEPT or (type(value) is tuple and not value):
                 passed[field] = value
 
-    def check_given(self, name: str = "", **given: object) -> None:
+    def check_given(self, name: str = "", /, **given: object) -> None:
         """The same of arguments. Those that the table does not know pass."""
         for field, value in given.items():
             if value is not None or field not in self._optional:  # most arguments are left out
@@ -82,9 +82,9 @@ class Fields:
             wrong = next(((position, entry) for position, entry in entries if not _fits(inner, entry)), None)
             if wrong is not None:
                 field, value, expected = f"{field}[{wrong[0]}]", wrong[1], inner
-        told = f"<{_type_name(value)}>" if expected.secret else shown(value)
+        repeated = f"<{_type_name(value)}>" if expected.secret else shown(value)
         field = field.lstrip("_")
-        which = f"{name} has {field}={told}" if name else f"{self._kind}({field}={told})"
+        which = f"{name} has {field}={repeated}" if name else f"{self._kind}({field}={repeated})"
         return UserError(f"{which}, expected {expected.text}")
 
 

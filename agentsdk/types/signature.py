@@ -1,11 +1,13 @@
-"""`full_signature`: the signature of a function with its `**options` by name, for `help`, `inspect` and editors."""
+"""The signature of a function with its `**options` by name, for `help`, `inspect` and editors."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., object])
 
 _NONE: Mapping[str, object] = MappingProxyType({})
 
@@ -26,3 +28,13 @@ def full_signature(function: Callable[..., Any], options: type, defaults: Mappin
         for name, annotation in annotations.items()
     ]
     return inspect.Signature([*named, *shared])
+
+
+def shows_options(options: type, defaults: Mapping[str, object] = _NONE) -> Callable[[F], F]:
+    """A decorator: `help` and `inspect` show the `**options` of a function by name, with their defaults, as editors do."""
+
+    def decorate(function: F) -> F:
+        vars(function)["__signature__"] = full_signature(function, options, defaults)
+        return function
+
+    return decorate
