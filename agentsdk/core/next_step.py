@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agentsdk.core.overflow import output_text
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn, State
-from agentsdk.types.events import ToolFinished
-from agentsdk.types.items import FunctionCall, InputText, OutputText
+from agentsdk.types.items import FunctionCall
 from agentsdk.types.spec import AgentSpec, HandoffSpec
 
 
@@ -144,13 +144,6 @@ def _is_asked_again(turn: OpenTurn, call_id: str) -> bool:
     return asked is not None and asked.begun and waits_for_decision(turn, call_id)
 
 
-def output_text(result: ToolFinished) -> str:
-    """A result as text: its text parts joined."""
-    if isinstance(result.output, str):
-        return result.output
-    return "".join(part.text for part in result.output if isinstance(part, InputText | OutputText))
-
-
 def _interruption(spec: AgentSpec, state: State, turn: OpenTurn, processed: ProcessedResponse) -> NextStep | None:
     pending = interruptions(state)
     return Interruption(pending) if pending else None
@@ -172,7 +165,7 @@ def _tool_use_is_final(spec: AgentSpec, state: State, turn: OpenTurn, processed:
     for call, tool in processed.functions:
         result = turn.results[call.call_id]
         if not result.is_error and (spec.tool_use == "stop_on_first_tool" or tool.name in spec.stop_at):
-            return FinalOutput(output_text(result), spec.output is not None)
+            return FinalOutput(output_text(result.output), spec.output is not None)
     return None
 
 

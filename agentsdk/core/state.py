@@ -2,7 +2,7 @@
 
 `apply(state, event) -> state` is pure. A state is the fold of its log: `fold(log) == state` for every run, so saving a run
 means saving its events. While a turn is open its results wait in `state.turn`; the event that ends the turn commits them to
-the transcript in call order.
+the transcript in call order. The module is long because it is one table: what each event does to a state, event by event.
 """
 
 from __future__ import annotations

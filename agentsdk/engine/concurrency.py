@@ -144,9 +144,9 @@ async def _end(
         if isinstance(ended, LeftRunning):
             left_running.append(f"the thread of tool {ended.name!r}")
     if left_running:
-        said = f"still running although cancelled: {', '.join(sorted(left_running))}"
-        logger.warning(said)
-        why.add_note(said)
+        message = f"still running although cancelled: {', '.join(sorted(left_running))}"
+        logger.warning(message)
+        why.add_note(message)
     return cancelled
 
 

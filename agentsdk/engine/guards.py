@@ -69,8 +69,8 @@ def require_guards(state: State, agent: Agent[Any, Any], config: RunConfig, cont
     lost = [guard for guard in missing if not guard[2:] or guard[2:] in owners]
     if lost:
         raise StateMismatchError(
-            f"run {state.run_id!r} was begun under {_told(lost[0])}, which is not there now, expected what guarded it from its "
-            f"start; give it back, or go on without it by RunConfig(without_guards=[{lost[0][1]!r}])"
+            f"run {state.run_id!r} was begun under {_describe(lost[0])}, which is not there now, expected what guarded it from "
+            f"its start; give it back, or go on without it by RunConfig(without_guards=[{lost[0][1]!r}])"
         )
 
 
@@ -114,7 +114,7 @@ def reachable(first: Agent[Any, Any]) -> list[Agent[Any, Any]]:
     return found
 
 
-def _told(guard: Guard) -> str:
+def _describe(guard: Guard) -> str:
     kind, name, *owner = guard
     places = [f" of {what} {one!r}" for what, one in zip(("agent", "tool"), owner, strict=False)]
     return f"{kind} {name!r}{''.join(reversed(places))}"

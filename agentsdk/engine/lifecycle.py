@@ -183,8 +183,8 @@ async def _stopped(run: Run, failure: BaseException, session: Session | None) ->
             cancelled = error
 
     if run.state.log and is_ours:
-        is_told = recorder is not None or isinstance(failure, InvalidOutputError) or not isinstance(failure, Exception)
-        if run.state.ended is None and is_told:
+        is_recorded = recorder is not None or isinstance(failure, InvalidOutputError) or not isinstance(failure, Exception)
+        if run.state.ended is None and is_recorded:
             await keep(run.record(Stopped(type(failure).__name__)))
         if session is not None and not isinstance(failure, SessionError):  # what became of its write nobody knows
             await keep(save_session(run, session, after=failure))

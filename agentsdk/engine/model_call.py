@@ -172,7 +172,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     if reservation is not None and not response.model:
         response = structs.replace(response, model=model.name)  # what it is priced by, also after a resume
     try:
-        response = _proven(run, model, _without_tool_calls(response) if last else response)
+        response = _validated(run, model, _without_tool_calls(response) if last else response)
     except ModelBehaviorError:
         await _record_discarded_attempt(run, model, response, reservation)  # no use to the turn, but paid for
         raise
@@ -186,7 +186,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     return _Reply(_joined(partial, response) if partial else response, reservation)
 
 
-def _proven(run: Run, model: Model, response: ModelResponse) -> ModelResponse:
+def _validated(run: Run, model: Model, response: ModelResponse) -> ModelResponse:
     """The reply, complete and its call ids unique. Raises `ModelBehaviorError` for one that no turn can be taken with."""
     _require_complete(model, response)
     most = run.deps.config.max_calls_per_reply

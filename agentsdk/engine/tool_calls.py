@@ -36,6 +36,7 @@ from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
 from agentsdk.engine.limits.reservation import reserve_calls
+from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_tool_span
@@ -65,10 +66,10 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     """Give every call of the reply its result, but for the first valid handoff and the calls that wait for a person."""
     raise_if_tool_tripped(run)
     jobs = await _admitted(run, prepared, processed)
-    unjudged = _unjudged(run, prepared, processed) if _turn(run).results else []
+    unjudged = _unjudged(run, prepared, processed) if open_turn(run).results else []
     if not (jobs or unjudged):
         return
-    turn = _turn(run)
+    turn = open_turn(run)
     intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
     try:
         if intended:
@@ -86,7 +87,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
         )
     except BaseException as error:
         # A call whose body never began (its intent was not recorded, it was queued, or its start hook raised) is not in doubt.
-        turn = _turn(run)
+        turn = open_turn(run)
         unbegun = [
             CallRetried(call_id)
             for job in jobs
@@ -99,7 +100,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
 
 async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
     """The calls that may run now. What the others get instead is recorded: an error, a refusal, or that they wait."""
-    turn = _turn(run)
+    turn = open_turn(run)
     results = turn.results
     for call in processed.unknown:
         result = results.get(call.call_id)
@@ -157,7 +158,7 @@ async def _misfit(job: Job, error: Exception) -> str:
 
 def _unjudged(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
     """The calls whose recorded results their output guardrails have yet to judge."""
-    turn = _turn(run)
+    turn = open_turn(run)
     jobs: list[Job] = []
     for call, spec in processed.functions:
         result = turn.results.get(call.call_id)
@@ -193,7 +194,7 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
     if decided is None:
         if asked is not None and not asked.needed:
             return None
-        decided = _standing_decision(run, call, fingerprint, begun)
+        decided = _always_decision(run, call, fingerprint, begun)
         if decided is None:
             return () if asked is not None else await _ask_whether(run, job, rule, fingerprint, begun)
     elif decided.tool != call.name or decided.digest != run.approval_key(call):
@@ -219,7 +220,7 @@ async def _ask_whether(run: Run, job: Job, rule: object, fingerprint: str, begun
     return None
 
 
-def _standing_decision(run: Run, call: FunctionCall, fingerprint: str, begun: bool) -> ApprovalDecided | None:
+def _always_decision(run: Run, call: FunctionCall, fingerprint: str, begun: bool) -> ApprovalDecided | None:
     """The latest decision that covers every call of this tool by this agent."""
     for given in reversed(run.root.state.always):
         if given.tool == call.name and given.agent == run.agent.name and _applies(given.fingerprint, fingerprint):
@@ -237,8 +238,8 @@ def _expired(run: Run, decided: ApprovalDecided) -> bool:
 
 
 def _rejected(call: FunctionCall, decided: ApprovalDecided, begun: bool) -> ToolFinished:
-    told = REJECTED_BEGUN if begun else REJECTED
-    return ToolFinished(call.call_id, f"{told} Reason: {decided.reason}" if decided.reason else told, True)
+    text = REJECTED_BEGUN if begun else REJECTED
+    return ToolFinished(call.call_id, f"{text} Reason: {decided.reason}" if decided.reason else text, True)
 
 
 async def _reconciled(job: Job) -> RunEvent:
@@ -328,9 +329,3 @@ def _redefined(run: Run) -> bool:
 def _unknown(prepared: Prepared, call: FunctionCall) -> str:
     names = ", ".join([*prepared.spec.tools, *prepared.spec.handoffs]) or "none"
     return f"Error: there is no tool named {call.name[:100]!r}. Tools there are: {names}."
-
-
-def _turn(run: Run) -> OpenTurn:
-    turn = run.state.turn
-    assert turn is not None
-    return turn

@@ -24,6 +24,7 @@ from agentsdk.engine.guardrails import (
 )
 from agentsdk.engine.inbox import take_messages
 from agentsdk.engine.model_call import ask
+from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.output_buffer import has_output_guardrails, release_output
 from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
@@ -78,8 +79,7 @@ async def run_single_turn(run: Run) -> SingleTurn:
 
 async def run_again(run: Run, done: SingleTurn) -> None:
     """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
-    turn = run.state.turn
-    assert turn is not None
+    turn = open_turn(run)
     error = "" if turn.output is None else turn.output.error
     feedback = (Message("user", FEEDBACK.format(error=error)),) if error else ()
     await run.record(TurnEnded(feedback))
