@@ -20,7 +20,6 @@ from agentsdk.core.next_step import (
     ToolApprovalItem,
     ToolInDoubtItem,
     interruptions,
-    output_text,
     resolve_next_step,
 )
 from agentsdk.core.process import process_model_response
@@ -38,7 +37,7 @@ from agentsdk.types.events import (
     ToolsIntended,
     ToolUseJudged,
 )
-from agentsdk.types.items import FunctionCall, InputImage, InputText, Message, OutputText
+from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.spec import AgentSpec, HandoffSpec, OutputSpec, ToolSpec
 from tests.core.histories import logs
@@ -172,12 +171,6 @@ def test_the_first_of_several_handoffs_wins() -> None:
 def test_only_an_open_turn_has_a_next_step() -> None:
     with pytest.raises(AssertionError, match="open turn"):
         resolve_next_step(AgentSpec("first"), fold([STARTED]), process_model_response(AgentSpec("first"), ModelResponse(())))
-
-
-def test_a_result_as_text_leaves_out_what_is_not_text() -> None:
-    assert output_text(ToolFinished("a", "plain")) == "plain"
-    parts = (InputText("one "), InputImage("data:,"), OutputText("two"))
-    assert output_text(ToolFinished("a", parts)) == "one two"
 
 
 A, B, C = (FunctionCall(call_id, "pay", "{}") for call_id in "abc")

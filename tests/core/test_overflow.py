@@ -71,3 +71,8 @@ def test_the_whole_of_a_cut_result_is_put_in_place_again() -> None:
         whole = whole_output(cut, overflow.text)
         assert output_text(whole) == output_text(output)
         assert isinstance(output, str) or image in whole
+
+
+def test_a_result_as_text_leaves_out_what_is_not_text() -> None:
+    assert output_text("plain") == "plain"
+    assert output_text((InputText("one "), InputImage("data:,"), OutputText("two"))) == "one two"
