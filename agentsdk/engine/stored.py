@@ -1,4 +1,4 @@
-"""Stored runs: begun in a store, resumed, taken over and forked there, and what others may do with them meanwhile."""
+"""Stored runs: begun in a store, resumed and forked there, and what others may do with them meanwhile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentsdk.engine.recorder import Recorder
 from agentsdk.engine.run import Run
 from agentsdk.ports.run_store import not_found
 from agentsdk.types.declared import shown
-from agentsdk.types.errors import RunConflictError, StateCorruptError, UserError
+from agentsdk.types.errors import RunConflictError, RunNotFoundError, StateCorruptError, UserError
 from agentsdk.types.events import (
     ApprovalDecided,
     InputReplaced,
@@ -77,6 +77,22 @@ async def load_run(store: CheckedStore, run_id: str, at: int | None = None) -> S
     if state.run_id != run_id:
         raise StateCorruptError(f"the store keeps another run under {run_id!r}, expected its own; restore it from a backup")
     return state
+
+
+async def find_run(store: CheckedStore, run_id: str, *, required: bool) -> State | None:
+    """`load_run`, or None for a run that does not exist, unless it is `required`."""
+    try:
+        return await load_run(store, run_id)
+    except RunNotFoundError:
+        if required:
+            raise
+        return None
+
+
+async def is_held(store: CheckedStore, run_id: str, now: float) -> bool:
+    """Whether a process works on the run, or had it in work less than a lease ago."""
+    summary = await store.summary(run_id)
+    return summary is not None and summary.held_until > now
 
 
 async def begin_stored(

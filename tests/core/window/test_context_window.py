@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentsdk.core.window.context_window import ContextWindow
+from agentsdk.core.window.context_window import ContextWindow, cuts_results
 from agentsdk.core.window.fit import MARKER, Fits, fit
 from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.types.errors import UserError
@@ -66,3 +66,8 @@ def test_the_token_count_that_a_provider_refused_is_the_size_to_go_on_with() -> 
     assert isinstance(step, Fits)
     assert made
     assert step.view.tokens <= view.tokens // 2
+
+
+def test_a_window_cuts_results_where_one_of_its_strategies_does() -> None:
+    assert cuts_results(ContextWindow(strategies=[DropOldest(), TruncateToolResults()]))
+    assert not cuts_results(ContextWindow(strategies=[DropOldest()]))
