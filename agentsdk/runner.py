@@ -34,6 +34,7 @@ from agentsdk.tracing.find import find_tracer
 from agentsdk.types.declared import FLAG, Fields, a, optional
 from agentsdk.types.errors import (
     ResumableState,
+    RunConflictError,
     UserError,
 )
 from agentsdk.types.events import RunEvent
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from agentsdk.engine.rerun import ReplayWithChanges
 
 _DEFAULT = RunConfig()
+_DRIVE_ATTEMPTS = 8
+"""How often `drive` looks again after another process was first."""
 _ARGUMENTS = Fields(
     "Runner",
     hooks=optional(RUN_HOOKS),
@@ -158,6 +161,79 @@ class Runner:
         _ARGUMENTS.check_given(take_over=take_over)
         given = await _stored(run_id, run_config, take_over)
         return await Runner.run(starting_agent, given, context=context, run_config=run_config, **arguments)
+
+    @overload
+    @staticmethod
+    async def drive(
+        agents: Agent[TContext, TOutput],
+        run_id: str,
+        input: str | Sequence[InputItem] | None = None,
+        *,
+        run_config: RunConfig,
+        begin_with: str | None = None,
+        context: TContext | None = None,
+        **arguments: Unpack[_StoredArguments[TContext]],
+    ) -> RunResult[TOutput]: ...
+    @overload
+    @staticmethod
+    async def drive(
+        agents: Mapping[str, Agent[TContext, Any]] | Sequence[Agent[TContext, Any]],
+        run_id: str,
+        input: str | Sequence[InputItem] | None = None,
+        *,
+        run_config: RunConfig,
+        begin_with: str | None = None,
+        context: TContext | None = None,
+        **arguments: Unpack[_StoredArguments[TContext]],
+    ) -> RunResult[Any]: ...
+    @staticmethod
+    @shows_options(_StoredArguments)
+    async def drive(
+        agents: Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]],
+        run_id: str,
+        input: str | Sequence[InputItem] | None = None,
+        *,
+        run_config: RunConfig,
+        begin_with: str | None = None,
+        context: Any = None,
+        **arguments: Unpack[_StoredArguments[Any]],
+    ) -> RunResult[Any]:
+        """Begin the run `run_id` of `run_config.store`, go on with it, or give what it has come to: whichever is due.
+
+        It may be called any number of times, from any number of processes: of several that try at once one takes the run. So a
+        job that is delivered twice, or again after a crash, needs no other call. `agents` are an agent, or those that runs may
+        be of; `begin_with` names the one that a new run begins with, where there are several. A run that waits for a person is
+        given as it stands, without a new event; so is a finished one.
+
+        Raises `RunConflictError` while another process holds the run, and where it was begun with another `input`;
+        `RunNotFoundError` where it does not exist and no `input` is given; `StateMismatchError` where the agents lack the one
+        it began with, or is at; and like `run`.
+        """
+        from agentsdk.engine.drive import agent_of, agent_to_begin, registry_of, require_same_input, rests
+        from agentsdk.engine.stored import find_run, is_held, store_of
+
+        _check(arguments)
+        store, registry = store_of(run_config), registry_of(agents)
+        config = dataclasses.replace(run_config, run_id=check_run_id(run_id))
+        given: RunInput | None
+        for attempt in range(_DRIVE_ATTEMPTS):
+            state = await find_run(store, run_id, required=input is None)
+            if state is None:
+                agent, given = agent_to_begin(registry, begin_with), cast("RunInput", input)
+            else:
+                agent = agent_of(registry, state)
+                require_same_input(state, input)
+                given = RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
+                if rests(state, agent):
+                    run, _ = await _begun(agent, given, context, {**arguments, "run_config": config})
+                    return RunResult(run)
+            try:
+                return await Runner.run(agent, given, context=context, run_config=config, **arguments)
+            except RunConflictError:
+                # Another one was first: what it has come to by now is due, unless it is still at it.
+                if attempt == _DRIVE_ATTEMPTS - 1 or await is_held(store, run_id, clock_of(config)()):
+                    raise
+        raise AssertionError("the last attempt returns or raises")
 
     @overload
     @staticmethod

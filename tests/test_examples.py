@@ -70,6 +70,14 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "now: another request: other model\n"
         '         and waits for approval of {"number":1816}\n',
     ),
+    "drive.py": (
+        [call("send_invoice", number=7)],
+        "delivered: send_invoice waits for approval\n"
+        "delivered: send_invoice waits for approval\n"
+        "approved:  send_invoice\n"
+        "delivered: Invoice 7 is sent.\n"
+        "delivered: Invoice 7 is sent.\n",
+    ),
     "research_budget.py": (
         [*(call("search", city=city) for city in ("Rome", "Paris", "Oslo", "Bonn")), "Rome."],
         "found: Rome was founded in 753 BC.\nfound: Paris grew from a Gaulish town.\nfound: Oslo was founded around 1040.\n"
@@ -119,6 +127,10 @@ LOCALLY: dict[str, Sequence[str]] = {
     "durable_run.py": [
         r"^begin: .*\napprove: .*\nfinish:  Order -?\d+ is cancelled\.\nfork: .* waits again$",
         r"^replay: .* came out as recorded\nanother model parts at revision 1, .*\n +and waits for approval of",
+    ],
+    "drive.py": [
+        r"^delivered: send_invoice waits for approval\ndelivered: send_invoice waits for approval\napproved:  send_invoice\n"
+        r"delivered: (Invoice -?\d+ is sent\.)\ndelivered: \1$"
     ],
     "research_budget.py": [r"^found: The call was not run", r"^answer: .", r"^\[\d turns, the last of them without tools\]$"],
     "cost_limit.py": [r"^paused: the limit on cost is 0\.15 dollars\nanswer: ."],

@@ -20,13 +20,13 @@ from agentsdk.core.revisions import step_start
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolInputGuardrail
 from agentsdk.engine.copies import copied
 from agentsdk.engine.deps import RunDeps
-from agentsdk.engine.log_positions import LogPosition, log_positions, nested_agent
+from agentsdk.engine.drive import only_waits
+from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
@@ -128,28 +128,8 @@ def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
 def _pause(whole: State, first: Agent[Any, Any]) -> Iterator[_Step]:
     """The step of a run that waits for a person and has nothing else left to do."""
     agent = find_agent(first, whole.agent)
-    if interruptions(whole) and (agent is None or _only_waits(whole, agent)):
+    if interruptions(whole) and (agent is None or only_waits(whole, agent)):
         yield _Step(len(whole.log), whole, agent, None)
-
-
-def _only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
-    """Whether every call of the open turn has its result or waits for a person. Handoffs come after them."""
-    turn = state.turn
-    if agent is None or turn is None or turn.response is None:
-        return False
-    waiting = {item.call_id for item in interruptions(state) if not item.path}
-    for call in turn.calls:
-        if call.call_id in waiting or call.name in Declaration.of(agent).handoffs:
-            continue
-        result = turn.results.get(call.call_id)
-        if result is not None:
-            if result.is_withheld:
-                return False
-            continue
-        child = turn.children.get(call.call_id)
-        if child is None or not interruptions(child) or not _only_waits(child, nested_agent(state, agent, call.call_id)):
-            return False
-    return True
 
 
 async def _taken(step: _Step, config: RunConfig) -> str:

@@ -1,0 +1,108 @@
+"""What `Runner.drive` finds in the store: whether a run is to be begun, gone on with, or rests; and which agent that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from agentsdk.core.next_step import interruptions
+from agentsdk.core.state import State
+from agentsdk.define.agent import Agent
+from agentsdk.define.declaration import Declaration
+from agentsdk.engine.log_positions import nested_agent
+from agentsdk.engine.prepare import find_agent
+from agentsdk.types.errors import RunConflictError, StateMismatchError, UserError
+from agentsdk.types.events import RunStarted
+from agentsdk.types.items import items_from_input
+
+Agents = Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]]
+"""The agents that runs may be of: one, several, or a mapping by their names."""
+
+
+def registry_of(agents: object) -> dict[str, Agent[Any, Any]]:
+    """The agents by name. Raises `UserError` for what is no agent, for none, and for two of one name."""
+    if isinstance(agents, Agent):
+        return {agents.name: agents}
+    if isinstance(agents, Mapping):
+        given = list(cast("Mapping[object, object]", agents).items())
+    elif isinstance(agents, Sequence) and not isinstance(agents, str):
+        given = [(getattr(agent, "name", None), agent) for agent in cast("Sequence[object]", agents)]
+    else:
+        raise UserError(f"Runner was given a {type(agents).__name__!r}, expected an Agent, a list of them or a dict by name")
+    registry: dict[str, Agent[Any, Any]] = {}
+    for name, agent in given:
+        if not isinstance(agent, Agent):
+            raise UserError(f"the registry holds a {type(agent).__name__!r}, expected agents; pass Agent(...)")
+        if name != agent.name:
+            raise UserError(f"the registry has agent {agent.name!r} under {name!r}, expected its name; use agent.name")
+        if agent.name in registry:
+            raise UserError(f"the registry has two agents named {agent.name!r}, expected unique names; rename one of them")
+        registry[agent.name] = agent
+    if not registry:
+        raise UserError("the registry is empty, expected the agents that runs may be of; pass at least one")
+    return registry
+
+
+def agent_to_begin(registry: Mapping[str, Agent[Any, Any]], name: str | None) -> Agent[Any, Any]:
+    """The agent that a new run begins with: `name`, or the only one. Raises `UserError`."""
+    if name is None and len(registry) == 1:
+        return next(iter(registry.values()))
+    agent = None if name is None else registry.get(name)
+    if agent is None:
+        wanted = "no agent was named" if name is None else f"there is no agent {name!r}"
+        raise UserError(f"{wanted} for a new run, expected one of {sorted(registry)}; pass begin_with=...")
+    return agent
+
+
+def agent_of(registry: Mapping[str, Agent[Any, Any]], state: State) -> Agent[Any, Any]:
+    """The agent that a stored run began with. Raises `StateMismatchError` where it, or the one it is at, cannot be reached."""
+    agent = registry.get(state.first_agent)
+    if agent is None:
+        raise StateMismatchError(
+            f"run {state.run_id!r} was begun by agent {state.first_agent!r}, which is not among {sorted(registry)}; add it to "
+            "the registry"
+        )
+    if find_agent(agent, state.agent) is None:
+        raise StateMismatchError(
+            f"run {state.run_id!r} is at agent {state.agent!r}, expected one that {agent.name!r} can reach by handoffs; give "
+            f"{agent.name!r} that handoff again"
+        )
+    return agent
+
+
+def require_same_input(state: State, given: object) -> None:
+    """Raises `RunConflictError` where the run was begun with another input: two callers mean two runs by one id."""
+    started = state.log[0]
+    assert isinstance(started, RunStarted)
+    if isinstance(given, str | Sequence) and items_from_input(cast(Any, given)) != started.input[started.history :]:
+        raise RunConflictError(
+            f"run {state.run_id!r} was begun with another input, expected the same at each call; leave input out to go on with "
+            "the run, or choose another run_id"
+        )
+
+
+def rests(state: State, first: Agent[Any, Any]) -> bool:
+    """Whether going on would come to nothing new: the run waits for a person, or for a limit to be raised, all else done."""
+    if state.ended is None and state.limit is not None and state.limit.pauses:
+        return True
+    return bool(interruptions(state)) and only_waits(state, find_agent(first, state.agent))
+
+
+def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
+    """Whether every call of the open turn has its result or waits for a person. Handoffs come after them."""
+    turn = state.turn
+    if agent is None or turn is None or turn.response is None:
+        return False
+    waiting = {item.call_id for item in interruptions(state) if not item.path}
+    for call in turn.calls:
+        if call.call_id in waiting or call.name in Declaration.of(agent).handoffs:
+            continue
+        result = turn.results.get(call.call_id)
+        if result is not None:
+            if result.is_withheld:
+                return False
+            continue
+        child = turn.children.get(call.call_id)
+        if child is None or not interruptions(child) or not only_waits(child, nested_agent(state, agent, call.call_id)):
+            return False
+    return True
