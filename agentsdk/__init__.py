@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         RawResponsesStreamEvent,
         RunItemStreamEvent,
         StreamEvent,
+        ToolProgressStreamEvent,
     )
     from agentsdk.guardrails import (
         GuardrailFunctionOutput,
@@ -247,6 +248,7 @@ __all__ = [
     "ToolOutputGuardrailTripwireTriggered",
     "ToolOutputImage",
     "ToolOutputText",
+    "ToolProgressStreamEvent",
     "ToolsToFinalOutputResult",
     "TruncateToolResults",
     "Usage",
@@ -279,7 +281,10 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
                 "StateError StoreError ToolError ToolInputGuardrailTripwireTriggered "
                 "ToolOutputGuardrailTripwireTriggered UserError"
             ),
-            "agentsdk.events": "AgentUpdatedStreamEvent OutputTextDelta RawResponsesStreamEvent RunItemStreamEvent StreamEvent",
+            "agentsdk.events": (
+                "AgentUpdatedStreamEvent OutputTextDelta RawResponsesStreamEvent RunItemStreamEvent StreamEvent "
+                "ToolProgressStreamEvent"
+            ),
             "agentsdk.guardrails": (
                 "GuardrailFunctionOutput InputGuardrail OutputGuardrail ToolGuardrailFunctionOutput "
                 "ToolInputGuardrailData ToolOutputGuardrailData input_guardrail output_guardrail tool_input_guardrail "

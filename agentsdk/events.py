@@ -10,6 +10,7 @@ from agentsdk.define.stream_events import (
     RawResponsesStreamEvent,
     RunItemStreamEvent,
     StreamEvent,
+    ToolProgressStreamEvent,
 )
 from agentsdk.types.deltas import (
     AttemptDiscarded,
@@ -96,6 +97,7 @@ __all__ = [
     "StreamEvent",
     "TimeSpent",
     "ToolFinished",
+    "ToolProgressStreamEvent",
     "ToolUseJudged",
     "ToolsIntended",
     "TurnEnded",

@@ -570,5 +570,6 @@ def _show(run: Run, stream: RunResultStreaming[Any], channel: Channel[StreamEven
             channel.put_nowait(stream_event)
 
     stream.attach(run)
+    channel.open()
     run.channel = channel
     run.publish = publish

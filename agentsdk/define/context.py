@@ -46,6 +46,10 @@ class CallingRun(Protocol):
         """The idempotency key of one of its calls."""
         ...
 
+    def emit(self, data: object, tool_name: str, call_id: str, is_over: Callable[[], bool]) -> None:
+        """Show progress of one of its calls, which `is_over` knows the end of, to whoever reads the stream."""
+        ...
+
     def thread_patience(self) -> float | None:
         """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""
         ...
@@ -67,7 +71,7 @@ class ToolContext(RunContextWrapper[TContext]):
     `tool_arguments` is the model's JSON text, unchanged. `agent_name` is the agent that asked for the call.
     """
 
-    __slots__ = ("_key", "_run", "agent_name", "tool_arguments", "tool_call_id", "tool_name")
+    __slots__ = ("_is_over", "_key", "_run", "agent_name", "tool_arguments", "tool_call_id", "tool_name")
 
     def __init__(
         self,
@@ -88,6 +92,7 @@ class ToolContext(RunContextWrapper[TContext]):
         self.agent_name = agent_name
         self._key = idempotency_key
         self._run = run
+        self._is_over = False
 
     @property
     def run_id(self) -> str:
@@ -115,6 +120,19 @@ class ToolContext(RunContextWrapper[TContext]):
     async def full_result(self, result_id: str) -> str | None:
         """The full text of a result of this run that was truncated, by the id its marker names; None for an unknown id."""
         return None if self._run is None else await self._run.full_result(result_id)
+
+    def emit(self, data: object) -> None:
+        """Send progress to whoever reads the run's stream: a `ToolProgressStreamEvent` with `data`, as it is.
+
+        From any thread, in order, without waiting. It is not recorded, and no model sees it. Where nobody reads, and once the
+        call is over, it does nothing.
+        """
+        if self._run is not None:
+            self._run.emit(data, self.tool_name, self.tool_call_id, lambda: self._is_over)
+
+    def close(self) -> None:
+        """The call is over: whatever still runs of it emits nothing more. The engine calls this."""
+        self._is_over = True
 
     def thread_patience(self, otherwise: float) -> Callable[[], float] | None:
         """Gives the seconds for which the thread of this call is still waited for once it is cancelled: what is left of a

@@ -69,11 +69,26 @@ class LimitWarningStreamEvent(Struct, frozen=True):
     type: ClassVar[Literal["limit_near_stream_event"]] = "limit_near_stream_event"
 
 
+class ToolProgressStreamEvent(Struct, frozen=True):
+    """What a tool sent while it runs: `ToolContext.emit(data)`. It is not recorded, and no model sees it.
+
+    `agent` is the agent that asked for the call, `path` are the calls that lead to the nested run it is of, outermost first.
+    """
+
+    data: Any
+    tool_name: str
+    call_id: str
+    agent: Agent[Any, Any]
+    path: tuple[str, ...] = ()
+    type: ClassVar[Literal["tool_progress_stream_event"]] = "tool_progress_stream_event"
+
+
 StreamEvent = (
     RawResponsesStreamEvent
     | RunItemStreamEvent
     | AgentUpdatedStreamEvent
     | ContextCompactedStreamEvent
     | LimitWarningStreamEvent
+    | ToolProgressStreamEvent
 )
 """What `async for event in Runner.run_streamed(...)` gives."""

@@ -19,7 +19,7 @@ class Channel(Generic[T]):
     What is put while it is held reaches the reader once it is released.
     """
 
-    __slots__ = ("_buffer", "_closed", "_error", "_into", "_reader", "_size", "_writer")
+    __slots__ = ("_buffer", "_closed", "_error", "_into", "_loop", "_reader", "_size", "_writer")
 
     def __init__(self, size: int) -> None:
         self._buffer: deque[T] = deque()
@@ -27,8 +27,32 @@ class Channel(Generic[T]):
         self._size = size
         self._closed = False
         self._error: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._reader: asyncio.Future[None] | None = None
         self._writer: asyncio.Future[None] | None = None
+
+    def open(self) -> None:
+        """The task that writes has begun, in the event loop that runs."""
+        self._loop = asyncio.get_running_loop()
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Call `function` in the channel's event loop: at once if that runs here, else, from a thread, as soon as it can be.
+
+        Nothing where the loop is closed: nobody reads any more.
+        """
+        loop = self._loop
+        assert loop is not None
+        try:
+            is_here = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            is_here = False
+        if is_here:
+            function()
+            return
+        try:
+            loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            pass
 
     def put_nowait(self, item: T) -> None:
         """Append `item`; of a closed channel nobody reads, drop it."""

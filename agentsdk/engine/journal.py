@@ -101,6 +101,11 @@ class Journal(Struct, eq=False, kw_only=True):
         return self.state if turn is None else turn.children.get(self.call_id, self.state)
 
     @property
+    def is_left(self) -> bool:
+        """Whether it is over, or a run that it is nested in."""
+        return self.is_over or (self.parent is not None and self.parent.is_left)
+
+    @property
     def root(self) -> Self:
         """The outermost run."""
         run = self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 
-from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent
+from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent, ToolProgressStreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.run import Run
 
@@ -55,6 +55,6 @@ def has_output_guardrails(run: Run) -> bool:
 
 
 def _is_harmless(event: StreamEvent) -> bool:
-    if isinstance(event, RawResponsesStreamEvent):
+    if isinstance(event, RawResponsesStreamEvent | ToolProgressStreamEvent):
         return False
     return not (isinstance(event, RunItemStreamEvent) and event.name in _SAYS)

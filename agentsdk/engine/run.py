@@ -17,7 +17,7 @@ from agentsdk.core.state import State, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.stream_events import StreamEvent
+from agentsdk.define.stream_events import StreamEvent, ToolProgressStreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
@@ -104,6 +104,19 @@ class Run(Journal, eq=False, kw_only=True):
         root = self.root
         if root.recorder is not None:
             await root.recorder.attach(overflow.id, overflow.text)
+
+    def emit(self, data: object, tool_name: str, call_id: str, is_over: Callable[[], bool]) -> None:
+        """Show progress of one of its calls to the reader of the stream, from whatever thread."""
+        channel = self.channel
+        if channel is None:
+            return
+        event = ToolProgressStreamEvent(data, tool_name, call_id, self.agent, self.path)
+
+        def show() -> None:
+            if not (is_over() or self.is_left):
+                channel.put_nowait(event)
+
+        channel.call(show)
 
     def thread_patience(self) -> float | None:
         """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""

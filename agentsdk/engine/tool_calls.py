@@ -306,6 +306,8 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
         value = await job.tool.invoke_bound(job.context, job.bound)
     except Exception as error:
         return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
+    finally:
+        job.context.close()
     if isinstance(value, ToolFinished):  # a recorded result stands as it is
         return ToolFinished(call_id, value.output, value.is_error, value.whole)
     output, overflow = cap_output(to_output(value), run.deps.config.max_tool_result_chars)
