@@ -34,6 +34,10 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "[is told 'The next train to Milan leaves at 9:15 from platform 4.']\n"
         "At 9:15, platform 4.\n[2 turns, 10 tokens written]\n",
     ),
+    "progress.py": (
+        [call("measure", city="Rome")],
+        "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
+    ),
     "structured_output.py": (
         ['{"day": "Friday", "city": "Oslo", "people": ["Alice", "Bob"]}'],
         "day:  Friday\ncity: Oslo\nwho:  Alice and Bob\n",
@@ -117,6 +121,7 @@ LOCALLY: dict[str, Sequence[str]] = {
     "hello.py": [r"^\[1 turn, \d+ tokens\]$"],
     "tools.py": [r'^called get_weather\(\{"city": ', r"^    -> The weather in .* is sunny, \d+ degrees\.$", r"^answer: ."],
     "streaming.py": [r"^\[calls next_train\(", r"^\[is told 'The next train to ", r"^\[2 turns, \d+ tokens written\]$"],
+    "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
     "guardrails.py": [r"^stopped: input guardrail 'no_card_numbers' stopped", r"^answer: .", r"^\[no_promises: "],
