@@ -11,6 +11,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, cast, overload
 
+from msgspec import Struct
+
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.define.agent import MODEL, Agent
 from agentsdk.define.hooks import RunHooks
@@ -39,7 +41,7 @@ from agentsdk.types.errors import (
 )
 from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import InputItem
+from agentsdk.types.items import InputItem, Item
 from agentsdk.types.signature import shows_options
 from agentsdk.types.summary import check_run_id
 
@@ -84,6 +86,21 @@ class _Arguments(_StoredArguments[TContext], total=False):
     """The same, and what a run of a store cannot do without."""
 
     run_config: RunConfig | None
+
+
+class _Options(Struct, frozen=True, kw_only=True):
+    """These arguments, checked. Raises `TypeError` for one there is not, as Python does, and `UserError` for a wrong one."""
+
+    max_turns: int | None = None
+    hooks: RunHooks[Any] | None = None
+    session: Session | None = None
+    error_handlers: RunErrorHandlers | None = None
+    run_config: RunConfig | None = None
+
+    def __post_init__(self) -> None:
+        hooks, session, config, handlers = self.hooks, self.session, self.run_config, self.error_handlers
+        if hooks is not None or session is not None or handlers is not None or type(config) is not RunConfig:
+            _ARGUMENTS.check_given(hooks=hooks, run_config=config, session=session, error_handlers=handlers)
 
 
 class Runner:
@@ -135,9 +152,10 @@ class Runner:
         an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflictError` for a run that exists
         already or is held elsewhere.
         """
-        _check(arguments)
-        run, begin = await _begun(starting_agent, input, context, arguments)
-        await execute(run, begin, arguments.get("session"), arguments.get("error_handlers"), starting_agent)
+        options = _Options(**arguments)
+        history = () if options.session is None else await _history(options.session, input)
+        run, begin = _begun(starting_agent, input, history, context, options)
+        await execute(run, begin, options.session, options.error_handlers, starting_agent)
         return RunResult(run)
 
     @staticmethod
@@ -157,7 +175,7 @@ class Runner:
         it is held.
         `take_over` says that nobody works on it although its lease has not passed. Raises `RunNotFoundError`, and like `run`.
         """
-        _check(arguments)
+        _Options(**arguments)
         _ARGUMENTS.check_given(take_over=take_over)
         given = await _stored(run_id, run_config, take_over)
         return await Runner.run(starting_agent, given, context=context, run_config=run_config, **arguments)
@@ -212,7 +230,7 @@ class Runner:
         from agentsdk.engine.drive import agent_of, agent_to_begin, registry_of, require_same_input, rests
         from agentsdk.engine.stored import find_run, is_held, store_of
 
-        _check(arguments)
+        options = _Options(run_config=run_config, **arguments)
         store, registry = store_of(run_config), registry_of(agents)
         config = dataclasses.replace(run_config, run_id=check_run_id(run_id))
         given: RunInput | None
@@ -225,7 +243,7 @@ class Runner:
                 require_same_input(state, input)
                 given = RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
                 if rests(state, agent):
-                    run, _ = await _begun(agent, given, context, {**arguments, "run_config": config})
+                    run, _ = _begun(agent, given, (), context, options)
                     return RunResult(run)
             try:
                 return await Runner.run(agent, given, context=context, run_config=config, **arguments)
@@ -331,12 +349,13 @@ class Runner:
 
         Raises `UserError` at once for an argument that is wrong.
         """
-        _check(arguments)
+        options = _Options(**arguments)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
-            run, events = await _begun(starting_agent, input, context, arguments)
+            history = () if options.session is None else await _history(options.session, input)
+            run, events = _begun(starting_agent, input, history, context, options)
             _show(run, stream, channel)
-            await execute(run, events, arguments.get("session"), arguments.get("error_handlers"), starting_agent)
+            await execute(run, events, options.session, options.error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
 
@@ -357,16 +376,16 @@ class Runner:
         """
         from agentsdk.engine.stored import store_of
 
-        _check(arguments)
+        options = _Options(run_config=run_config, **arguments)
         _ARGUMENTS.check_given(take_over=take_over)
         check_run_id(run_id)
         store_of(run_config)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             given = await _stored(run_id, run_config, take_over)
-            run, events = await _begun(starting_agent, given, context, {**arguments, "run_config": run_config})
+            run, events = _begun(starting_agent, given, (), context, options)
             _show(run, stream, channel)
-            await execute(run, events, arguments.get("session"), arguments.get("error_handlers"), starting_agent)
+            await execute(run, events, options.session, options.error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
 
@@ -518,24 +537,19 @@ class Runner:
         return await rerun(recorded, len(origin.log), start, changed, run_config, play=play, find_model=find_model, price=price)
 
 
-def _check(arguments: Mapping[str, object]) -> None:
-    """Raises `TypeError` for an argument there is not, as Python does, and `UserError` for one that is wrong."""
-    if unknown := arguments.keys() - _Arguments.__optional_keys__:
-        raise TypeError(f"Runner got an unexpected keyword argument {min(unknown)!r}")
-    _ARGUMENTS.check_given(**arguments)
+async def _history(session: Session, given: object) -> tuple[Item, ...]:
+    """What a new run takes from its session; one that goes on has it already."""
+    return () if isinstance(given, RunState) else await load_history(session)
 
 
-async def _begun(
-    agent: Agent[Any, Any], given: object, context: object, arguments: _Arguments[Any]
+def _begun(
+    agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: object, options: _Options
 ) -> tuple[Run, tuple[RunEvent, ...]]:
-    session, config = arguments.get("session"), arguments.get("run_config") or _DEFAULT
-    history = await load_history(session) if session is not None and not isinstance(given, RunState) else ()
+    config = options.run_config or _DEFAULT
     tracer: Tracer | None = None
     if not config.tracing_disabled:
         tracer = find_tracer() if config.tracer is None else _guarded(config.tracer)
-    return begin_run(
-        agent, given, history, context, arguments.get("max_turns"), arguments.get("hooks"), config, _CATALOG, tracer
-    )
+    return begin_run(agent, given, history, context, options.max_turns, options.hooks, config, _CATALOG, tracer)
 
 
 def _guarded(tracer: Tracer) -> Tracer:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A queue of at most `size` deltas. `put` waits while it is full; `put_nowait` never waits and never drops.
+    """A queue of at most `size` deltas. `put_nowait` never waits and never drops: who has deltas awaits `wait_for_room` first.
 
     What is put while it is held reaches the reader once it is released.
     """

@@ -234,5 +234,5 @@ async def test_a_run_keeps_the_input_it_began_with(open_store: OpenStore) -> Non
 async def test_wrong_arguments(open_store: OpenStore, wrong: Callable[[RunConfig], Any]) -> None:
     with pytest.raises(UserError):
         await wrong(config_of(open_store()))
-    with pytest.raises(TypeError, match="unexpected keyword argument 'bogus'"):
+    with pytest.raises(TypeError, match="nexpected keyword argument 'bogus'"):
         await Runner.drive(clerk(), "r", "go", run_config=config_of(open_store()), bogus=1)  # type: ignore[call-overload]
