@@ -48,8 +48,9 @@ from agentsdk.types.summary import check_run_id
 # Few runs are stored, compared or replayed, so what does it is imported where it is used.
 if TYPE_CHECKING:
     from agentsdk.core.diff import RunDiff
+    from agentsdk.core.state import State
     from agentsdk.engine.replay import Replay
-    from agentsdk.engine.rerun import ReplayWithChanges
+    from agentsdk.engine.rerun import Change, ReplayWithChanges
 
 _DEFAULT = RunConfig()
 _DRIVE_ATTEMPTS = 8
@@ -505,8 +506,8 @@ class Runner:
         """
         from agentsdk.engine.log_positions import check_agent
         from agentsdk.engine.replay import replay
-        from agentsdk.engine.rerun import Change, rerun
-        from agentsdk.engine.stored import forked, load_run, save_fork, store_of
+        from agentsdk.engine.rerun import Change
+        from agentsdk.engine.stored import load_run, store_of
 
         _ARGUMENTS.check_given(agent=agent, change=change, model=model, live_effects=live_effects)
         store = store_of(run_config)
@@ -517,24 +518,32 @@ class Runner:
             if at is not None or new_run_id is not None or live_effects:
                 raise UserError("a replay was given options but no change, expected change= or model=; give one, or drop them")
             return await replay(recorded, agent, run_config)
-        now, at = clock_of(run_config)(), 1 if at is None else at
-        origin = await load_run(store, run_id, at)
-        guards = guards_of(change or agent, run_config, True if was_given_context(origin) else None)
-        start = forked(origin, _fork_id(new_run_id), now, guards=guards)
-        if new_run_id is None:
-            run_config = dataclasses.replace(run_config, store=None)
-        else:
-            await save_fork(store, start, now, price_with(run_config.prices))
-
-        async def play(
-            agent: Agent[Any, Any], state: RunState, config: RunConfig, hooks: RunHooks[Any]
-        ) -> tuple[RunState, object]:
-            result = await Runner.run(agent, state, context=context, hooks=hooks, run_config=config)
-            return result.to_state(), result.final_output if result.is_finished else None
-
         changed = Change(agent, change or agent, model, live_effects)
-        price = price_with(run_config.prices)
-        return await rerun(recorded, len(origin.log), start, changed, run_config, play=play, find_model=find_model, price=price)
+        return await _replay_with_changes(recorded, changed, 1 if at is None else at, new_run_id, context, run_config)
+
+
+async def _replay_with_changes(
+    recorded: State, change: Change, at: int, new_run_id: str | None, context: object, config: RunConfig
+) -> ReplayWithChanges:
+    """Run a recorded run again from revision `at`, as a fork: a stored one where it is given an id."""
+    from agentsdk.engine.rerun import rerun
+    from agentsdk.engine.stored import forked, load_run, save_fork, store_of
+
+    store, now = store_of(config), clock_of(config)()
+    origin = await load_run(store, recorded.run_id, at)
+    guards = guards_of(change.after, config, True if was_given_context(origin) else None)
+    start = forked(origin, _fork_id(new_run_id), now, guards=guards)
+    if new_run_id is None:
+        config = dataclasses.replace(config, store=None)
+    else:
+        await save_fork(store, start, now, price_with(config.prices))
+
+    async def play(agent: Agent[Any, Any], state: RunState, config: RunConfig, hooks: RunHooks[Any]) -> tuple[RunState, object]:
+        result = await Runner.run(agent, state, context=context, hooks=hooks, run_config=config)
+        return result.to_state(), result.final_output if result.is_finished else None
+
+    price = price_with(config.prices)
+    return await rerun(recorded, len(origin.log), start, change, config, play=play, find_model=find_model, price=price)
 
 
 async def _history(session: Session, given: object) -> tuple[Item, ...]:
