@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,8 @@ from tests.engine.conftest import OpenStore
 from tests.models.wire import FakeClock
 
 pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).parents[2]
 
 
 def config_of(store: RunStore, clock: FakeClock | None = None, **options: Any) -> RunConfig:
@@ -236,3 +240,20 @@ async def test_wrong_arguments(open_store: OpenStore, wrong: Callable[[RunConfig
         await wrong(config_of(open_store()))
     with pytest.raises(TypeError, match="nexpected keyword argument 'bogus'"):
         await Runner.drive(clerk(), "r", "go", run_config=config_of(open_store()), bogus=1)  # type: ignore[call-overload]
+
+
+async def test_processes_that_drive_the_same_runs_run_each_once(tmp_path: Path) -> None:
+    rounds = 10
+    command = [
+        sys.executable,
+        "-m",
+        "tests.engine.driven_run",
+        str(tmp_path / "runs.db"),
+        str(tmp_path / "effects"),
+        str(rounds),
+    ]
+    processes = [await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT) for _ in range(4)]
+    for process in processes:
+        said, _ = await process.communicate()
+        assert said.decode().splitlines() == [f"paid {number}" for number in range(rounds)]
+    assert sorted(map(int, (tmp_path / "effects").read_text().split())) == list(range(rounds))
