@@ -11,7 +11,6 @@ import msgspec
 
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError
-from agentsdk.types.sha256 import sha256
 from agentsdk.types.text import clean_text, clean_value, storable_text
 
 MAX_ARGUMENTS_CHARS = 1_000_000
@@ -56,8 +55,10 @@ def canonical_arguments(text: str) -> str:
 
 def approval_digest(tool_name: str, call_id: str, arguments_text: str) -> str:
     """What a person is shown of a call: the sha256 (hex) of tool, call and canonical arguments."""
+    import hashlib  # as in `core.keys`
+
     subject = [clean_text(tool_name), clean_text(call_id), canonical_arguments(arguments_text)]
-    return sha256(msgspec.json.encode(subject)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(subject)).hexdigest()
 
 
 def _count_keys(value: object) -> int:

@@ -187,7 +187,7 @@ def _is_equal(proof: str, seal: str) -> bool:
 
 def _seal(data: JsonObject, key: bytes) -> str:
     """The seal of plain JSON, whatever the order of its keys: it outlives the schema of the version it was written in."""
-    import hashlib  # a seal needs a key, which few programs have: see types/sha256.py
+    import hashlib  # a seal needs a key, which few programs have
     import hmac
 
     return hmac.new(key, msgspec.json.encode(data, order="deterministic"), hashlib.sha256).hexdigest()

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from agentsdk.core.arguments import approval_digest
 from agentsdk.types.items import FunctionCall
-from agentsdk.types.sha256 import sha256
 
 SCHEME = 1
 """How the keys of a run that begins now are made. A run goes on under the scheme it began with; 0 joined its ids by `/`."""
@@ -24,6 +23,8 @@ _SAFE = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 def digest(domain: str, *parts: str) -> str:
     """40 hex digits that stand for `parts`, any texts, in this order and number."""
+    import hashlib  # 2.4 ms to import, for keys that most runs are not asked for
+
     given = (domain, *parts)
     text = "".join([f"{len(part)}:{part}" for part in given])
     if text.isascii():
@@ -31,7 +32,7 @@ def digest(domain: str, *parts: str) -> str:
     else:  # the lengths are those of the bytes
         encoded = [part.encode("utf-8", "surrogatepass") for part in given]
         data = b"".join([b"%d:%b" % (len(part), part) for part in encoded])
-    return sha256(data).hexdigest()[:_DIGITS]
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]
 
 
 def call_key(scheme: int, run_id: str, path: Sequence[str], call_id: str) -> str:

@@ -43,7 +43,7 @@ def whole_output(output: Output, whole: str) -> Output:
 
 def result_id(text: str) -> str:
     """The id under which the whole text of a result is kept."""
-    import hashlib  # few results are cut, and these are long: see types/sha256.py
+    import hashlib  # few results are cut
 
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
