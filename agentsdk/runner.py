@@ -21,10 +21,10 @@ from agentsdk.define.stream_events import StreamEvent
 from agentsdk.engine.begin import begin_run, clock_of
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.guards import guards_of, was_given_context
-from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.run import Run
 from agentsdk.engine.session import load_history
+from agentsdk.engine.show import show
 from agentsdk.models.catalog import KnownModels
 from agentsdk.models.prices import price_with
 from agentsdk.models.provider import find_model
@@ -355,7 +355,8 @@ class Runner:
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             history = () if options.session is None else await _history(options.session, input)
             run, events = _begun(starting_agent, input, history, context, options)
-            _show(run, stream, channel)
+            stream.attach(run)
+            show(run, channel)
             await execute(run, events, options.session, options.error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
@@ -385,7 +386,8 @@ class Runner:
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             given = await _stored(run_id, run_config, take_over)
             run, events = _begun(starting_agent, given, (), context, options)
-            _show(run, stream, channel)
+            stream.attach(run)
+            show(run, channel)
             await execute(run, events, options.session, options.error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
@@ -579,20 +581,3 @@ async def _stored(run_id: str, config: RunConfig, take_over: bool) -> RunState:
         await release(store, run_id, clock_of(config)())
     state = await load_run(store, run_id)
     return RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
-
-
-def _show(run: Run, stream: RunResultStreaming[Any], channel: Channel[StreamEvent]) -> None:
-    """Let the reader of `stream` see what happens in the run from now on."""
-    state = run.state
-    walk = ItemWalk(run.agents, run.agents[state.first_agent] if state.log else run.agent)
-    for event in state.log:
-        walk.feed(event)
-
-    def publish(event: RunEvent) -> None:
-        for stream_event in walk.feed(event):
-            channel.put_nowait(stream_event)
-
-    stream.attach(run)
-    channel.open()
-    run.channel = channel
-    run.publish = publish

@@ -1,5 +1,7 @@
 """Stream events: what `async for event in Runner.run_streamed(...)` gives.
 
+`path` are the calls that lead to the nested run an event is of, outermost first: none for the run that is streamed itself.
+
 Structs, although callers match on them: one is made for each delta of a stream.
 """
 
@@ -18,6 +20,7 @@ class RawResponsesStreamEvent(Struct, frozen=True):
     """What the model sent, as it came. `data.type` and its fields are those of the Responses stream, whatever the provider."""
 
     data: ModelStreamEvent
+    path: tuple[str, ...] = ()
     type: ClassVar[Literal["raw_response_event"]] = "raw_response_event"
 
 
@@ -37,6 +40,7 @@ class RunItemStreamEvent(Struct, frozen=True):
 
     name: RunItemName
     item: RunItem
+    path: tuple[str, ...] = ()
     type: ClassVar[Literal["run_item_stream_event"]] = "run_item_stream_event"
 
 
@@ -44,6 +48,7 @@ class AgentUpdatedStreamEvent(Struct, frozen=True):
     """An agent takes over: at the start and after each handoff."""
 
     new_agent: Agent[Any, Any]
+    path: tuple[str, ...] = ()
     type: ClassVar[Literal["agent_updated_stream_event"]] = "agent_updated_stream_event"
 
 
@@ -57,6 +62,7 @@ class ContextCompactedStreamEvent(Struct, frozen=True):
     before: int
     after: int
     lost_terms: tuple[str, ...]
+    path: tuple[str, ...] = ()
     type: ClassVar[Literal["context_compacted_stream_event"]] = "context_compacted_stream_event"
 
 
@@ -66,13 +72,14 @@ class LimitWarningStreamEvent(Struct, frozen=True):
     limit: str
     used: str
     allowed: str
+    path: tuple[str, ...] = ()
     type: ClassVar[Literal["limit_near_stream_event"]] = "limit_near_stream_event"
 
 
 class ToolProgressStreamEvent(Struct, frozen=True):
     """What a tool sent while it runs: `ToolContext.emit(data)`. It is not recorded, and no model sees it.
 
-    `agent` is the agent that asked for the call, `path` are the calls that lead to the nested run it is of, outermost first.
+    `agent` is the agent that asked for the call.
     """
 
     data: Any

@@ -23,13 +23,13 @@ from agentsdk.engine.guards import guards_of, require_guards
 from agentsdk.engine.limits.limiter import SCOPE
 from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.loop import run_loop
-from agentsdk.engine.prepare import check_agent_names, find_agent
+from agentsdk.engine.prepare import check_agent_names, find_agent, find_agents
 from agentsdk.engine.run import Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context
 from agentsdk.ports.clock import read
 from agentsdk.ports.tracer import Tracer
 from agentsdk.types.errors import StateMismatchError, StateTamperedError, UserError
-from agentsdk.types.events import HandedOff, RunEvent, RunStarted
+from agentsdk.types.events import RunEvent, RunStarted
 from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
 
 
@@ -102,10 +102,7 @@ def _resumed(
     run = _run(_current(agent, given.value), context, deps, state)
     run.kept = given.kept
     run.call_ids = call_ids(given.value)
-    for event in state.log:
-        name = event.agent if isinstance(event, RunStarted | HandedOff) else ""
-        if name and name not in run.agents and (found := find_agent(agent, name)) is not None:
-            run.agents[name] = found
+    find_agents(run, agent)
     context.usage = state.usage
     return run, decisions
 

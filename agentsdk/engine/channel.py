@@ -1,4 +1,4 @@
-"""`Channel`: a bounded queue with backpressure, from the one task that runs to the one that reads.
+"""`Channel`: a bounded queue with backpressure, from the tasks of a run to the one that reads.
 
 `anyio` memory streams are ten times slower, and a stream of text deltas is the hottest path there is.
 """
@@ -19,7 +19,7 @@ class Channel(Generic[T]):
     What is put while it is held reaches the reader once it is released.
     """
 
-    __slots__ = ("_buffer", "_closed", "_error", "_into", "_loop", "_reader", "_size", "_writer")
+    __slots__ = ("_buffer", "_closed", "_error", "_into", "_loop", "_reader", "_size", "_writers")
 
     def __init__(self, size: int) -> None:
         self._buffer: deque[T] = deque()
@@ -29,7 +29,7 @@ class Channel(Generic[T]):
         self._error: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reader: asyncio.Future[None] | None = None
-        self._writer: asyncio.Future[None] | None = None
+        self._writers: list[asyncio.Future[None]] = []
 
     def open(self) -> None:
         """The task that writes has begun, in the event loop that runs."""
@@ -88,8 +88,9 @@ class Channel(Generic[T]):
     async def wait_for_room(self) -> None:
         """Wait until the reader has caught up."""
         while len(self._buffer) >= self._size and not self._closed:
-            self._writer = asyncio.get_running_loop().create_future()
-            await self._writer
+            writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._writers.append(writer)
+            await writer
 
     def close(self, error: BaseException | None = None) -> None:
         """No more items; what is queued can still be read, then `error` is raised if there is one."""
@@ -97,10 +98,10 @@ class Channel(Generic[T]):
             return
         self._closed = True
         self._error = error
-        for waiting in (self._reader, self._writer):
-            if waiting is not None:
-                _wake(waiting)
-        self._reader = self._writer = None
+        if self._reader is not None:
+            _wake(self._reader)
+            self._reader = None
+        self._wake_writers()
 
     async def get(self) -> T:
         """The next item. Raises `StopAsyncIteration`, or the error given to `close`, when there will be none."""
@@ -113,10 +114,60 @@ class Channel(Generic[T]):
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
         item = buffer.popleft()
-        if self._writer is not None and len(buffer) * 2 <= self._size:
-            _wake(self._writer)
-            self._writer = None
+        if self._writers and len(buffer) * 2 <= self._size:
+            self._wake_writers()
         return item
+
+    def _wake_writers(self) -> None:
+        for writer in self._writers:
+            _wake(writer)
+        self._writers.clear()
+
+
+class NestedChannel(Generic[T]):
+    """What a nested run puts into the channel around it. It can be held by itself, and is held with the one around it."""
+
+    __slots__ = ("_held", "_is_closed", "_outer")
+
+    def __init__(self, outer: Channel[T] | NestedChannel[T]) -> None:
+        self._outer = outer
+        self._held: deque[T] | None = None
+        self._is_closed = False
+
+    def put_nowait(self, item: T) -> None:
+        """Put `item` into the channel around, or keep it while it is held; of a closed one drop it."""
+        if self._held is not None:
+            self._held.append(item)
+        elif not self._is_closed:
+            self._outer.put_nowait(item)
+
+    def hold(self) -> None:
+        """Keep what is put from now on."""
+        if self._held is None:
+            self._held = deque()
+
+    def release(self, which: Callable[[T], bool] = lambda _: True) -> None:
+        """Pass on what was held back, in its order, but for what `which` refuses: that is dropped."""
+        held, self._held = self._held, None
+        for item in filter(which, held or ()):
+            self.put_nowait(item)
+
+    def close(self) -> None:
+        """What is put from now on comes too late."""
+        self._is_closed = True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether `wait_for_room` would wait."""
+        return not self._is_closed and self._outer.is_full
+
+    async def wait_for_room(self) -> None:
+        """Wait until the reader has caught up."""
+        await self._outer.wait_for_room()
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Call `function` in the event loop of the channel around."""
+        self._outer.call(function)
 
 
 def _wake(future: asyncio.Future[None]) -> None:

@@ -35,8 +35,8 @@ class GrowingOutput:
     async def __anext__(self) -> object:
         while True:
             event = await self._events.__anext__()
-            if not isinstance(event, RawResponsesStreamEvent):
-                continue
+            if not isinstance(event, RawResponsesStreamEvent) or event.path:
+                continue  # what a nested agent says is no output
             data = event.data
             if isinstance(data, ResponseCompleted):
                 if data.response.finish != "length":  # text that stopped at its length is continued

@@ -42,11 +42,15 @@ from agentsdk.types.response import OutputItem
 
 
 class ItemWalk:
-    """Follows a run's events and knows whose turn it is. `agents` finds an agent by name; it may grow during the walk."""
+    """Follows a run's events and knows whose turn it is. `agents` finds an agent by name; it may grow during the walk.
 
-    def __init__(self, agents: Mapping[str, Agent[Any, Any]], agent: Agent[Any, Any]) -> None:
+    `path` are the calls that lead to the run, where it is nested. Of a run nested in it the walk tells nothing.
+    """
+
+    def __init__(self, agents: Mapping[str, Agent[Any, Any]], agent: Agent[Any, Any], path: tuple[str, ...] = ()) -> None:
         self.agents = agents
         self.agent = agent
+        self._path = path
         self._first = agent
         self._handoffs: dict[str, ToolFinished | None] = {}
         self._withheld: dict[str, ToolFinished] = {}
@@ -69,11 +73,11 @@ class ItemWalk:
             return self._handed_off(event.agent)
         if isinstance(event, RunStarted):
             self.agent = self.agents[event.agent]
-            return [AgentUpdatedStreamEvent(self.agent)]
+            return [AgentUpdatedStreamEvent(self.agent, self._path)]
         if isinstance(event, ViewReplaced) and event.reason:
-            return [ContextCompactedStreamEvent(event.reason, event.before, event.after, event.vanished)]
+            return [ContextCompactedStreamEvent(event.reason, event.before, event.after, event.vanished, self._path)]
         if isinstance(event, LimitWarningEvent):
-            return [LimitWarningStreamEvent(event.limit, event.used, event.allowed)]
+            return [LimitWarningStreamEvent(event.limit, event.used, event.allowed, self._path)]
         if isinstance(event, InputReplaced):
             self.agent = self._first
             self._handoffs.clear()
@@ -92,19 +96,19 @@ class ItemWalk:
         return [self._answered(judged)]
 
     def _answered(self, result: ToolFinished) -> StreamEvent:
-        return _named("tool_output", ToolCallOutputItem(self.agent, _output(result)))
+        return self._named("tool_output", ToolCallOutputItem(self.agent, _output(result)))
 
     def _replied(self, item: OutputItem) -> StreamEvent:
         if isinstance(item, FunctionCall):
             if item.name in Declaration.of(self.agent).handoffs:
                 self._handoffs[item.call_id] = None
-                return _named("handoff_requested", HandoffCallItem(self.agent, item))
-            return _named("tool_called", ToolCallItem(self.agent, item))
+                return self._named("handoff_requested", HandoffCallItem(self.agent, item))
+            return self._named("tool_called", ToolCallItem(self.agent, item))
         if isinstance(item, Message):
-            return _named("message_output_created", MessageOutputItem(self.agent, item))
+            return self._named("message_output_created", MessageOutputItem(self.agent, item))
         if isinstance(item, Reasoning):
-            return _named("reasoning_item_created", ReasoningItem(self.agent, item))
-        return _named("hosted_tool_used", HostedToolItem(self.agent, item))
+            return self._named("reasoning_item_created", ReasoningItem(self.agent, item))
+        return self._named("hosted_tool_used", HostedToolItem(self.agent, item))
 
     def _handed_off(self, name: str) -> list[StreamEvent]:
         source, target = self.agent, self.agents[name]
@@ -112,13 +116,12 @@ class ItemWalk:
         self._handoffs.clear()
         self.agent = target
         return [
-            _named("handoff_occured", HandoffOutputItem(source, _output(taken), source, target)),
-            AgentUpdatedStreamEvent(target),
+            self._named("handoff_occured", HandoffOutputItem(source, _output(taken), source, target)),
+            AgentUpdatedStreamEvent(target, self._path),
         ]
 
-
-def _named(name: RunItemName, item: RunItem) -> RunItemStreamEvent:
-    return RunItemStreamEvent(name, item)
+    def _named(self, name: RunItemName, item: RunItem) -> RunItemStreamEvent:
+        return RunItemStreamEvent(name, item, self._path)
 
 
 def _output(event: ToolFinished) -> FunctionCallOutput:

@@ -7,7 +7,7 @@ from typing import Any
 from agentsdk.define.context import ToolContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_body import BoundArguments
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, StreamChannel
 from agentsdk.ports.tracer import Span
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall
@@ -17,15 +17,16 @@ _UNBOUND: BoundArguments = ((), {})
 
 class Job:
     """A call that may run: its tool, its arguments as parsed and as `bound` for the body, the context that the body gets,
-    whether that has begun, and its span."""
+    whether that has begun, its span, and where the stream events of a nested run go, None where nobody reads them."""
 
-    __slots__ = ("arguments", "begun", "bound", "call", "context", "span", "tool")
+    __slots__ = ("arguments", "begun", "bound", "call", "channel", "context", "span", "tool")
 
     def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
         self.call = call
         self.tool = tool
         self.arguments = arguments
         self.begun = False
+        self.channel: StreamChannel | None = run.channel
         self.span: Span | None = None
         self.bound: BoundArguments = _UNBOUND
         self.context: ToolContext[Any] = ToolContext(

@@ -294,11 +294,11 @@ async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse
                 if type(event) is ResponseCompleted:
                     completed = event
         else:
-            put = channel.put_nowait
+            put, path = channel.put_nowait, run.path
             async for event in events:
                 if type(event) is ResponseCompleted:
                     completed = event
-                put(RawResponsesStreamEvent(event))
+                put(RawResponsesStreamEvent(event, path))
                 if channel.is_full:
                     await channel.wait_for_room()
     except BaseException as error:

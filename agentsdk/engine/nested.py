@@ -7,16 +7,16 @@ from typing import Any, cast
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
-from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.define.tool_timeout import within_timeout
 from agentsdk.engine.callbacks import call_user
-from agentsdk.engine.prepare import find_agent
+from agentsdk.engine.channel import NestedChannel
+from agentsdk.engine.job import Job
+from agentsdk.engine.prepare import find_agent, find_agents
 from agentsdk.engine.run import Run
-from agentsdk.ports.tracer import Span
-from agentsdk.types.base import JsonObject
+from agentsdk.engine.show import show_nested
 from agentsdk.types.errors import (
     AgentsException,
     ContentFilterError,
@@ -35,7 +35,7 @@ from agentsdk.types.errors import (
     ToolTimeoutError,
 )
 from agentsdk.types.events import RunStarted, ToolFinished
-from agentsdk.types.items import FunctionCall, Message
+from agentsdk.types.items import Message
 from agentsdk.types.text import clean_text
 
 _TRIPS = (
@@ -52,31 +52,37 @@ _STUCK = {
 }
 
 
-async def run_agent_tool(
-    run: Run, call: FunctionCall, tool: AgentTool[Any], context: ToolContext[Any], arguments: JsonObject, span: Span | None
-) -> ToolFinished | None:
+async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinished | None:
     """The nested run's final output as the call's result, or None while it waits for a person.
 
     What went wrong with the nested agent's model, what one of its guardrails stopped, and its own limits and timeout are told
     to the calling model. A limit of the whole run, and whatever is the caller's fault (a guardrail that raises too), ends the
-    whole run. The nested run's spans hang under `span`, the call's own.
+    whole run. The nested run's spans hang under the call's own, and who reads the stream of the whole run sees it too.
     """
+    call = job.call
     config = run.deps.config
     if run.depth + 1 > config.max_depth:
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
-    child.span = span
+    child.span = job.span
+    channel = None if job.channel is None else NestedChannel(job.channel)
     try:
-        await _begin(child, tool, cast(str, arguments["input"]))
+        if channel is not None:
+            find_agents(child, tool.agent)
+            show_nested(child, channel)
+        await _begin(child, tool, cast(str, job.arguments["input"]))
         await _driven(child, tool)
     except (ModelError, ToolTimeoutError, *_TRIPS) as error:
         if isinstance(error, ToolTimeoutError) and not child.is_over:
             raise
-        return await _failed(child, call, tool, context, error)
+        return await _failed(child, job, tool, error)
     except LimitExceededError as error:
         if not child.is_at_limit:
             raise
-        return await _failed(child, call, tool, context, error)
+        return await _failed(child, job, tool, error)
+    finally:
+        if channel is not None:
+            channel.close()
     if child.state.ended is None:
         return None
     value = child.final_output
@@ -129,13 +135,11 @@ async def _driven(child: Run, tool: AgentTool[Any]) -> None:
         raise inner
 
 
-async def _failed(
-    child: Run, call: FunctionCall, tool: AgentTool[Any], context: ToolContext[Any], error: AgentsException
-) -> ToolFinished:
+async def _failed(child: Run, job: Job, tool: AgentTool[Any], error: AgentsException) -> ToolFinished:
     """What the calling model is told of an error that ended the nested run, unless the tool has it end the whole run."""
     if tool.failure_error_function is default_tool_error_function:
         error = ToolError(in_words(child.agent.name, error))
-    return ToolFinished(call.call_id, await tool.error_text(context, error), True)
+    return ToolFinished(job.call.call_id, await tool.error_text(job.context, error), True)
 
 
 def in_words(agent: str, error: AgentsException) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 
 from agentsdk.define.stream_events import RawResponsesStreamEvent, RunItemStreamEvent, StreamEvent, ToolProgressStreamEvent
-from agentsdk.engine.channel import Channel
-from agentsdk.engine.run import Run
+from agentsdk.engine.channel import NestedChannel
+from agentsdk.engine.job import Job
+from agentsdk.engine.open_turn import open_turn
+from agentsdk.engine.run import Run, StreamChannel
 
 _SAYS = ("message_output_created", "reasoning_item_created", "tool_output")
 
@@ -26,7 +29,7 @@ _NO_BUFFER: AbstractContextManager[None] = nullcontext()
 
 
 class _OutputBuffer(AbstractContextManager[None]):
-    def __init__(self, run: Run, channel: Channel[StreamEvent]) -> None:
+    def __init__(self, run: Run, channel: StreamChannel) -> None:
         self._run = run
         self._channel = channel
         self._holds = False
@@ -41,6 +44,27 @@ class _OutputBuffer(AbstractContextManager[None]):
             self._channel.release()
         elif self._holds:
             self._channel.release(_is_harmless)
+
+
+@contextmanager
+def answer_buffer(run: Run, job: Job) -> Generator[None]:
+    """A block for the call of an agent whose answer guardrails of the tool judge: what its run shows is held back until they
+    have let it pass. Where they do not, and where the block raises, whatever was said there stays back for good.
+    """
+    outer = run.channel
+    if outer is None or not run.deps.config.buffer_output:
+        yield
+        return
+    job.channel = channel = NestedChannel(outer)
+    channel.hold()
+    try:
+        yield
+    except BaseException:
+        channel.release(_is_harmless)
+        raise
+    call_id = job.call.call_id
+    stopped = any(verdict.call_id == call_id and verdict.behavior != "allow" for verdict in open_turn(run).verdicts)
+    channel.release(_is_harmless) if stopped else channel.release()
 
 
 def release_output(run: Run) -> None:

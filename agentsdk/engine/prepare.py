@@ -16,6 +16,7 @@ from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.callbacks import call_user, yes_or_no
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import UserError
+from agentsdk.types.events import HandedOff, RunStarted
 from agentsdk.types.items import Item, Message
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
 from agentsdk.types.text import clean_text
@@ -87,6 +88,14 @@ async def _asked_for(run: Run, given: Callable[..., object]) -> str:
             f"instructions of agent {run.agent.name!r} returned {type(text).__name__!r}, expected a str; return the text"
         )
     return clean_text(text)
+
+
+def find_agents(run: Run, start: Agent[Any, Any]) -> None:
+    """Add all agents that have had a turn in `run`, as far as `start`, which it began with, can still reach them."""
+    for event in run.state.log:
+        name = event.agent if isinstance(event, RunStarted | HandedOff) else ""
+        if name and name not in run.agents and (found := find_agent(start, name)) is not None:
+            run.agents[name] = found
 
 
 def find_agent(start: Agent[Any, Any], name: str) -> Agent[Any, Any] | None:

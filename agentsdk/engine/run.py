@@ -18,7 +18,7 @@ from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.stream_events import StreamEvent, ToolProgressStreamEvent
-from agentsdk.engine.channel import Channel
+from agentsdk.engine.channel import Channel, NestedChannel
 from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
 from agentsdk.engine.limits.limiter import Limiter
@@ -63,6 +63,8 @@ def input_of(state: State) -> tuple[Item, ...]:
     return given
 
 
+StreamChannel = Channel[StreamEvent] | NestedChannel[StreamEvent]
+
 _NOTHING_LEARNED: tuple[int, Calibration] = (0, Calibration())
 
 
@@ -71,6 +73,9 @@ class Run(Journal, eq=False, kw_only=True):
 
     `agent` is the one whose turn it is, `agents` all that have had one, by name. `drive` is the loop, which a nested run is
     driven by too. `call_ids` are those of the calls so far, so that a provider's repeated id is noticed in O(1).
+
+    `channel` is where its stream events go, None where nobody reads them. `shown`, the root's: how many events of each nested
+    run, by its path, are behind the reader.
 
     Limits: `limits` are its own; `limiter` what it has used of them. With `has_budget`, the same for all runs of a tree,
     requests and calls are reserved before they are made. `is_at_limit`: it was stopped by one of its own limits, not by those
@@ -86,7 +91,8 @@ class Run(Journal, eq=False, kw_only=True):
     limits: RunLimits = DEFAULT_LIMITS
     agents: dict[str, Agent[Any, Any]] = {}  # noqa: RUF012 - a Struct gives each run one of its own
     call_ids: set[str] = set()  # noqa: RUF012
-    channel: Channel[StreamEvent] | None = None
+    channel: StreamChannel | None = None
+    shown: dict[tuple[str, ...], int] | None = None
     span: Span | None = None
     final_output: object = None
     limiter: Limiter | None = None

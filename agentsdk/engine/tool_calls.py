@@ -37,6 +37,7 @@ from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
 from agentsdk.engine.limits.reservation import reserve_calls
 from agentsdk.engine.open_turn import open_turn
+from agentsdk.engine.output_buffer import answer_buffer
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_tool_span
@@ -259,7 +260,11 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
     if recorder is not None:
         await recorder.hold()
     job.begun = True
-    result = await _answered(run, job)
+    if run.channel is not None and job.tool.tool_output_guardrails and isinstance(job.tool, AgentTool):
+        with answer_buffer(run, job):
+            result = await _answered(run, job)
+    else:
+        result = await _answered(run, job)
     if result is not None:
         await hooks.tool_ended(run, job.context, job.tool, result.output)
 
@@ -300,7 +305,7 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
     if isinstance(job.tool, AgentTool):
         from agentsdk.engine.nested import run_agent_tool
 
-        return await run_agent_tool(run, job.call, job.tool, job.context, job.arguments, job.span)
+        return await run_agent_tool(run, job, job.tool)
     call_id = job.call.call_id
     try:
         value = await job.tool.invoke_bound(job.context, job.bound)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agentsdk.engine.channel import Channel
+from agentsdk.engine.channel import Channel, NestedChannel
 
 pytestmark = pytest.mark.anyio
 
@@ -47,6 +47,37 @@ async def test_the_error_of_close_comes_after_the_items() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="late"):
             await channel.get()
+
+
+async def test_all_writers_go_on_when_there_is_room_again() -> None:
+    channel: Channel[int] = Channel(2)
+    channel.put_nowait(1)
+    channel.put_nowait(2)
+    writers = [asyncio.create_task(channel.wait_for_room()) for _ in range(3)]
+    await asyncio.sleep(0)
+    writers[0].cancel()
+    await channel.get()
+    await asyncio.wait_for(asyncio.gather(*writers[1:]), 1)
+    assert writers[0].cancelled()
+
+
+async def test_a_nested_channel_is_held_by_itself_and_with_the_one_around_it() -> None:
+    channel: Channel[int] = Channel(2)
+    middle, beside = NestedChannel(channel), NestedChannel(channel)
+    inner = NestedChannel(middle)
+    middle.hold()
+    inner.put_nowait(1)
+    beside.put_nowait(2)
+    inner.hold()
+    inner.put_nowait(3)
+    inner.put_nowait(4)
+    inner.release(lambda item: item != 3)
+    middle.release()
+    inner.close()
+    inner.put_nowait(5)
+    assert not inner.is_full and beside.is_full
+    channel.close()
+    assert await drained(channel) == [2, 1, 4]
 
 
 async def test_a_writer_waits_until_half_of_the_queue_is_read() -> None:

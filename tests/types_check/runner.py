@@ -86,6 +86,7 @@ async def stream() -> None:
             assert_type(event.path, tuple[str, ...])
         else:
             assert_type(event, RawResponsesStreamEvent | RunItemStreamEvent | AgentUpdatedStreamEvent)
+        assert_type(event.path, tuple[str, ...])
         if event.type == "agent_updated_stream_event":
             assert_type(event.new_agent, Agent[Any, Any])
     async for same in streamed.stream_events():

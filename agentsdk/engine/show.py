@@ -1,0 +1,60 @@
+"""Showing a run to the reader of its stream: from now on, the runs nested in it too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentsdk.core.state import State
+from agentsdk.define.stream_events import StreamEvent
+from agentsdk.engine.channel import Channel
+from agentsdk.engine.items import ItemWalk
+from agentsdk.engine.run import Run, StreamChannel
+from agentsdk.types.events import RunEvent
+
+
+def show(run: Run, channel: Channel[StreamEvent]) -> None:
+    """Let the reader of `channel` see what happens in the run from now on."""
+    channel.open()
+    run.channel = channel
+    run.shown = dict(_lengths(run.state, ()))
+    walk = _walk(run)
+    for event in run.state.log:
+        walk.feed(event)
+
+    def publish(event: RunEvent) -> None:
+        for shown in walk.feed(event):
+            channel.put_nowait(shown)
+
+    run.publish = publish
+
+
+def show_nested(run: Run, channel: StreamChannel) -> None:
+    """Let the reader of the outermost run see a nested one too: what a person has answered meanwhile, then what happens."""
+    shown = run.root.shown
+    assert shown is not None
+    run.channel = channel
+    walk, path, log = _walk(run), run.path, run.state.log
+    known = shown.setdefault(path, 0)
+    for event in log[:known]:
+        walk.feed(event)
+
+    def publish(event: RunEvent) -> None:
+        shown[path] += 1
+        for one in walk.feed(event):
+            channel.put_nowait(one)
+
+    for event in log.since(known):
+        publish(event)
+    run.publish = publish
+
+
+def _walk(run: Run) -> ItemWalk:
+    return ItemWalk(run.agents, run.agents[run.state.first_agent] if run.state.log else run.agent, run.path)
+
+
+def _lengths(state: State, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The nested runs of the open turn, at any depth, each with the length of its log."""
+    if state.turn is not None:
+        for call_id, child in state.turn.children.items():
+            yield (*path, call_id), len(child.log)
+            yield from _lengths(child, (*path, call_id))
