@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar, cast
 
-from agentsdk.ports.run_store import RunStore
+from agentsdk.ports.run_store import RunStore, wait_for_revision
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import AgentsException, StoreError
 from agentsdk.types.summary import RunSummary
@@ -52,6 +52,13 @@ class CheckedStore:
         if data is not None and not isinstance(data, bytes):
             raise self._wrong(run_id, "attachment", data, "the bytes that were attached, or None")
         return data
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """The run's revision once it is above `after_rev`, or after `timeout` seconds."""
+        rev: object = await self._asked(run_id, "wait", lambda: wait_for_revision(self._store, run_id, after_rev, timeout))
+        if not isinstance(rev, int) or not is_whole(rev, 0):
+            raise self._wrong(run_id, "wait", rev, "the run's revision")
+        return rev
 
     async def _asked(self, run_id: str, method: str, ask: Callable[[], Awaitable[T]]) -> T:
         try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from agentsdk.types.declared import having
-from agentsdk.types.errors import RunConflictError, RunNotFoundError
+from agentsdk.types.declared import having, is_real, shown
+from agentsdk.types.errors import RunConflictError, RunNotFoundError, UserError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+
+POLL_INTERVAL = 0.05
+"""Seconds between two looks at a store that cannot tell when it changes."""
 
 
 class RunStore(Protocol):
@@ -59,6 +63,17 @@ class RunStore(Protocol):
         """Delete the runs last appended to before `before` (a Unix timestamp) that have one of `statuses`; how many."""
         ...
 
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """The run's revision as soon as it is above `after_rev`, or the one it has when `timeout` seconds (>= 0) have passed.
+
+        A run that does not exist has revision 0, so its beginning can be waited for, and a deletion ends no wait. An append
+        does, in this process or another. A waiter that is cancelled leaves nothing behind; `aclose` ends it: `StoreError`.
+
+        This one polls, for stores that cannot tell when they change. `wait_for_revision` waits on a store that lacks the
+        method. Raises `UserError` for a timeout that is none.
+        """
+        return await wait_by_polling(self, run_id, after_rev, timeout)
+
     async def aclose(self) -> None:
         """Let go of connections, files and threads. A second call does nothing; any other call raises `StoreError` then."""
         ...
@@ -89,3 +104,35 @@ def conflict(stored: RunSummary | None, expected_rev: int, summary: RunSummary) 
 def not_found(run_id: str) -> RunNotFoundError:
     """The error for a run that a store does not have."""
     return RunNotFoundError(f"the store has no run {run_id!r}, expected the id of one; RunStore.list gives them")
+
+
+async def wait_by_polling(
+    store: RunStore, run_id: str, after_rev: int, timeout: float, *, interval: float = POLL_INTERVAL
+) -> int:
+    """`RunStore.wait` for a store that cannot tell when it changes: reads the run's summary every `interval` seconds.
+
+    Raises what `summary` raises, and `UserError` for a timeout that is none.
+    """
+    check_timeout(timeout)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout
+    while True:
+        left = deadline - loop.time()
+        summary = await store.summary(run_id)
+        rev = 0 if summary is None else summary.rev
+        if rev > after_rev or left <= 0:
+            return rev
+        await asyncio.sleep(min(interval, left))
+
+
+async def wait_for_revision(store: RunStore, run_id: str, after_rev: int, timeout: float) -> int:
+    """`store.wait`, or `wait_by_polling` where the store, one of your own, has no such method."""
+    if hasattr(store, "wait"):
+        return await store.wait(run_id, after_rev, timeout)
+    return await wait_by_polling(store, run_id, after_rev, timeout)
+
+
+def check_timeout(timeout: float) -> None:
+    """Raises `UserError` for what cannot be the timeout of a wait."""
+    if not (is_real(timeout) and timeout >= 0):
+        raise UserError(f"timeout is {shown(timeout)}, expected seconds, 0 or more; 0 gives the revision at once")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from agentsdk.ports.run_store import RunStore, conflict, not_found
+    from agentsdk.ports.run_store import RunStore, conflict, not_found, wait_by_polling, wait_for_revision
     from agentsdk.stores.encrypted import EncryptedRunStore
     from agentsdk.stores.memory import MemoryRunStore
     from agentsdk.stores.postgres import PostgresRunStore
@@ -26,13 +26,15 @@ __all__ = [
     "SQLiteRunStore",
     "conflict",
     "not_found",
+    "wait_by_polling",
+    "wait_for_revision",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "agentsdk.ports.run_store": "RunStore conflict not_found",
+            "agentsdk.ports.run_store": "RunStore conflict not_found wait_by_polling wait_for_revision",
             "agentsdk.stores.encrypted": "EncryptedRunStore",
             "agentsdk.stores.memory": "MemoryRunStore",
             "agentsdk.stores.postgres": "PostgresRunStore",

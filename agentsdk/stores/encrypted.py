@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from agentsdk.databases.cipher import Cipher, is_chained, tag
-from agentsdk.ports.run_store import RUN_STORE, RunStore
+from agentsdk.ports.run_store import RUN_STORE, RunStore, wait_for_revision
 from agentsdk.types.declared import Fields
 from agentsdk.types.errors import RunNotFoundError, StateTamperedError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
@@ -154,6 +154,10 @@ class EncryptedRunStore(RunStore):
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
         """Delete runs of these `statuses` that were last updated before `before`, a Unix timestamp in seconds."""
         return await self._store.prune(before, statuses)
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """A run's revision once it is above `after_rev`, or after `timeout` seconds. Waits as the store within does."""
+        return await wait_for_revision(self._store, run_id, after_rev, timeout)
 
     async def aclose(self) -> None:
         """Close the store within."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agentsdk.ports.run_store import RunStore, conflict, not_found
+from agentsdk.stores.waiters import Waiters
 from agentsdk.types.errors import StoreError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -16,6 +17,7 @@ class MemoryRunStore(RunStore):
         self._logs: dict[str, list[bytes]] = {}
         self._summaries: dict[str, RunSummary] = {}
         self._attached: dict[str, dict[str, bytes]] = {}
+        self._waiters = Waiters()
         self._closed = False
 
     def __repr__(self) -> str:
@@ -29,6 +31,7 @@ class MemoryRunStore(RunStore):
             raise refused
         self._logs.setdefault(run_id, []).extend(events)
         self._summaries[run_id] = summary
+        self._waiters.tell(run_id, summary.rev)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`."""
@@ -72,11 +75,24 @@ class MemoryRunStore(RunStore):
             await self.delete(run_id)
         return len(old)
 
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """A run's revision once it is above `after_rev`, or after `timeout` seconds."""
+        return await self._waiters.wait(run_id, after_rev, timeout, self._rev)
+
     async def aclose(self) -> None:
         """Forget every run."""
         self._closed = True
+        await self._waiters.aclose(self._closed_message)
         for kept in (self._logs, self._summaries, self._attached):
             kept.clear()
+
+    @property
+    def _closed_message(self) -> str:
+        return f"{type(self).__name__} is closed; make a new one"
+
+    async def _rev(self, run_id: str) -> int:
+        summary = await self.summary(run_id)
+        return 0 if summary is None else summary.rev
 
     def _require(self, run_id: str) -> None:
         self._require_open()
@@ -85,4 +101,4 @@ class MemoryRunStore(RunStore):
 
     def _require_open(self) -> None:
         if self._closed:
-            raise StoreError(f"{type(self).__name__} is closed; make a new one")
+            raise StoreError(self._closed_message)

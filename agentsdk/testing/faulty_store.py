@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeVar, get_args
 
-from agentsdk.ports.run_store import RunStore
+from agentsdk.ports.run_store import RunStore, wait_for_revision
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -69,6 +69,10 @@ class FaultyStore(RunStore):
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
         """As `RunStore.prune`, or the fault."""
         return await self._operate(lambda: self.store.prune(before, statuses))
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """As `RunStore.wait`, or the fault."""
+        return await self._operate(lambda: wait_for_revision(self.store, run_id, after_rev, timeout))
 
     async def aclose(self) -> None:
         """Close `store`."""

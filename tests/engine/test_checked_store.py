@@ -121,7 +121,7 @@ async def test_whatever_a_store_does_the_error_is_typed(method: str, wrong: str)
         assert "please report it" not in str(error), repr(error.__cause__)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", (*METHODS, "wait"))
 async def test_the_error_names_the_run_and_the_method(method: str) -> None:
     store = Kept()
     store.break_(method, raises(ValueError("no")))
@@ -132,6 +132,7 @@ async def test_the_error_names_the_run_and_the_method(method: str) -> None:
         "summary": asked.summary("r"),
         "attach": asked.attach("r", "a", b""),
         "attachment": asked.attachment("r", "a"),
+        "wait": asked.wait("r", 0, 0.0),
     }
     with pytest.raises(StoreError, match=f"the store of run 'r' raised ValueError in {method}, expected") as caught:
         await calls.pop(method)
@@ -148,13 +149,15 @@ async def test_the_error_names_the_run_and_the_method(method: str) -> None:
         ("summary", 5, "5", "the RunSummary that was appended last, or None"),
         ("summary", structs.replace(SUMMARY, rev=-1), "<RunSummary>", "the RunSummary that was appended last, or None"),
         ("attachment", "text", "'text'", "the bytes that were attached, or None"),
+        ("wait", None, "None", "the run's revision"),
+        ("wait", -1, "-1", "the run's revision"),
     ],
 )
 async def test_what_a_store_returns_is_checked(method: str, given: object, shown: str, expected: str) -> None:
     store = Kept()
     store.break_(method, later(given))
     asked = CheckedStore(store)
-    arguments = ("r", "a") if method == "attachment" else ("r",)
+    arguments: tuple[object, ...] = {"attachment": ("r", "a"), "wait": ("r", 0, 0.0)}.get(method, ("r",))
     with pytest.raises(StoreError, match=f"the store of run 'r' gave {shown} from {method}, expected {expected}"):
         await getattr(asked, method)(*arguments)
 
