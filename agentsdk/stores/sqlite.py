@@ -6,6 +6,9 @@ file's table. Ordered by run, or with the events in the index itself, it would r
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import json
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +17,7 @@ import msgspec
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Synchronous, Tables
 from agentsdk.ports.run_store import RunStore, conflict, not_found
+from agentsdk.stores.waiters import Audience, Waiters
 from agentsdk.types.errors import StoreBusyError, StoreError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -61,6 +65,11 @@ _ATTACH = """INSERT OR REPLACE INTO agentsdk_run_attachments (run, name, data)
     SELECT key, ?, ? FROM agentsdk_runs WHERE run_id = ?"""
 _ATTACHED = "SELECT data FROM agentsdk_run_attachments JOIN agentsdk_runs ON key = run WHERE run_id = ? AND name = ?"
 _DELETE = "DELETE FROM agentsdk_runs WHERE run_id = ?"
+_REV = "SELECT rev FROM agentsdk_runs WHERE run_id = ?"
+_REVS = "SELECT run_id, rev FROM agentsdk_runs WHERE run_id IN (SELECT value FROM json_each(?))"
+
+WAIT_INTERVAL = 0.02
+"""Seconds between two looks whether another process has changed the file, while somebody waits."""
 
 
 class SQLiteRunStore(RunStore):
@@ -79,6 +88,7 @@ class SQLiteRunStore(RunStore):
         self, db_path: str | os.PathLike[str], *, busy_timeout: float = 10.0, synchronous: Synchronous = "FULL"
     ) -> None:
         self._database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous=synchronous)
+        self._waiters = Waiters()
 
     def __repr__(self) -> str:
         return f"SQLiteRunStore({self._database.path!r})"
@@ -99,6 +109,7 @@ class SQLiteRunStore(RunStore):
             connection.executemany(_ADD, [(number, event, run_id) for number, event in enumerate(events, expected_rev)])
 
         await self._database.write(append)
+        self._waiters.tell(run_id, summary.rev)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`, and `StoreError` if some are missing from the file."""
@@ -144,6 +155,14 @@ class SQLiteRunStore(RunStore):
         statement = f"DELETE FROM agentsdk_runs WHERE updated_at < ? AND status IN ({', '.join('?' * len(chosen))})"
         return await self._database.run(lambda connection: connection.execute(statement, (before, *chosen)).rowcount)
 
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """A run's revision once it is above `after_rev`, or after `timeout` seconds.
+
+        What this store appends is seen at once. What others append is seen within about 20 ms: one look at the file's
+        `data_version` on that interval serves all who wait, and nobody looks while nobody waits.
+        """
+        return await self._waiters.wait(run_id, after_rev, timeout, self._rev, self._watch)
+
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a consistent copy of the file, sessions in it included, to a new one at `path`; runs go on meanwhile.
 
@@ -153,7 +172,15 @@ class SQLiteRunStore(RunStore):
 
     async def aclose(self) -> None:
         """Release the file; it is closed when nothing else in this process holds it."""
+        await self._waiters.aclose(f"{self!r} is closed; make a new one")
         await self._database.aclose()
+
+    async def _rev(self, run_id: str) -> int:
+        row = await self._database.run(lambda connection: connection.execute(_REV, (run_id,)).fetchone())
+        return 0 if row is None else row[0]
+
+    async def _watch(self, audience: Audience) -> _Watch:
+        return _Watch(self._database, audience)
 
     def _summary(self, row: tuple[object, ...]) -> RunSummary:
         try:
@@ -162,6 +189,44 @@ class SQLiteRunStore(RunStore):
             raise StoreError(
                 f"a row of agentsdk_runs in {self!r} is no summary of a run: the file was changed by others; restore a backup"
             ) from None
+
+
+class _Watch:
+    """Looks at the file on an interval, and tells an audience where its runs are whenever the file has changed."""
+
+    def __init__(self, database: SQLiteDatabase, audience: Audience) -> None:
+        self._database = database
+        self._audience = audience
+        self._task = asyncio.create_task(self._look(), name="agentsdk SQLiteRunStore.wait")
+
+    def is_open(self) -> bool:
+        """Whether it still looks."""
+        return not self._task.done()
+
+    async def aclose(self) -> None:
+        """Look no more."""
+        self._task.cancel()
+        await asyncio.wait((self._task,))
+
+    async def _look(self) -> None:
+        seen: object = None
+        try:
+            while True:
+                await asyncio.sleep(WAIT_INTERVAL)
+                look = functools.partial(_changed, seen, self._audience.run_ids)
+                seen, revs = await self._database.run(look)
+                for run_id, rev in revs:
+                    self._audience.tell(run_id, rev)
+        except StoreError:
+            self._audience.recheck()  # and so each waiter comes to the error itself
+
+
+def _changed(seen: object, run_ids: Sequence[str], connection: sqlite3.Connection) -> tuple[object, Sequence[tuple[str, int]]]:
+    """The file's state, and, if it is not the one `seen`, the revisions of these runs."""
+    # `data_version` is about all but this connection, and `total_changes` about what other stores of this process do on it.
+    version = connection.execute("PRAGMA data_version").fetchone()[0]
+    state = (connection, version, connection.total_changes)
+    return state, [] if state == seen else connection.execute(_REVS, (json.dumps(run_ids),)).fetchall()
 
 
 def _update(connection: sqlite3.Connection, stored: RunSummary, summary: RunSummary) -> None:
