@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
+from agentsdk.databases.finished import finished
 from agentsdk.databases.shared_pools import SharedPools
 from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import AgentsException, StoreBusyError, StoreError, StoreUnavailableError, UserError
@@ -27,6 +28,8 @@ _ANSWER_TIMEOUT = 60.0
 _CANCEL_TIMEOUT = 5.0
 # How long closing waits for calls in flight, and for the server to say goodbye.
 _CLOSE_TIMEOUT = 10.0
+# How many stores of one URL can listen at once on an event loop. Connections are made as they are needed.
+_MAX_LISTENING = 1_000
 # Serializes the making of tables in one database, whoever makes them. Any number that nobody else takes.
 _TABLES_LOCK = 0x6167656E74736472
 
@@ -47,6 +50,16 @@ class Connection(Protocol):
     async def execute(self, statement: str, /, *values: object) -> object: ...
 
     def transaction(self) -> AbstractAsyncContextManager[object]: ...
+
+    async def add_listener(self, channel: str, callback: Callable[..., None], /) -> None: ...
+
+    async def remove_listener(self, channel: str, callback: Callable[..., None], /) -> None: ...
+
+    def add_termination_listener(self, callback: Callable[..., None], /) -> None: ...
+
+    def remove_termination_listener(self, callback: Callable[..., None], /) -> None: ...
+
+    def terminate(self) -> None: ...
 
 
 class Pool(Protocol):
@@ -144,6 +157,32 @@ class PostgresDatabase:
             # What the database says of a value, or asyncpg of a URL, may quote it.
             raise raised from (None if isinstance(error, ValueError) or _sqlstate(error)[:2] in ("22", "23") else error)
 
+    async def listen(self, channel: str, hear: Callable[[str], None], lost: Callable[[], None]) -> Listening:
+        """Call `hear` with what is notified on `channel` from now on, and `lost` when the connection is.
+
+        The connection is one more than `max_connections`; of a pool that was given it is one of the pool's. Raises
+        `StoreError`s, and `UserError` for a given pool of one connection.
+        """
+        if self._closed:
+            raise StoreError(f"{self._user} is closed; make a new one")
+        pool = None
+        try:
+            pool = await self._listening_pool()
+            listening = Listening(pool, await pool.acquire(), channel, hear, lost)
+            try:
+                await listening.begin()
+            except BaseException:
+                await finished(asyncio.ensure_future(listening.aclose()))
+                raise
+            return listening
+        except AgentsException:
+            raise
+        except Exception as error:
+            raised = self._explained(error)
+            if pool is not None and isinstance(raised, StoreUnavailableError):
+                await pool.expire_connections()
+            raise raised from error
+
     async def aclose(self) -> None:
         """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
         self._closed = True
@@ -161,7 +200,25 @@ class PostgresDatabase:
         assert self._key is not None
         return await _pools.get(self._key, self, self._new_pool)
 
+    async def _listening_pool(self) -> Pool:
+        """The pool for connections that are held for long: another than for calls, which would have too few."""
+        open_pool = await self._pool()
+        if self._given is None:
+            if open_pool.listening is None:
+                open_pool.listening = await self._connections(_MAX_LISTENING)
+            return open_pool.listening
+        size = getattr(open_pool.pool, "get_max_size", None)
+        if size is not None and size() < 2:
+            raise UserError(
+                f"the pool of {self._user} has 1 connection, expected 2 or more, as one listens while somebody waits; "
+                "give a larger pool, or the URL instead"
+            )
+        return open_pool.pool
+
     async def _new_pool(self) -> _OpenPool:
+        return _OpenPool(await self._connections(self._max_connections))
+
+    async def _connections(self, most: int) -> Pool:
         assert self._key is not None
 
         async def nothing(_: object) -> None:
@@ -170,7 +227,7 @@ class PostgresDatabase:
         pool: Pool = _asyncpg().create_pool(
             self._key[0],
             min_size=0,
-            max_size=self._max_connections,
+            max_size=most,
             reset=nothing,
             timeout=_CONNECT_TIMEOUT,
             command_timeout=self._busy_timeout + _ANSWER_TIMEOUT,
@@ -180,7 +237,7 @@ class PostgresDatabase:
             },
         )
         await cast(Awaitable[object], pool)  # without a connection yet, so nothing is waited for
-        return _OpenPool(pool)
+        return pool
 
     async def _make_tables(self, connection: Connection) -> None:
         tables = self._tables
@@ -233,6 +290,59 @@ class PostgresDatabase:
         return StoreError(f"{name} {remedy} ({type(error).__name__})")
 
 
+class Listening:
+    """A connection that listens on a channel until it is closed or lost."""
+
+    def __init__(
+        self, pool: Pool, connection: Connection, channel: str, hear: Callable[[str], None], lost: Callable[[], None]
+    ) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._channel = channel
+        self._hear = hear
+        self._lose = lost
+        self._lost = self._closed = False
+
+    async def begin(self) -> None:
+        """Listen from now on. Where it fails it is lost, as nobody knows what the server did."""
+        self._connection.add_termination_listener(self._on_termination)
+        try:
+            await self._connection.add_listener(self._channel, self._on_notification)
+        except BaseException:
+            self._lost = True
+            self._connection.remove_termination_listener(self._on_termination)
+            self._connection.terminate()
+            raise
+
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor lost."""
+        return not (self._lost or self._closed)
+
+    async def aclose(self) -> None:
+        """Listen no more, and give the connection back; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self._lost:
+            self._connection.remove_termination_listener(self._on_termination)
+            try:
+                async with asyncio.timeout(_CANCEL_TIMEOUT):
+                    await self._connection.remove_listener(self._channel, self._on_notification)
+            except Exception:
+                with suppress(Exception):  # it is closed already
+                    self._connection.terminate()
+        with suppress(Exception):
+            await self._pool.release(self._connection, timeout=_CANCEL_TIMEOUT)
+
+    def _on_notification(self, connection: object, pid: int, channel: str, payload: str) -> None:
+        if not self._closed:
+            self._hear(payload)
+
+    def _on_termination(self, connection: object) -> None:
+        self._lost = True
+        self._lose()
+
+
 _BUSY = ("40001", "40P01", "57014")
 _UNAVAILABLE = ("53300", "57P01", "57P02", "57P03", "57P05")
 _REMEDIES = {
@@ -282,13 +392,16 @@ class _OpenPool:
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
+        self.listening: Pool | None = None
         self.made: set[str] = set()
 
 
 async def _close(open_pool: _OpenPool) -> None:
-    with suppress(TimeoutError):  # asyncpg has closed the connections then
-        async with asyncio.timeout(_CLOSE_TIMEOUT):
-            await open_pool.pool.close()
+    for pool in (open_pool.listening, open_pool.pool):
+        if pool is not None:
+            with suppress(TimeoutError):  # asyncpg has closed the connections then
+                async with asyncio.timeout(_CLOSE_TIMEOUT):
+                    await pool.close()
 
 
 _pools: SharedPools[_Key, _OpenPool] = SharedPools(_close)

@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from agentsdk.databases.postgres import Pool, PostgresDatabase, Row, Tables
+from agentsdk.databases.postgres import Listening, Pool, PostgresDatabase, Row, Tables
 from agentsdk.ports.run_store import RunStore, conflict, not_found
+from agentsdk.stores.waiters import Audience, Waiters
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
 # "C" sorts by code point, as Python does. Room in the pages lets a summary be replaced without a change to any index. An
@@ -86,20 +87,22 @@ _ADD_EVENTS = f"""
         SELECT head.id, {_EXPECTED} + place - 1, event
         FROM head, unnest({_EVENTS}::bytea[]) WITH ORDINALITY AS new (event, place)
     )
-    SELECT id FROM head
+    SELECT CASE WHEN cardinality({_EVENTS}::bytea[]) > 0
+        THEN pg_notify('agentsdk_runs_' || head.tableoid, {_OF["rev"]} || ' ' || {_OF["run_id"]}) END
+    FROM head
 """
 _BEGIN = f"""
     WITH head AS (
         INSERT INTO agentsdk_runs ({_COLUMNS}) VALUES ({_VALUES})
         ON CONFLICT (run_id) DO UPDATE SET ({_COLUMNS}) = ({_VALUES}) WHERE {_IF_EXPECTED}
-        RETURNING id
+        RETURNING id, tableoid
     )
     {_ADD_EVENTS}
 """
 _GO_ON = f"""
     WITH head AS (
         UPDATE agentsdk_runs SET ({_COLUMNS}) = ({_VALUES}) WHERE run_id = {_OF["run_id"]} AND {_IF_EXPECTED}
-        RETURNING id
+        RETURNING id, tableoid
     )
     {_ADD_EVENTS}
 """
@@ -121,6 +124,10 @@ _PRUNE = """
 """
 
 
+_REV = "SELECT rev FROM agentsdk_runs WHERE run_id = $1"
+_CHANNEL = "SELECT 'agentsdk_runs_' || 'agentsdk_runs'::regclass::oid"
+
+
 class PostgresRunStore(RunStore):
     """Keeps runs in the PostgreSQL database at a URL, or of an `asyncpg` pool that you close yourself.
 
@@ -138,6 +145,7 @@ class PostgresRunStore(RunStore):
         self._database = PostgresDatabase(
             url_or_pool, _TABLES, repr(self), busy_timeout=busy_timeout, max_connections=max_connections
         )
+        self._waiters = Waiters()
 
     def __repr__(self) -> str:
         return "PostgresRunStore()"
@@ -187,9 +195,27 @@ class PostgresRunStore(RunStore):
         rows = await self._database.fetch(_PRUNE, before, list(statuses))
         return int(rows[0][0])
 
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """A run's revision once it is above `after_rev`, or after `timeout` seconds.
+
+        An append notifies as part of its transaction. While anybody waits, one connection of this store listens, for all who
+        wait on an event loop; if it is lost, they connect and look again. It must reach the server itself, or a PgBouncer in
+        session mode: through others nothing is heard, and the revision is read at the end only.
+        """
+        return await self._waiters.wait(run_id, after_rev, timeout, self._rev, self._listen)
+
     async def aclose(self) -> None:
         """Release the connections of the running event loop. Those of other loops close with their loops."""
+        await self._waiters.aclose(f"{self!r} is closed; make a new one")
         await self._database.aclose()
+
+    async def _rev(self, run_id: str) -> int:
+        rows = await self._database.fetch(_REV, run_id)
+        return rows[0][0] if rows else 0
+
+    async def _listen(self, audience: Audience) -> Listening:
+        channel: str = (await self._database.fetch(_CHANNEL))[0][0]
+        return await self._database.listen(channel, audience.hear, audience.recheck)
 
 
 def _summary(row: Row) -> RunSummary:
