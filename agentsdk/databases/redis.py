@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -35,9 +36,13 @@ class Connection(Protocol):
     @property
     def is_connected(self) -> bool: ...
 
+    async def disconnect(self, nowait: bool = False) -> None: ...
+
     async def send_command(self, *words: Word) -> None: ...
 
-    async def read_response(self, disable_decoding: bool) -> object: ...
+    async def read_response(
+        self, disable_decoding: bool, timeout: float | None = None, *, push_request: bool = False
+    ) -> object: ...
 
 
 class Pool(Protocol):
@@ -73,7 +78,8 @@ class RedisDatabase:
     All users of one URL on one event loop share a pool. It closes when the last of them has closed, or with the loop. Of a
     client given instead of a URL the pool is used; it works on the client's loop, and is the caller's to close.
 
-    A call may take `timeout` seconds. Raises `UserError` for what is neither URL nor client, and without the package `redis`.
+    `number` is the database's, of several in one server. A call may take `timeout` seconds. Raises `UserError` for what is
+    neither URL nor client, and without the package `redis`.
     """
 
     def __init__(self, url_or_client: str | Redis, *, timeout: float) -> None:
@@ -84,6 +90,7 @@ class RedisDatabase:
         self._place = _place_of_url(self._url) if self._given is None else _place_of(self._given)
         self._timeout = timeout
         self._closed = False
+        self.number = self._place.rpartition("/")[2]
 
     def __repr__(self) -> str:
         return f"Redis at {self._place!r}"
@@ -115,6 +122,27 @@ class RedisDatabase:
             found = dict(zip(words, words, strict=True))
         return {name.decode(): value.decode() for name, value in found.items()}
 
+    async def listen(self, channel: bytes, hear: Callable[[str], None], lost: Callable[[], None]) -> Listening:
+        """Call `hear` with what is published on `channel` from now on, and `lost` when the connection is.
+
+        The connection is one of the pool's. Raises `StoreError`s.
+        """
+        if self._closed:
+            raise self._is_closed()
+        try:
+            async with asyncio.timeout(self._timeout):
+                pool = await self._pool()
+                connection = await pool.get_connection()
+                try:
+                    await connection.send_command("SUBSCRIBE", channel)
+                    await _heard(connection)
+                except BaseException:
+                    await _drop(pool, connection)
+                    raise
+        except Exception as error:
+            raise self._explained(error) from error
+        return Listening(pool, connection, hear, lost, self._timeout)
+
     async def aclose(self) -> None:
         """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
         self._closed = True
@@ -123,7 +151,7 @@ class RedisDatabase:
 
     async def _run(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         if self._closed:
-            raise StoreError(f"{self!r} was closed; make a new store or session")
+            raise self._is_closed()
         return await finished(asyncio.ensure_future(self._attempt(job)))
 
     async def _attempt(self, job: Callable[[Connection], Awaitable[T]]) -> T:
@@ -149,6 +177,9 @@ class RedisDatabase:
             return _new_pool(self._url)
 
         return await _pools.get(self._url, self, make)
+
+    def _is_closed(self) -> StoreError:
+        return StoreError(f"{self!r} was closed; make a new store or session")
 
     def _explained(self, error: Exception) -> StoreError:
         from redis import exceptions as redis
@@ -199,6 +230,74 @@ _REMEDIES: dict[str, tuple[type[StoreError], str]] = {
 async def _ask(connection: Connection, *words: Word) -> object:
     await connection.send_command(*words)
     return await connection.read_response(disable_decoding=True)
+
+
+class Listening:
+    """A connection that has subscribed to a channel, and the task that reads it, until it is closed or lost."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        connection: Connection,
+        hear: Callable[[str], None],
+        lost: Callable[[], None],
+        timeout: float,
+    ) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._hear = hear
+        self._lost = lost
+        self._timeout = timeout
+        self._closed = False
+        self._task = asyncio.create_task(self._read(), name="agentsdk RedisRunStore.wait")
+
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor lost."""
+        return not (self._closed or self._task.done())
+
+    async def aclose(self) -> None:
+        """Unsubscribe, and give the connection back; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self._task.done():
+            with suppress(Exception):
+                await self._connection.send_command("UNSUBSCRIBE")
+                await asyncio.wait((self._task,), timeout=self._timeout)
+        if self._task.done() and not self._task.cancelled() and self._task.result():
+            await self._pool.release(self._connection)
+        else:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+            await _drop(self._pool, self._connection)
+
+    async def _read(self) -> bool:
+        """Whether it has read all until it was unsubscribed."""
+        while True:
+            try:
+                kind, _, data = await _heard(self._connection)
+            except Exception:
+                if not self._closed:
+                    self._lost()
+                return False
+            if kind == b"message" and isinstance(data, bytes):
+                self._hear(data.decode("utf-8", "replace"))
+            elif kind == b"unsubscribe":
+                return True
+
+
+async def _heard(connection: Connection) -> Sequence[object]:
+    """What a connection that subscribes is told next, however long that takes."""
+    said = await connection.read_response(True, timeout=math.inf, push_request=True)
+    return cast("Sequence[object]", said)
+
+
+async def _drop(pool: Pool, connection: Connection) -> None:
+    """Give back a connection of which nobody knows what it would read next."""
+    with suppress(Exception):
+        await connection.disconnect(nowait=True)
+    with suppress(Exception):
+        await pool.release(connection)
 
 
 def check_prefix(prefix: str) -> bytes:

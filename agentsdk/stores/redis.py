@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import msgspec
 
-from agentsdk.databases.redis import RedisDatabase, Script, Word, check_prefix
+from agentsdk.databases.redis import Listening, RedisDatabase, Script, Word, check_prefix
 from agentsdk.ports.run_store import RunStore, conflict, not_found
+from agentsdk.stores.waiters import Audience, Waiters
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary, check_run_id
 
@@ -42,7 +43,7 @@ _APPEND = Script(
     _BEGIN
     + """
 local log, run, expected, owner, now = KEYS[8], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local index, started, held_until, summary = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
+local index, started, held_until, summary, channel = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local stored, length = redis.call('HGET', runs, run), redis.call('LLEN', log)
 local rev, refused = 0, false
 if stored then
@@ -58,9 +59,11 @@ for other = 3, 6 do
   if other ~= index then redis.call('ZREM', KEYS[other], run) end
 end
 if KEYS[index] == running then redis.call('ZADD', held, held_until, run) else redis.call('ZREM', held, run) end
-for first = 9, #ARGV, 1000 do
+for first = 10, #ARGV, 1000 do
   redis.call('RPUSH', log, unpack(ARGV, first, math.min(first + 999, #ARGV)))
 end
+-- The work is done: a user who may not publish must not be told that it has failed.
+if #ARGV > 9 then redis.pcall('PUBLISH', channel, rev + #ARGV - 9 .. ' ' .. run) end
 return false
 """
 )
@@ -203,6 +206,8 @@ class RedisRunStore(RunStore):
         self._database = RedisDatabase(url_or_client, timeout=timeout)
         self._tag = b"{%s}:" % check_prefix(prefix)
         self._keys = tuple(self._tag + name.encode() for name in ("version", "runs", *_STATUSES, "held"))
+        self._channel = self._tag + b"appended:" + self._database.number.encode()  # channels know no databases
+        self._waiters = Waiters()
         self._asked = False
 
     def __repr__(self) -> str:
@@ -215,7 +220,18 @@ class RedisRunStore(RunStore):
         index = 3 + _STATUSES.index(summary.status)
         now, started, held_until = repr(summary.updated_at), repr(summary.started_at), repr(summary.held_until)
         refused = await self._call(
-            _APPEND, [self._log(run_id)], run_id, expected_rev, summary.owner, now, index, started, held_until, written, *events
+            _APPEND,
+            [self._log(run_id)],
+            run_id,
+            expected_rev,
+            summary.owner,
+            now,
+            index,
+            started,
+            held_until,
+            written,
+            self._channel,
+            *events,
         )
         if refused is not None:
             stored, length = cast("tuple[bytes | None, int]", refused)
@@ -290,9 +306,26 @@ class RedisRunStore(RunStore):
                 deleted += await self._delete(old, repr(before), status)
         return deleted
 
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        """A run's revision once it is above `after_rev`, or after `timeout` seconds.
+
+        An append publishes on the channel `{prefix}:appended:<database>`, as part of its script. While anybody waits, one
+        connection of this store is subscribed to it, for all who wait on an event loop; if it is lost, they connect and look
+        again. A user of the server needs the channel, both who appends and who waits.
+        """
+        return await self._waiters.wait(run_id, after_rev, timeout, self._rev, self._listen)
+
     async def aclose(self) -> None:
         """Release the connections of this event loop, unless another store or session uses them."""
+        await self._waiters.aclose(f"{self!r} is closed; make a new one")
         await self._database.aclose()
+
+    async def _rev(self, run_id: str) -> int:
+        summary = await self.summary(run_id)
+        return 0 if summary is None else summary.rev
+
+    async def _listen(self, audience: Audience) -> Listening:
+        return await self._database.listen(self._channel, audience.hear, audience.recheck)
 
     async def _delete(self, run_ids: Sequence[str], before: str, status: str) -> int:
         keys = [key for run_id in run_ids for key in (self._log(run_id), self._attached(run_id))]
