@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from agentsdk.ports.run_store import conflict
+from agentsdk.ports.run_store import conflict, wait_by_polling
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, StoreBusyError, StoreError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
@@ -86,6 +86,9 @@ class FileRunStore(MemoryRunStore):
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
         with self.loaded():
             return await super().prune(before, statuses)
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        return await wait_by_polling(self, run_id, after_rev, timeout, interval=0.002)
 
 
 class FirstEventsLost(MemoryRunStore):
@@ -554,6 +557,103 @@ class ForgetsTheOwner(FileRunStore):
         await super().append(run_id, expected_rev, events, replace(summary, held_until=0.0))
 
 
+class WaitsForTheNext(MemoryRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        return await super().wait(run_id, max(after_rev, await self._rev(run_id)), timeout)
+
+
+class SaysWhatItWasTold(MemoryRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        return max(after_rev, await super().wait(run_id, after_rev, timeout))
+
+
+class WaitsForNoMissingRun(MemoryRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        self._require(run_id)
+        return await super().wait(run_id, after_rev, timeout)
+
+
+class WaitsForAnyChange(MemoryRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        deadline = asyncio.get_running_loop().time() + timeout
+        while (rev := await self._rev(run_id)) == after_rev and asyncio.get_running_loop().time() < deadline:
+            await wait_by_polling(self, run_id, after_rev, 0.001)
+        return rev
+
+
+class WaitsOnWhenClosed(MemoryRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        try:
+            return await super().wait(run_id, after_rev, timeout)
+        except StoreError:
+            return 0
+
+
+class LooksOnceOnly(MemoryRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        if (rev := await self._rev(run_id)) <= after_rev:
+            await asyncio.sleep(timeout)
+        return rev
+
+
+class MissesTheBeginning(MemoryRunStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.appended = asyncio.Event()
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        await super().append(run_id, expected_rev, events, summary)
+        self.appended.set()
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        if (rev := await self._rev(run_id)) > after_rev or timeout < 1:
+            return rev
+        await asyncio.sleep(0)
+        self.appended.clear()
+        await self.appended.wait()
+        return await self._rev(run_id)
+
+
+class WakesAll(MissesTheBeginning):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        if (rev := await self._rev(run_id)) > after_rev or timeout < 1:
+            return rev
+        await self.appended.wait()
+        return await self._rev(run_id)
+
+
+class LeavesTasks(MemoryRunStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: set[asyncio.Task[None]] = set()
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        task = asyncio.create_task(asyncio.sleep(60))
+        self.left.add(task)
+        return await super().wait(run_id, after_rev, timeout)
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        for task in self.left:
+            task.cancel()
+        await asyncio.gather(*self.left, return_exceptions=True)
+
+
+class HearsOnlyItself(FileRunStore):
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        return await MemoryRunStore.wait(self, run_id, after_rev, timeout)
+
+
+class WaitsOnOneLoop(FileRunStore):
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
+        self.loop = self.loop or asyncio.get_running_loop()
+        if self.loop is not asyncio.get_running_loop():
+            raise RuntimeError("bound to a different event loop")
+        return await super().wait(run_id, after_rev, timeout)
+
+
 PLANTED: dict[str, list[type[MemoryRunStore]]] = {
     "create": [FirstEventsLost],
     "create_twice": [BeginsAgain],
@@ -583,6 +683,14 @@ PLANTED: dict[str, list[type[MemoryRunStore]]] = {
     "runs_apart": [OneWriterForAll],
     "whole_appends": [Torn, SummaryLater],
     "cancelled_append": [Torn, SwallowsCancellation, DoneAfterCancellation, LockedAfterCancellation],
+    "wait_returns": [WaitsForTheNext, SaysWhatItWasTold, WaitsForNoMissingRun],
+    "wait_deleted": [WaitsForAnyChange],
+    "wait_closed": [WaitsOnWhenClosed],
+    "wait_wakes": [LooksOnceOnly, MissesTheBeginning],
+    "wait_apart": [WakesAll],
+    "wait_cancelled": [LeavesTasks],
+    "process_wait": [HearsOnlyItself],
+    "wait_event_loops": [WaitsOnOneLoop],
     "process_race": [NoCompareAndSet, LastWriterKeepsAll],
     "process_lease_race": [NoCompareAndSet],
     "process_whole_appends": [LastWriterKeepsAll],

@@ -12,7 +12,7 @@ import pytest
 
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.testing import store_conformance
-from agentsdk.testing.store_conformance import CHECKS, Check, Factory, check_store, race
+from agentsdk.testing.store_conformance import CHECKS, Check, Factory, check_store, race, waiting
 from agentsdk.types.errors import StoreError, UserError
 from tests.testing.broken_stores import PLANTED, FileRunStore, NoCompareAndSet, NoPage
 
@@ -36,7 +36,10 @@ def test_bugs_are_planted_for_every_check() -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in PLANTED.items() for kind in kinds])
-async def test_a_planted_bug_is_found(name: str, kind: type[MemoryRunStore], tmp_path: Path) -> None:
+async def test_a_planted_bug_is_found(
+    name: str, kind: type[MemoryRunStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "PATIENCE", 0.5)  # those that never wake shall be found soon
     shared = issubclass(kind, FileRunStore)
     with pytest.raises(AssertionError, match=rf"^{name}: .*saw .*, expected ") as caught:
         await NAMED[name](factory_of(kind, tmp_path), shared=shared, workers=2, rounds=5)

@@ -10,7 +10,7 @@ or, for all of them, `await check_store(factory, progress=print)`. The factory o
 call; the checks marked * also call it in processes they start, so it must be picklable: a function of a module, or
 `functools.partial` of one. A store that lives in one process says `shared=False`: the factory is then called once for each
 check, and the checks marked * or + are skipped. Checks use run ids of their own, take place in 1970 and delete what they
-made, so the data need not be empty; but use a test's.
+made, so the data need not be empty; but use a test's. A store that lacks `wait` is waited on by polling.
 
 | check | kind | rule |
 |---|---|---|
@@ -42,6 +42,14 @@ made, so the data need not be empty; but use a test's.
 | `runs_apart` | concurrency | runs written concurrently do not disturb each other |
 | `whole_appends` | concurrency | a reader sees only complete appends, and a summary that fits |
 | `cancelled_append` | concurrency | an append cancelled at any await is complete or absent, and the store works on |
+| `wait_returns` | semantics | at once if the run is above already, else at the timeout, with its revision, 0 without a run |
+| `wait_deleted` | semantics | a run's deletion ends no wait; begun again, it is waited for as before |
+| `wait_closed` | semantics | `aclose` ends waits with `StoreError` |
+| `wait_wakes` | concurrency | an append wakes a waiter, at whatever point of its beginning it comes |
+| `wait_apart` | concurrency | many waiters on many runs wake only for theirs, and only above their revision |
+| `wait_cancelled` | concurrency | waiters that are cancelled leave no task behind, and the others waiting |
+| `process_wait` * | concurrency | an append of another process wakes a waiter |
+| `wait_event_loops` + | concurrency | an append on one event loop wakes a waiter on another |
 | `process_race` * | concurrency | as `task_race`, with processes |
 | `process_lease_race` * | concurrency | as `task_lease_race`, with processes |
 | `process_whole_appends` * | concurrency | as `runs_apart` and `whole_appends`, with processes |
@@ -58,14 +66,14 @@ from unittest import SkipTest
 
 from msgspec import Struct
 
-from agentsdk.testing.store_conformance import concurrency, processes, semantics
+from agentsdk.testing.store_conformance import concurrency, processes, semantics, waiting
 from agentsdk.testing.store_conformance.check import Check, Factory, Kind
 from agentsdk.testing.store_conformance.processes import race
 
 __all__ = ["CHECKS", "Check", "Factory", "Kind", "Outcome", "check_store", "race"]
 
 CHECKS: tuple[Check, ...] = tuple(
-    one for module in (semantics, concurrency, processes) for one in vars(module).values() if isinstance(one, Check)
+    one for module in (semantics, concurrency, waiting, processes) for one in vars(module).values() if isinstance(one, Check)
 )
 """Every check, in the order of the table."""
 
