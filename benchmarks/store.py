@@ -4,6 +4,8 @@ First a run of a thousand tool turns in each store: milliseconds and bytes writt
 the turn number. Then a run of 25 tool turns on SQLite, in the same `synchronous` setting for all, interleaved: milliseconds,
 commits that wait for the disk, and bytes.
 
+With `--wait`, only the time from an append in another process to the return of `wait` here.
+
 Bytes are what the store itself writes: of SQLite what this process hands to `write`, of PostgreSQL its WAL, of Redis its
 append-only file.
 """
@@ -13,14 +15,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import json
 import os
+import pickle
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from agentsdk import (
@@ -96,6 +100,77 @@ async def stores(name: str) -> AsyncIterator[tuple[RunStore, Meter]]:
             await client.aclose()
 
 
+WAITS = 200
+"""The appends that are waited for in each store."""
+
+MOST_MS = 50.0
+"""What the median wake may take after the append has returned in another process."""
+
+APPENDER = """
+import asyncio, pickle, sys, time
+from agentsdk.testing.store_conformance.check import append
+
+async def main():
+    store = pickle.loads(bytes.fromhex(sys.argv[1]))()
+    rev = 0
+    while await asyncio.to_thread(sys.stdin.readline):
+        await append(store, "waited", rev, b"x" * 300)
+        rev += 1
+        print(time.time(), flush=True)
+    await store.aclose()
+
+asyncio.run(main())
+"""
+
+
+@contextlib.contextmanager
+def shared_stores(name: str) -> Iterator[Callable[[], RunStore]]:
+    """What opens a store of this kind, in any process."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as servers:
+        if name == "SQLite":
+            yield functools.partial(SQLiteRunStore, os.path.join(folder, "runs.db"))
+        elif name == "PostgreSQL":
+            from tests import postgres_server
+
+            yield functools.partial(PostgresRunStore, servers.enter_context(postgres_server.running()).url)
+        else:
+            from tests import redis_server
+
+            yield functools.partial(RedisRunStore, servers.enter_context(redis_server.running()).url)
+
+
+async def wakes(name: str) -> list[float]:
+    """Milliseconds from the return of each append in another process to that of `wait` here; below 0 where this was first."""
+    with shared_stores(name) as factory:
+        store = factory()
+        command = [sys.executable, "-c", APPENDER, pickle.dumps(factory).hex()]
+        other = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=REPO)
+        assert other.stdin is not None and other.stdout is not None
+        took: list[float] = []
+        for rev in range(WAITS):
+            waiter = asyncio.create_task(store.wait("waited", rev, 60.0))
+            await store.wait("another", 0, 0.03)  # the other waits by now
+            other.stdin.write(b"go\n")
+            assert await waiter == rev + 1
+            woken = time.time()
+            took.append((woken - float(await other.stdout.readline())) * 1000)
+        other.stdin.close()
+        await other.wait()
+        await store.aclose()
+        return took
+
+
+async def print_wakes() -> bool:
+    """Whether every store wakes in time."""
+    held = True
+    for name in ("SQLite", "PostgreSQL", "Redis"):
+        took = await wakes(name)
+        median = statistics.median(took)
+        held = held and median <= MOST_MS
+        print(f"{name:12} woken {median:6.1f} ms after an append elsewhere (median), {max(took):6.1f} ms (worst of {WAITS})")
+    return held
+
+
 async def nothing() -> int:
     return 0
 
@@ -158,7 +233,11 @@ async def main() -> int:
     """Measure and print; 1 if a bound is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.store", description="what durability costs")
     parser.add_argument("--only", choices=("stores", "peers"), help="only the long runs, or only the comparison")
-    only: str | None = parser.parse_args().only
+    parser.add_argument("--wait", action="store_true", help="only how soon `wait` sees an append of another process")
+    arguments = parser.parse_args()
+    if arguments.wait:
+        return 0 if await print_wakes() else 1
+    only: str | None = arguments.only
     held = True
     if only != "peers":
         print(f"{'':20}" + "".join(f"{f'turn {turn}':>22}" for turn in WINDOWS))
