@@ -73,7 +73,9 @@ ErrorKind = Literal[
     "no_progress",
     "model_refusal",
     "invalid_final_output",
+    "model_error",
 ]
+"""What an error handler is for; `"model_error"` for whatever the model or its provider is to blame for and no other took."""
 
 RunErrorHandler = Callable[[RunErrorHandlerInput], "RunErrorHandlerResult | Awaitable[RunErrorHandlerResult | None] | None"]
 """Gives the final output, or None to let the error be raised."""

@@ -27,6 +27,7 @@ from agentsdk.types.errors import (
     InvalidOutputError,
     LimitExceededError,
     MaxTurnsExceeded,
+    ModelError,
     ModelRefusalError,
     NoProgressError,
     RepeatedCallsError,
@@ -50,6 +51,7 @@ _HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
     (NoProgressError, "no_progress"),
     (ModelRefusalError, "model_refusal"),
     (InvalidOutputError, "invalid_final_output"),
+    (ModelError, "model_error"),
 )
 
 

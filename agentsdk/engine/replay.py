@@ -30,7 +30,7 @@ from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
-from agentsdk.types.errors import AgentsException, ModelRefusalError
+from agentsdk.types.errors import AgentsException, ModelError
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
@@ -155,7 +155,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
     except AgentsException as error:
         if run.closed is None:
             # What the error handler then gave is recorded, and the handler not asked again.
-            is_handled = isinstance(error, ModelRefusalError) and isinstance(step.closed, RunEnded)
+            is_handled = isinstance(error, ModelError) and isinstance(step.closed, RunEnded)
             return step.description if is_handled else f"raises {type(error).__name__}"
     return _describe(Interruption(interruptions(run.state)) if run.closed is None else run.closed)
 

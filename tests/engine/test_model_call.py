@@ -153,6 +153,26 @@ async def test_refusals_and_invalid_output_have_handlers_too() -> None:
     assert (await Runner.run(agent, "go", error_handlers=handlers)).final_output == 0
 
 
+@MODES
+async def test_whatever_the_model_is_to_blame_for_has_a_handler(run: Any) -> None:
+    named: Any = lambda given: RunErrorHandlerResult(type(given.error).__name__)  # noqa: E731
+    filtered = reply(Message("assistant", "half a sen"), finish="content_filter")
+    refusal = reply(Message("assistant", (Refusal("I will not"),)))
+    for replies, error in (
+        ([ProviderUnavailableError("down")], "ProviderUnavailableError"),
+        ([call("add", x=1), ProviderUnavailableError("down")], "ProviderUnavailableError"),
+        ([filtered], "ContentFilterError"),
+        ([refusal], "ModelRefusalError"),
+    ):
+        agent, _ = agent_with(*replies)
+        result = await run(agent, "go", error_handlers={"model_error": named})
+        assert result.final_output == error
+        assert (await Runner.run(agent, reloaded(agent, result.to_state()))).final_output == error
+    agent, _ = agent_with(refusal)
+    both = {"model_error": named, "model_refusal": lambda given: RunErrorHandlerResult("refused")}
+    assert (await run(agent, "go", error_handlers=both)).final_output == "refused"
+
+
 async def test_empty_replies_are_asked_for_again_three_times_and_then_an_error() -> None:
     agent, model = agent_with("", " ", "", "", "hello")
     with pytest.raises(EmptyResponseError, match="4 empty replies") as caught:

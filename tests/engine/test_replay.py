@@ -32,10 +32,11 @@ from agentsdk.core.diff import Divergence
 from agentsdk.core.revisions import step_start
 from agentsdk.define.declaration import Declaration
 from agentsdk.engine.replay import Replay
-from agentsdk.errors import StateMismatchError
+from agentsdk.errors import ModelError, StateMismatchError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ApprovalDecided, HandedOff, RunEnded, RunEvent, RunResumed, TurnEnded, unnested
 from agentsdk.types.items import FunctionCall, Message, Refusal
+from agentsdk.types.response import ModelResponse
 from tests.engine.recorded import everything, recorded, scenario_called, stored
 from tests.scenarios import RUN_ID, SCENARIOS, Scenario, World, agent_of, tool_of
 
@@ -376,9 +377,16 @@ async def test_a_pause_after_a_standing_approval_has_expired_is_a_step() -> None
 
 async def test_an_answer_of_an_error_handler_is_no_step() -> None:
     refusal = Message("assistant", (Refusal("no"),))
-    handled = ("model_refusal", "max_turns", "invalid_final_output")
+    handled = ("model_refusal", "max_turns", "invalid_final_output", "model_error")
     handlers = dict.fromkeys(handled, lambda given: RunErrorHandlerResult(0))
-    for replies, turns, steps in (([refusal], 5, 1), ([call("add"), call("add")], 1, 1), (["no", "no"], 5, 2)):
+    filtered = ModelResponse((Message("assistant", "4"),), finish="content_filter")
+    for replies, turns, steps in (
+        ([refusal], 5, 1),
+        ([call("add"), call("add")], 1, 1),
+        (["no", "no"], 5, 2),
+        ([filtered], 5, 1),
+        ([call("add"), ModelError("down")], 5, 1),
+    ):
         tools = [function_tool(lambda: 1, name_override="add")]
         agent = Agent("main", model=ScriptedModel(replies), tools=tools, output_type=int)
         config = RunConfig(store=MemoryRunStore(), run_id=RUN_ID)
