@@ -386,3 +386,33 @@ async def test_a_user_without_the_channel_can_append_and_is_told_when_it_waits(o
     with pytest.raises(StoreError, match="does not let this user do that"):
         await store.wait("r", 1, LONG)
     await store.aclose()
+
+
+@pytest.mark.parametrize("kind", ["postgres", "redis"])
+async def test_whoever_is_cancelled_at_any_point_leaves_no_connection_listening(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    if kind == "postgres":
+        url = await request.getfixturevalue("running_postgres").fresh_url()
+        store: RunStore = PostgresRunStore(url)
+    else:
+        url = request.getfixturevalue("own_redis").url
+        store = RedisRunStore(url)
+    await append(store, "r", 0, b"a")
+    for steps in range(60):
+        task = asyncio.create_task(store.wait("r", 1, LONG))
+        for _ in range(steps // 2):
+            await asyncio.sleep(0)
+        if steps % 2:
+            await store.summary("r")  # the server has its turn too
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    if kind == "postgres":
+        connection = await asyncpg.connect(url)
+        assert await listeners(connection, url) == []
+        await connection.close()
+    else:
+        assert subscribed(url) == 0
+    async with asyncio.timeout(5):  # closing waits for connections that are held
+        await store.aclose()
