@@ -18,7 +18,7 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.run_items import RunItem
 from agentsdk.define.stream_events import RunItemStreamEvent, StreamEvent
-from agentsdk.engine.channel import Channel
+from agentsdk.engine.channel import STREAM_BUFFER, Channel
 from agentsdk.engine.growing_output import GrowingOutput
 from agentsdk.engine.guardrails import result as guardrail_result
 from agentsdk.engine.items import ItemWalk
@@ -33,9 +33,6 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
 
 T = TypeVar("T")
-
-STREAM_BUFFER = 256
-"""Stream events that may wait for their reader before the model's deltas do."""
 
 
 class _Outcome(Generic[TOutput]):

@@ -55,6 +55,10 @@ OutputGuardrailFunction = Callable[
     "GuardrailFunctionOutput | Awaitable[GuardrailFunctionOutput]",
 ]
 
+OnStream = Callable[[Any], object]
+"""Called with each `StreamEvent` of an agent's run as a tool, and awaited where it is async. (Events hold agents: an import of
+their type would lead back here.)"""
+
 HandoffIsEnabled = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], bool | Awaitable[bool]]
 """Called with the context and the agent: whether the model sees the handoff this turn."""
 
@@ -114,19 +118,22 @@ class Agent(Generic[TContext, TOutput]):
         custom_output_extractor: Callable[[TOutput], object | Awaitable[object]] | None = None,
         *,
         max_turns: int | None = None,
+        on_stream: OnStream | None = None,
         **options: Unpack[CallOptions[TContext]],
     ) -> AgentTool[TContext]:
         """This agent as a tool of another one: it is given `input`, a text, and its final output is the call's result.
 
         Its run is part of the caller's: one log, one set of limits, and its approvals are the caller's interruptions.
-        `max_turns` limits one call of it, `timeout` (seconds) each stretch of one that no person interrupts. The other options
-        are described at `FunctionTool`. Raises `UserError` for an argument that is wrong.
+        `max_turns` limits one call of it, `timeout` (seconds) each stretch of one that no person interrupts. `on_stream`, sync
+        or async, is called with each stream event of that run while it goes, whether the caller's run is streamed or not. The
+        other options are described at `FunctionTool`. Raises `UserError` for an argument that is wrong.
         """
         if tool_name is None:
             tool_name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.name).strip("_")[:64] or "agent"
         if tool_description is None:
             tool_description = self.handoff_description or f"Ask the agent {self.name}."
-        return AgentTool(self, tool_name, tool_description, custom_output_extractor, max_turns=max_turns, **options)
+        extractor = custom_output_extractor
+        return AgentTool(self, tool_name, tool_description, extractor, max_turns=max_turns, on_stream=on_stream, **options)
 
 
 class AgentHooks(Generic[TContext]):
@@ -214,6 +221,7 @@ class AgentToolChanges(ToolChanges[TContext], total=False):
     agent: Agent[TContext, Any]
     custom_output_extractor: Callable[[Any], object] | None
     max_turns: int | None
+    on_stream: OnStream | None
 
 
 class AgentTool(FunctionTool[TContext]):
@@ -223,6 +231,7 @@ class AgentTool(FunctionTool[TContext]):
     agent: Agent[TContext, Any]
     custom_output_extractor: Callable[[Any], object] | None
     max_turns: int | None
+    on_stream: OnStream | None
 
     def __init__(
         self,
@@ -232,9 +241,12 @@ class AgentTool(FunctionTool[TContext]):
         custom_output_extractor: Callable[[Any], object] | None,
         *,
         max_turns: int | None,
+        on_stream: OnStream | None = None,
         **options: Unpack[CallOptions[TContext]],
     ) -> None:
-        vars(self).update(agent=agent, custom_output_extractor=custom_output_extractor, max_turns=max_turns)
+        vars(self).update(
+            agent=agent, custom_output_extractor=custom_output_extractor, max_turns=max_turns, on_stream=on_stream
+        )
         super().__init__(name, description, _AGENT_INPUT, _no_body, effect="none", **options)
 
     def _check(self) -> None:
@@ -314,6 +326,7 @@ _AGENT_TOOL = Fields(
     agent=a(Agent, "an Agent"),
     custom_output_extractor=optional(CALLABLE),
     max_turns=optional(whole("a whole number above 0", 1)),
+    on_stream=optional(CALLABLE),
 )
 
 

@@ -12,6 +12,9 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+STREAM_BUFFER = 256
+"""Stream events that may wait for their reader before the model's deltas do."""
+
 
 class Channel(Generic[T]):
     """A queue of at most `size` deltas. `put_nowait` never waits and never drops: who has deltas awaits `wait_for_room` first.
@@ -125,21 +128,22 @@ class Channel(Generic[T]):
 
 
 class NestedChannel(Generic[T]):
-    """What a nested run puts into the channel around it. It can be held by itself, and is held with the one around it."""
+    """What a nested run puts into the channels around it. It can be held by itself, and is held with those around it."""
 
     __slots__ = ("_held", "_is_closed", "_outer")
 
-    def __init__(self, outer: Channel[T] | NestedChannel[T]) -> None:
+    def __init__(self, *outer: Channel[T] | NestedChannel[T]) -> None:
         self._outer = outer
         self._held: deque[T] | None = None
         self._is_closed = False
 
     def put_nowait(self, item: T) -> None:
-        """Put `item` into the channel around, or keep it while it is held; of a closed one drop it."""
+        """Put `item` into the channels around, or keep it while it is held; of a closed one drop it."""
         if self._held is not None:
             self._held.append(item)
         elif not self._is_closed:
-            self._outer.put_nowait(item)
+            for outer in self._outer:
+                outer.put_nowait(item)
 
     def hold(self) -> None:
         """Keep what is put from now on."""
@@ -159,15 +163,16 @@ class NestedChannel(Generic[T]):
     @property
     def is_full(self) -> bool:
         """Whether `wait_for_room` would wait."""
-        return not self._is_closed and self._outer.is_full
+        return not self._is_closed and any(outer.is_full for outer in self._outer)
 
     async def wait_for_room(self) -> None:
-        """Wait until the reader has caught up."""
-        await self._outer.wait_for_room()
+        """Wait until all readers have caught up."""
+        for outer in self._outer:
+            await outer.wait_for_room()
 
     def call(self, function: Callable[[], None]) -> None:
-        """Call `function` in the event loop of the channel around."""
-        self._outer.call(function)
+        """Call `function` in the event loop of the channels around."""
+        self._outer[0].call(function)
 
 
 def _wake(future: asyncio.Future[None]) -> None:

@@ -21,7 +21,8 @@ def copied(
     """A copy of `first` with `changes` to each agent's fields, and `tool` and `handoff` in place of each of theirs.
 
     A handoff back to `in_place_of`, the agent that `first` is a changed copy of, leads to the copy of `first`.
-    What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy. No originals change.
+    What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy, and its `on_stream` is
+    not called. No originals change.
     """
     copies: dict[int, Agent[Any, Any]] = {}
 
@@ -38,6 +39,6 @@ def copied(
 
     def tool_copy(one: FunctionTool[Any]) -> FunctionTool[Any]:
         twin = tool(one)
-        return twin.clone(agent=agent_copy(twin.agent)) if isinstance(twin, AgentTool) else twin
+        return twin.clone(agent=agent_copy(twin.agent), on_stream=None) if isinstance(twin, AgentTool) else twin
 
     return agent_copy(first)

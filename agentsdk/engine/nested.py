@@ -8,11 +8,13 @@ from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.overflow import cap_output
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.guardrail_output import GuardrailResult
+from agentsdk.define.stream_events import StreamEvent
 from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.define.tool_timeout import within_timeout
 from agentsdk.engine.callbacks import call_user
-from agentsdk.engine.channel import NestedChannel
+from agentsdk.engine.channel import STREAM_BUFFER, Channel, NestedChannel
+from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.job import Job
 from agentsdk.engine.prepare import find_agent, find_agents
 from agentsdk.engine.run import Run
@@ -65,13 +67,18 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
     child.span = job.span
-    channel = None if job.channel is None else NestedChannel(job.channel)
+    heard: Channel[StreamEvent] | None = None
+    if tool.on_stream is not None:
+        heard = Channel(STREAM_BUFFER)
+        heard.open()
+    readers = [reader for reader in (job.channel, heard) if reader is not None]
+    channel = NestedChannel(*readers) if readers else None
     try:
         if channel is not None:
             find_agents(child, tool.agent)
             show_nested(child, channel)
         await _begin(child, tool, cast(str, job.arguments["input"]))
-        await _driven(child, tool)
+        await _driven(child, tool, heard)
     except (ModelError, ToolTimeoutError, *_TRIPS) as error:
         if isinstance(error, ToolTimeoutError) and not child.is_over:
             raise
@@ -111,14 +118,14 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
         child.limits = RunLimits(turns=tool.max_turns)
 
 
-async def _driven(child: Run, tool: AgentTool[Any]) -> None:
+async def _driven(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] | None) -> None:
     if tool.timeout is None:
-        await child.drive(child)
+        await _told(child, tool, heard)
         return
 
     async def drive() -> ToolTimeoutError | None:
         try:
-            await child.drive(child)
+            await _told(child, tool, heard)
         except ToolTimeoutError as error:
             return error  # of one of its own tools: no word on this one's time
         return None
@@ -133,6 +140,39 @@ async def _driven(child: Run, tool: AgentTool[Any]) -> None:
         raise
     if isinstance(inner, ToolTimeoutError):
         raise inner
+
+
+async def _told(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] | None) -> None:
+    """Drive the nested run while `on_stream` is told of it. Where that raises, the run stops after its turn: nothing that has
+    begun is cut for its sake."""
+    on_stream = tool.on_stream
+    if heard is None or on_stream is None:
+        await child.drive(child)
+        return
+    what = f"on_stream of tool {tool.name!r}"
+
+    async def drive() -> None:
+        try:
+            await child.drive(child)
+        finally:
+            heard.close()
+
+    async def tell() -> None:
+        failure: AgentsException | None = None
+        while True:
+            try:
+                event = await heard.get()
+            except StopAsyncIteration:
+                break
+            if failure is None:
+                try:
+                    await call_user(what, on_stream, event)
+                except AgentsException as error:
+                    failure, child.stop_requested = error, True
+        if failure is not None:
+            raise failure
+
+    await gather_with_limit([(what, tell()), (f"run of tool {tool.name}", drive())], limit=2, grace=child.deps.grace)
 
 
 async def _failed(child: Run, job: Job, tool: AgentTool[Any], error: AgentsException) -> ToolFinished:

@@ -29,17 +29,20 @@ def show(run: Run, channel: Channel[StreamEvent]) -> None:
 
 
 def show_nested(run: Run, channel: StreamChannel) -> None:
-    """Let the reader of the outermost run see a nested one too: what a person has answered meanwhile, then what happens."""
+    """Let the reader of the outermost run see a nested one too: what a person has answered meanwhile, then what happens.
+
+    Where only an `on_stream` reads, it is told what happens from now on.
+    """
     shown = run.root.shown
-    assert shown is not None
     run.channel = channel
     walk, path, log = _walk(run), run.path, run.state.log
-    known = shown.setdefault(path, 0)
+    known = len(log) if shown is None else shown.setdefault(path, 0)
     for event in log[:known]:
         walk.feed(event)
 
     def publish(event: RunEvent) -> None:
-        shown[path] += 1
+        if shown is not None:
+            shown[path] += 1
         for one in walk.feed(event):
             channel.put_nowait(one)
 

@@ -28,8 +28,8 @@ from agentsdk import (
     output_guardrail,
     tool_output_guardrail,
 )
+from agentsdk.engine.channel import STREAM_BUFFER
 from agentsdk.events import ModelReplied
-from agentsdk.result import STREAM_BUFFER
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import Nested
 from tests.engine.test_output_buffer import BUFFERED, guard, shown

@@ -23,7 +23,7 @@ from agentsdk import (
     function_tool,
     output_guardrail,
 )
-from agentsdk.result import STREAM_BUFFER
+from agentsdk.engine.channel import STREAM_BUFFER
 from agentsdk.testing import ScriptedModel, call
 
 pytestmark = pytest.mark.anyio

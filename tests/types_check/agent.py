@@ -10,6 +10,7 @@ from agentsdk import (
     AgentOutputSchema,
     RunContextWrapper,
     StopAtTools,
+    StreamEvent,
     ToolContext,
     ToolsToFinalOutputResult,
     function_tool,
@@ -79,6 +80,18 @@ assert_type(said.as_tool("ask", "Ask.", first), AgentTool[User])
 assert_type(said.as_tool(max_turns=3, timeout=5, needs_approval=True).clone(max_turns=4, timeout=None), AgentTool[User])
 Agent[User, str](name="caller", tools=[said.as_tool(), of_anyone], handoffs=[said])
 
+
+def on_stream(event: StreamEvent) -> None:
+    assert_type(event.path, tuple[str, ...])
+
+
+async def on_stream_async(event: StreamEvent) -> None:
+    on_stream(event)
+
+
+assert_type(said.as_tool(on_stream=on_stream), AgentTool[User])
+assert_type(said.as_tool(on_stream=on_stream_async).clone(on_stream=None), AgentTool[User])
+
 # Each of these must be an error: an unused ignore is one for both checkers.
 Agent[int, str](name="x", tools=[of_user])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 Agent[int, str](name="x", handoffs=[said])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
@@ -87,5 +100,6 @@ Agent[User, int](name="x", output_type=Answer)  # type: ignore[arg-type]  # pyri
 Agent[User, int](name="x", output_type=AgentOutputSchema(Answer))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+said.as_tool(on_stream=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 said.as_tool(timeout="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 said.as_tool(effect="once")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
