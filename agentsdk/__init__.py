@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from agentsdk.sessions import EncryptedSession, MemorySession, PostgresSession, RedisSession, Session, SQLiteSession
     from agentsdk.stores import (
         EncryptedRunStore,
+        FileRunStore,
         MemoryRunStore,
         PostgresRunStore,
         RedisRunStore,
@@ -163,6 +164,7 @@ __all__ = [
     "EncryptedRunStore",
     "EncryptedSession",
     "FallbackModel",
+    "FileRunStore",
     "FunctionCall",
     "FunctionCallOutput",
     "FunctionTool",
@@ -309,7 +311,8 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             ),
             "agentsdk.sessions": "EncryptedSession MemorySession PostgresSession RedisSession SQLiteSession Session",
             "agentsdk.stores": (
-                "EncryptedRunStore MemoryRunStore PostgresRunStore RedisRunStore RunQuery RunStore RunSummary SQLiteRunStore"
+                "EncryptedRunStore FileRunStore MemoryRunStore PostgresRunStore RedisRunStore RunQuery RunStore RunSummary "
+                "SQLiteRunStore"
             ),
             "agentsdk.tools": (
                 "FunctionTool StopAtTools ToolContext ToolOutputFileContent ToolOutputImage ToolOutputText "

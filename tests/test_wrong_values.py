@@ -297,6 +297,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "PostgresSession": (agentsdk.PostgresSession, {"session_id": "s", "url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
     "RedisSession": (agentsdk.RedisSession, {"session_id": "s", "url_or_client": "redis://127.0.0.1:9/0"}, unused),
     "EncryptedSession": (agentsdk.EncryptedSession, {"session": MemorySession("s"), "key": KEY}, unused),
+    "FileRunStore": (agentsdk.FileRunStore, {"directory": "runs"}, with_store),
     "SQLiteRunStore": (agentsdk.SQLiteRunStore, {"db_path": "runs.db"}, with_store),
     "PostgresRunStore": (agentsdk.PostgresRunStore, {"url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
     "RedisRunStore": (agentsdk.RedisRunStore, {"url_or_client": "redis://127.0.0.1:9/0"}, unused),

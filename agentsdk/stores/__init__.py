@@ -9,6 +9,7 @@ from agentsdk.types.lazy import lazy_names
 if TYPE_CHECKING:
     from agentsdk.ports.run_store import RunStore, conflict, not_found, wait_by_polling, wait_for_revision
     from agentsdk.stores.encrypted import EncryptedRunStore
+    from agentsdk.stores.file import FileRunStore
     from agentsdk.stores.memory import MemoryRunStore
     from agentsdk.stores.postgres import PostgresRunStore
     from agentsdk.stores.redis import RedisRunStore
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EncryptedRunStore",
+    "FileRunStore",
     "MemoryRunStore",
     "PostgresRunStore",
     "RedisRunStore",
@@ -36,6 +38,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.ports.run_store": "RunStore conflict not_found wait_by_polling wait_for_revision",
             "agentsdk.stores.encrypted": "EncryptedRunStore",
+            "agentsdk.stores.file": "FileRunStore",
             "agentsdk.stores.memory": "MemoryRunStore",
             "agentsdk.stores.postgres": "PostgresRunStore",
             "agentsdk.stores.redis": "RedisRunStore",

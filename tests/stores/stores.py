@@ -10,6 +10,7 @@ import pytest
 from msgspec import Struct
 
 from agentsdk.stores.encrypted import EncryptedRunStore
+from agentsdk.stores.file import FileRunStore
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.stores.postgres import PostgresRunStore
 from agentsdk.stores.redis import RedisRunStore
@@ -36,6 +37,7 @@ def _file(request: pytest.FixtureRequest) -> Path:
 
 STORES = {
     "memory": Case(lambda request: MemoryRunStore, shared=False),
+    "file": Case(lambda request: functools.partial(FileRunStore, request.getfixturevalue("tmp_path") / "runs")),
     "sqlite": Case(lambda request: functools.partial(SQLiteRunStore, _file(request))),
     "postgres": Case(lambda request: functools.partial(PostgresRunStore, request.getfixturevalue("postgres_url"))),
     "redis": Case(lambda request: functools.partial(RedisRunStore, request.getfixturevalue("redis_url"), prefix="conformance")),
