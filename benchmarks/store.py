@@ -6,8 +6,8 @@ commits that wait for the disk, and bytes.
 
 With `--wait`, only the time from an append in another process to the return of `wait` here.
 
-Bytes are what the store itself writes: of SQLite what this process hands to `write`, of PostgreSQL its WAL, of Redis its
-append-only file.
+Bytes are what the store itself writes: of SQLite and of files what this process hands to `write`, of PostgreSQL its WAL, of
+Redis its append-only file.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import Any
 
 from agentsdk import (
     EncryptedRunStore,
+    FileRunStore,
     MemoryRunStore,
     PostgresRunStore,
     RedisRunStore,
@@ -68,6 +69,11 @@ async def stores(name: str) -> AsyncIterator[tuple[RunStore, Meter]]:
             sqlite: RunStore = SQLiteRunStore(os.path.join(folder, "runs.db"), synchronous=level)
             yield EncryptedRunStore(sqlite, bytes(range(32))) if "encrypted" in name else sqlite, own_writes
             await sqlite.aclose()
+        elif "files" in name:
+            level = "NORMAL" if "NORMAL" in name else "FULL"
+            files = FileRunStore(os.path.join(folder, "runs"), synchronous=level)
+            yield files, own_writes
+            await files.aclose()
         elif name == "PostgreSQL":
             import asyncpg
 
@@ -241,7 +247,16 @@ async def main() -> int:
     held = True
     if only != "peers":
         print(f"{'':20}" + "".join(f"{f'turn {turn}':>22}" for turn in WINDOWS))
-        for name in ("memory", "SQLite NORMAL", "SQLite FULL", "encrypted SQLite", "PostgreSQL", "Redis"):
+        for name in (
+            "memory",
+            "SQLite NORMAL",
+            "SQLite FULL",
+            "encrypted SQLite",
+            "files NORMAL",
+            "files FULL",
+            "PostgreSQL",
+            "Redis",
+        ):
             figures = await long_run(name)
             grown = figures[1000][1] / figures[100][1] if figures[100][1] else 1.0
             held = held and grown <= GROWTH

@@ -10,12 +10,13 @@ from agentsdk.ports.run_store import RunStore
 from tests import postgres_server, redis_server
 
 Address = tuple[str, str]
-"""A kind of store, and its file or URL."""
+"""A kind of store, and its file, folder or URL."""
 
-STORES = ("sqlite", "postgres", "redis")
+STORES = ("sqlite", "file", "postgres", "redis")
 
 MODULES = {
     "sqlite": ("agentsdk.stores.sqlite", "sqlite3"),
+    "file": ("agentsdk.stores.file", "concurrent.futures.thread"),
     "postgres": ("agentsdk.stores.postgres", "asyncpg"),
     "redis": ("agentsdk.stores.redis", "redis.asyncio"),
 }
@@ -33,6 +34,10 @@ def open_store(address: Address) -> RunStore:
         from agentsdk.stores.redis import RedisRunStore
 
         return RedisRunStore(place)
+    if kind == "file":
+        from agentsdk.stores.file import FileRunStore
+
+        return FileRunStore(place)
     from agentsdk.stores.sqlite import SQLiteRunStore
 
     return SQLiteRunStore(place)
@@ -48,4 +53,4 @@ def running(kind: str, folder: Path) -> Iterator[Address]:
         with redis_server.running() as redis:
             yield kind, redis.url
     else:
-        yield kind, str(folder / "runs.db")
+        yield kind, str(folder / ("runs.db" if kind == "sqlite" else "runs"))

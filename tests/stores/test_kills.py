@@ -16,14 +16,15 @@ from benchmarks.crash.world import POINTS
 
 pytestmark = pytest.mark.anyio
 
-STEPS = {"sqlite": 6, "postgres": 3, "redis": 3}
+STEPS = {"sqlite": 6, "file": 6, "postgres": 3, "redis": 3}
 """Six are one of each kind: a call of each tool, and several at once."""
 
 
 @pytest.fixture
 def address_of(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Address]:
     def address(kind: str) -> Address:
-        return kind, str(tmp_path / "runs.db") if kind == "sqlite" else request.getfixturevalue(f"{kind}_url")
+        files = {"sqlite": "runs.db", "file": "runs"}
+        return kind, str(tmp_path / files[kind]) if kind in files else request.getfixturevalue(f"{kind}_url")
 
     return address
 
