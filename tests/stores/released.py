@@ -3,7 +3,8 @@
     python -m tests.stores.released
 
 leaves each scenario in every store, in `fixtures/v<version>/` of the present schema version, which is to be released, and never
-overwrites. `runs.db` and `encrypted.db` are SQLite files, `postgres.sql` is a dump, `redis.json` the values by their keys.
+overwrites: to a released version only a new store's is added. `runs.db` and `encrypted.db` are SQLite files, `files` is a
+directory of logs, `postgres.sql` a dump, `redis.json` the values by their keys.
 A scenario runs in a process of its own, which it may kill. `v1-earlier` is of a build whose events had fewer fields.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from typing import Any
 from agentsdk import (
     Agent,
     EncryptedRunStore,
+    FileRunStore,
     FunctionTool,
     PostgresRunStore,
     PostgresSession,
@@ -44,6 +47,8 @@ from tests import postgres_server, redis_server
 from tests.models.wire import FakeClock
 
 FIXTURES = Path(__file__).parent / "fixtures"
+KINDS = ("runs.db", "encrypted.db", "files", "postgres.sql", "redis.json")
+"""What is kept of each version. Of an earlier one than a store is, there is none of that store."""
 KEY = b"the key that the fixtures carry."
 SCHEMA = "released"
 """The schema of the PostgreSQL dump."""
@@ -131,6 +136,8 @@ def store_at(place: str) -> RunStore:
         return PostgresRunStore(place)
     if place.startswith("redis:"):
         return RedisRunStore(place, prefix=PREFIX)
+    if place.endswith("files"):
+        return FileRunStore(place)
     store = SQLiteRunStore(place)
     return EncryptedRunStore(store, KEY) if place.endswith("encrypted.db") else store
 
@@ -237,9 +244,6 @@ async def restore_redis(url: str, dump: str) -> None:
 
 async def main() -> None:
     folder = FIXTURES / f"v{VERSION}"
-    if folder.exists():
-        print(f"{folder} was released: left as it is")
-        return
     names = [*SCENARIOS, "session"]
     with ExitStack() as stack:
         made = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -249,6 +253,7 @@ async def main() -> None:
             store = store_at(str(made / file))
             assert await store.summary("approval") is not None
             await store.aclose()
+        leave_all(str(made / "files"), [*SCENARIOS])
         server = stack.enter_context(postgres_server.running())
         import asyncpg
 
@@ -258,12 +263,15 @@ async def main() -> None:
         leave_all(f"{server.url}&search_path={SCHEMA}", names)
         redis = stack.enter_context(redis_server.running())
         leave_all(redis.url, names)
-        folder.mkdir(parents=True)
-        for file in ("runs.db", "encrypted.db"):
-            (folder / file).write_bytes((made / file).read_bytes())
-        (folder / "postgres.sql").write_text(await postgres_dump(server), encoding="utf-8")
-        (folder / "redis.json").write_text(await redis_dump(redis.url), encoding="utf-8")
-    print(f"{folder} written")
+        (made / "postgres.sql").write_text(await postgres_dump(server), encoding="utf-8")
+        (made / "redis.json").write_text(await redis_dump(redis.url), encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in KINDS:
+            if (folder / left).exists():
+                print(f"{folder / left} was released: left as it is")
+            else:
+                shutil.move(made / left, folder / left)
+                print(f"{folder / left} written")
 
 
 if __name__ == "__main__":
