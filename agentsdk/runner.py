@@ -24,7 +24,7 @@ from agentsdk.engine.guards import guards_of, was_given_context
 from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.run import Run
 from agentsdk.engine.session import load_history
-from agentsdk.engine.show import show
+from agentsdk.engine.streaming import stream_to
 from agentsdk.models.catalog import KnownModels
 from agentsdk.models.prices import price_with
 from agentsdk.models.provider import find_model
@@ -356,7 +356,7 @@ class Runner:
             history = () if options.session is None else await _history(options.session, input)
             run, events = _begun(starting_agent, input, history, context, options)
             stream.attach(run)
-            show(run, channel)
+            stream_to(run, channel)
             await execute(run, events, options.session, options.error_handlers, starting_agent)
 
         return RunResultStreaming(begin)
@@ -387,7 +387,7 @@ class Runner:
             given = await _stored(run_id, run_config, take_over)
             run, events = _begun(starting_agent, given, (), context, options)
             stream.attach(run)
-            show(run, channel)
+            stream_to(run, channel)
             await execute(run, events, options.session, options.error_handlers, starting_agent)
 
         return RunResultStreaming(begin)

@@ -10,12 +10,10 @@ from typing import Any, assert_never, cast
 from msgspec import structs
 
 from agentsdk.core.limits.run_limits import turns_reached
-from agentsdk.core.pairing import paired
 from agentsdk.core.process import cleaned, is_empty, with_unique_calls
-from agentsdk.define.run_config import CallModelInputFilter
 from agentsdk.define.stream_events import RawResponsesStreamEvent
 from agentsdk.engine import hooks
-from agentsdk.engine.callbacks import call_user
+from agentsdk.engine.input_filter import filtered
 from agentsdk.engine.limits.reservation import Reservation, charge, reserve, stop, stuck, warn_of_turns
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
@@ -29,13 +27,11 @@ from agentsdk.types.errors import (
     IncompleteResponseError,
     ModelBehaviorError,
     ModelError,
-    UserError,
 )
 from agentsdk.types.events import AttemptSpent, ModelReplied
 from agentsdk.types.items import FunctionCall, Message, OutputText
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
-from agentsdk.types.tape import Tape
 from agentsdk.types.usage import SpentAttempt, Usage
 
 MAX_EMPTY_REPLIES = 3
@@ -260,25 +256,6 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
         # A forced call would be forced again with every result: a loop that only the limits end.
         return settings.resolve(ModelSettings(tool_choice="auto"))
     return settings
-
-
-async def filtered(change: CallModelInputFilter, request: ModelRequest) -> ModelRequest:
-    """The request as a `call_model_input_filter` wants it. Raises `UserError` if it gives something else."""
-    given = await call_user("call_model_input_filter", change, request)
-    if not isinstance(given, ModelRequest):
-        raise UserError(
-            f"call_model_input_filter returned {type(given).__name__!r}, expected a ModelRequest; "
-            "return msgspec.structs.replace(request, ...)"
-        )
-    if given.items is request.items:
-        return given
-    try:
-        return structs.replace(given, items=Tape(paired(given.items)))
-    except Exception as error:
-        raise UserError(
-            f"call_model_input_filter returned a request whose items are {type(given.items).__name__!r}, expected items; "
-            "return msgspec.structs.replace(request, items=...)"
-        ) from error
 
 
 @in_chat_span

@@ -18,7 +18,7 @@ from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.job import Job
 from agentsdk.engine.prepare import find_agent, find_agents
 from agentsdk.engine.run import Run
-from agentsdk.engine.show import show_nested
+from agentsdk.engine.streaming import stream_nested_to
 from agentsdk.types.errors import (
     AgentsException,
     ContentFilterError,
@@ -76,7 +76,7 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
     try:
         if channel is not None:
             find_agents(child, tool.agent)
-            show_nested(child, channel)
+            stream_nested_to(child, channel)
         await _begin(child, tool, cast(str, job.arguments["input"]))
         await _driven(child, tool, heard)
     except (ModelError, ToolTimeoutError, *_TRIPS) as error:

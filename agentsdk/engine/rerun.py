@@ -35,7 +35,7 @@ from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
-from agentsdk.engine.model_call import filtered
+from agentsdk.engine.input_filter import filtered
 from agentsdk.engine.prepare import with_read_result
 from agentsdk.engine.recorded_run import RecordedCall, RecordedReply, RecordedRun
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest

@@ -1,4 +1,4 @@
-"""Showing a run to the reader of its stream: from now on, the runs nested in it too."""
+"""Streaming: recorded events become stream events in the channel of a reader, those of nested runs too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentsdk.engine.run import Run, StreamChannel
 from agentsdk.types.events import RunEvent
 
 
-def show(run: Run, channel: Channel[StreamEvent]) -> None:
+def stream_to(run: Run, channel: Channel[StreamEvent]) -> None:
     """Let the reader of `channel` see what happens in the run from now on."""
     channel.open()
     run.channel = channel
@@ -28,7 +28,7 @@ def show(run: Run, channel: Channel[StreamEvent]) -> None:
     run.publish = publish
 
 
-def show_nested(run: Run, channel: StreamChannel) -> None:
+def stream_nested_to(run: Run, channel: StreamChannel) -> None:
     """Let the reader of the outermost run see a nested one too: what a person has answered meanwhile, then what happens.
 
     Where only an `on_stream` reads, it is told what happens from now on.

@@ -1,0 +1,31 @@
+"""`call_model_input_filter`: the user's last word on what the model is sent."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from agentsdk.core.pairing import paired
+from agentsdk.define.run_config import CallModelInputFilter
+from agentsdk.engine.callbacks import call_user
+from agentsdk.ports.model import ModelRequest
+from agentsdk.types.errors import UserError
+from agentsdk.types.tape import Tape
+
+
+async def filtered(change: CallModelInputFilter, request: ModelRequest) -> ModelRequest:
+    """The request as a `call_model_input_filter` wants it. Raises `UserError` if it gives something else."""
+    given = await call_user("call_model_input_filter", change, request)
+    if not isinstance(given, ModelRequest):
+        raise UserError(
+            f"call_model_input_filter returned {type(given).__name__!r}, expected a ModelRequest; "
+            "return msgspec.structs.replace(request, ...)"
+        )
+    if given.items is request.items:
+        return given
+    try:
+        return structs.replace(given, items=Tape(paired(given.items)))
+    except Exception as error:
+        raise UserError(
+            f"call_model_input_filter returned a request whose items are {type(given.items).__name__!r}, expected items; "
+            "return msgspec.structs.replace(request, items=...)"
+        ) from error
