@@ -99,10 +99,11 @@ class Agent(Generic[TContext, TOutput]):
     if not TYPE_CHECKING:  # to a type checker it would say that an agent takes any attribute
 
         def __setattr__(self, field: str, value: object) -> None:
-            if "_declared" in self.__dict__ and field != "_declared":
+            fields = self.__dict__
+            if "_declared" in fields and field != "_declared":
                 _FIELDS.check_one(field, value, f"agent {self.name!r}")
-                object.__setattr__(self, "_declared", None)
-            object.__setattr__(self, field, value)
+                fields["_declared"] = None
+            fields[field] = value
 
     def clone(self, **changes: Any) -> Self:
         """A copy with some fields replaced; lists are shared unless replaced. Raises `UserError` for a field there is not."""
@@ -332,5 +333,5 @@ _AGENT_TOOL = Fields(
 
 def check_agent_fields(agent: Agent[Any, Any]) -> None:
     """Raises `UserError` for a field of the agent that is wrong."""
-    _FIELDS.check_one("name", agent.name)
-    _FIELDS.check(agent, f"agent {agent.name!r}")
+    name: object = agent.name
+    _FIELDS.check(agent, f"agent {name!r}" if type(name) is str and name else "")

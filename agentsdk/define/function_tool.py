@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, get_args, overload
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.docstring import DocstringStyle
@@ -100,11 +100,13 @@ tool = function_tool
 
 def _tool_name(function: Callable[..., object]) -> str:
     """The name of what can be a tool. Raises `UserError` for what cannot."""
-    kind = type(cast(object, function))
-    if not callable(cast(object, function)) or issubclass(kind, type | FunctionTool):
+    given: object = function
+    kind = type(given)
+    if not callable(given) or issubclass(kind, type | FunctionTool):
         raise UserError(f"function_tool was given a {kind.__name__!r}, expected a function; pass a def or async def")
     inner = unwrapped(function)
     name = kind.__name__ if inner.__name__ == "__call__" else inner.__name__
-    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+    code = getattr(inner, "__code__", None)
+    if code is not None and code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         raise UserError(f"tool {name!r} is a generator function, expected one that returns its result; return a list")
     return name

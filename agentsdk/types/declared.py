@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from math import inf
-from typing import cast
+from types import FunctionType
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -24,7 +26,18 @@ MAX_SHOWN = 80
 
 
 _NOTHING = object()
-_KEPT = (type(None), bool, int, float)
+_NO_FIELDS: Mapping[str, object] = {}
+_KEPT = (type(None), bool, int, float, str)
+
+
+def _is_kept(value: object) -> bool:
+    """Whether a value that passed once does so again, and holds nothing of the user's alive."""
+    kind = type(value)
+    return kind in _KEPT or (kind is tuple and not value) or (kind is FunctionType and cast(Any, value).__closure__ is None)
+
+
+def _is_empty_list(value: object) -> bool:
+    return type(value) is list and not value
 
 
 class Expected(Struct, frozen=True):
@@ -54,26 +67,32 @@ class Fields:
     def check(self, declared: object, name: str = "") -> None:
         """Raises `UserError` for the first field of `declared` that is not what it must be; `name` says whose it is."""
         passed = self._passed
+        values: Mapping[str, object] = getattr(declared, "__dict__", _NO_FIELDS)  # half the time of getattr
         for field, expected in self._expected.items():
-            value: object = getattr(declared, field)
-            if value is passed[field]:
+            value = values[field] if field in values else getattr(declared, field)
+            if value is passed[field] or (expected.entries is not None and _is_empty_list(value)):
                 continue
-            if not _fits(expected, value):
-                raise self._wrong(field, value, expected, name)
-            if type(value) in _KEPT or (type(value) is tuple and not value):
-                passed[field] = value
+            self._check(field, value, expected, name)
 
     def check_given(self, name: str = "", /, **given: object) -> None:
         """The same of arguments. Those that the table does not know pass."""
+        passed = self._passed
         for field, value in given.items():
-            if value is not None or field not in self._optional:  # most arguments are left out
+            # Most arguments are left out.
+            if (value is not None or field not in self._optional) and value is not passed.get(field, _NOTHING):
                 self.check_one(field, value, name)
 
     def check_one(self, field: str, value: object, name: str = "") -> None:
         """The same of one field."""
         expected = self._expected.get(field)
-        if expected is not None and not _fits(expected, value):
+        if expected is not None:
+            self._check(field, value, expected, name)
+
+    def _check(self, field: str, value: object, expected: Expected, name: str) -> None:
+        if not _fits(expected, value):
             raise self._wrong(field, value, expected, name)
+        if _is_kept(value) and not expected.secret:
+            self._passed[field] = value
 
     def _wrong(self, field: str, given: object, expected: Expected, name: str) -> UserError:
         inner, value = expected.entries, given
@@ -150,9 +169,12 @@ def a_tool_name(what: str) -> Expected:
     )
 
 
+_TOOL_NAME = re.compile("[A-Za-z0-9_-]{1,64}")
+
+
 def is_tool_name(text: str) -> bool:
     """Whether providers take it as the name of a tool."""
-    return 0 < len(text) <= 64 and text.isascii() and text.replace("_", "a").replace("-", "a").isalnum()
+    return _TOOL_NAME.fullmatch(text) is not None
 
 
 def whole(what: str, least: float = -MOST_WHOLE) -> Expected:
@@ -184,11 +206,12 @@ def having(methods: Iterable[str], what: str, *, texts: Iterable[str] = ()) -> E
     methods, texts = tuple(methods), tuple(texts)
 
     def fits(value: object) -> bool:
-        return (
-            not isinstance(value, type)
-            and all(callable(getattr(value, method, None)) for method in methods)
-            and all(isinstance(getattr(value, text, None), str) for text in texts)
-        )
+        if isinstance(value, type):
+            return False
+        for method in methods:
+            if not callable(getattr(value, method, None)):
+                return False
+        return all(isinstance(getattr(value, text, None), str) for text in texts)
 
     return Expected(what, fits)
 
@@ -197,11 +220,10 @@ def sequence_of(entries: Expected, what: str) -> Expected:
     """A list or tuple whose entries are all as they must be."""
 
     def fits(value: object) -> bool:
-        return (
-            isinstance(value, Sequence)
-            and not isinstance(value, str | bytes | bytearray | memoryview)
-            and all(map(entries.fits, cast("Sequence[object]", value)))
+        is_one = type(value) in (list, tuple) or (
+            isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
         )
+        return is_one and all(map(entries.fits, cast("Sequence[object]", value)))
 
     return Expected(what, fits, entries)
 

@@ -32,7 +32,7 @@ def shortened(text: str, limit: int) -> str:
 
 def require_text(what: str, name: str) -> None:
     """Raises `UserError` for a name that holds lone surrogates: it is recorded, and cleaned it could be another's."""
-    if isinstance(cast(object, name), str) and clean_text(name) is not name:
+    if clean_text(name) is not name:
         raise UserError(f"{what} is named {name!r}, expected text without lone surrogates; choose another name")
 
 
