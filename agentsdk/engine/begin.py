@@ -77,21 +77,25 @@ def _fresh(
     agent: Agent[Any, Any], given: object, history: tuple[Item, ...], context: RunContextWrapper[Any], deps: RunDeps
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A new run, and its start."""
-    if isinstance(given, str):
-        new = items_from_input(given)
-    elif isinstance(given, Sequence):
-        new = items_from_input(cast(Sequence[InputItem], given))
-    else:
-        raise UserError(
-            f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
-        )
-    items, known = joined(history, new) if history or not isinstance(given, str) else (new, 0)
+    items, known = input_items(given, history)
     run = _run(agent, context, deps, new_state())
     if len(items) > 1:
         run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
     run_id = deps.config.run_id or os.urandom(8).hex()
     guards = guards_of(agent, deps.config, context.context)
     return run, (RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards),)
+
+
+def input_items(given: object, history: tuple[Item, ...]) -> tuple[tuple[Item, ...], int]:
+    """What a run begins with: `history` and then its input; and how many of them are the history's. Raises `UserError`."""
+    if isinstance(given, str):
+        items = items_from_input(given)
+        return joined(history, items) if history else (items, 0)
+    if isinstance(given, Sequence):
+        return joined(history, items_from_input(cast(Sequence[InputItem], given)))
+    raise UserError(
+        f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
+    )
 
 
 def _resumed(

@@ -9,11 +9,11 @@ from agentsdk.core.next_step import interruptions
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
+from agentsdk.engine.begin import input_items
 from agentsdk.engine.log_positions import nested_agent
 from agentsdk.engine.prepare import find_agent
 from agentsdk.types.errors import RunConflictError, StateMismatchError, UserError
 from agentsdk.types.events import RunStarted
-from agentsdk.types.items import items_from_input
 
 Agents = Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]]
 """The agents that runs may be of: one, several, or a mapping by their names."""
@@ -71,10 +71,13 @@ def agent_of(registry: Mapping[str, Agent[Any, Any]], state: State) -> Agent[Any
 
 
 def require_same_input(state: State, given: object) -> None:
-    """Raises `RunConflictError` where the run was begun with another input: two callers mean two runs by one id."""
+    """Raises `RunConflictError` where the run was begun with another input: two callers mean two runs by one id.
+
+    `UserError` for what is no input. None is whatever it was begun with.
+    """
     started = state.log[0]
     assert isinstance(started, RunStarted)
-    if isinstance(given, str | Sequence) and items_from_input(cast(Any, given)) != started.input[started.history :]:
+    if given is not None and input_items(given, started.input[: started.history])[0] != started.input:
         raise RunConflictError(
             f"run {state.run_id!r} was begun with another input, expected the same at each call; leave input out to go on with "
             "the run, or choose another run_id"

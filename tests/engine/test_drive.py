@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,10 @@ import pytest
 
 from agentsdk import (
     Agent,
+    FunctionCall,
     FunctionTool,
+    MemorySession,
+    Message,
     RunConfig,
     RunConflictError,
     RunLimits,
@@ -101,12 +105,11 @@ async def test_of_many_at_once_one_takes_the_run(open_store: OpenStore) -> None:
         asyncio.ensure_future(Runner.drive(agent(), "r", "send", run_config=config_of(open_store(), clock))) for _ in range(8)
     ]
     await begun.wait()
-    refused, _ = await asyncio.wait(drives, return_when=asyncio.FIRST_COMPLETED)
-    while len(refused) < 7:
-        refused, _ = await asyncio.wait(drives, return_when=asyncio.FIRST_COMPLETED, timeout=0.01)
-    assert all(isinstance(one.exception(), RunConflictError) for one in refused)
+    for refused in itertools.islice(asyncio.as_completed(drives), 7):
+        with pytest.raises(RunConflictError):
+            await refused
+    [winner] = [one for one in drives if not one.done()]
     goes_on.set()
-    [winner] = [one for one in drives if one not in refused]
     assert (await winner).final_output == "done"
     late = await Runner.drive(agent(), "r", "send", run_config=config_of(open_store(), clock))
     assert late.final_output == "done" and effects == [1]
@@ -254,6 +257,21 @@ async def test_processes_that_drive_the_same_runs_run_each_once(tmp_path: Path) 
     ]
     processes = [await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT) for _ in range(4)]
     for process in processes:
-        said, _ = await process.communicate()
-        assert said.decode().splitlines() == [f"paid {number}" for number in range(rounds)]
+        output, _ = await process.communicate()
+        assert output.decode().splitlines() == [f"paid {number}" for number in range(rounds)]
     assert sorted(map(int, (tmp_path / "effects").read_text().split())) == list(range(rounds))
+
+
+async def test_a_conversation_delivered_again_is_the_same_input(open_store: OpenStore) -> None:
+    config, session = config_of(open_store()), MemorySession("ada")
+    await session.add_items([Message("user", "hello"), Message("assistant", "hi")])
+    # A caller's own copy of the conversation, with a call that has no result: the run's start keeps it made valid.
+    given = [Message("user", "hello"), Message("assistant", "hi"), Message("user", "go on"), FunctionCall("c", "pay", "{}")]
+    for _ in range(2):
+        result = await Runner.drive(clerk("done"), "r", given, run_config=config, session=session)
+        assert result.final_output == "done"
+    with pytest.raises(RunConflictError, match="begun with another input"):
+        await Runner.drive(clerk("done"), "r", [*given, Message("user", "more")], run_config=config, session=session)
+    wrong: Any = 5
+    with pytest.raises(UserError, match="was given the input 'int'"):
+        await Runner.drive(clerk("done"), "r", wrong, run_config=config)
