@@ -1,6 +1,6 @@
 """`Runner`: the entry point. It runs agents, resumes runs, and reads, forks, compares and replays stored ones.
 
-The module is long because each way to run is overloaded for its context: a signature to a type checker, none of it logic.
+The module is long because each way to run is overloaded for its context. What they do is in `agentsdk.engine`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,7 @@ from agentsdk.ports.tracer import Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
 from agentsdk.types.declared import FLAG, Fields, a, optional
-from agentsdk.types.errors import (
-    ResumableState,
-    RunConflictError,
-    UserError,
-)
+from agentsdk.types.errors import ResumableState, UserError
 from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import InputItem, Item
@@ -53,8 +49,6 @@ if TYPE_CHECKING:
     from agentsdk.engine.rerun import Change, ReplayWithChanges
 
 _DEFAULT = RunConfig()
-_DRIVE_ATTEMPTS = 8
-"""How often `drive` looks again after another process was first."""
 _ARGUMENTS = Fields(
     "Runner",
     hooks=optional(RUN_HOOKS),
@@ -228,31 +222,20 @@ class Runner:
         `RunNotFoundError` where it does not exist and no `input` is given; `StateMismatchError` where the agents lack the one
         it began with, or is at; and like `run`.
         """
-        from agentsdk.engine.drive import agent_of, agent_to_begin, registry_of, require_same_input, rests
-        from agentsdk.engine.stored import find_run, is_held, store_of
+        from agentsdk.engine.drive import drive
+        from agentsdk.engine.stored import store_of
 
         options = _Options(run_config=run_config, **arguments)
-        store, registry = store_of(run_config), registry_of(agents)
+        store_of(run_config)
         config = dataclasses.replace(run_config, run_id=check_run_id(run_id))
-        given: RunInput | None
-        for attempt in range(_DRIVE_ATTEMPTS):
-            state = await find_run(store, run_id, required=input is None)
-            if state is None:
-                agent, given = agent_to_begin(registry, begin_with), cast("RunInput", input)
-            else:
-                agent = agent_of(registry, state)
-                require_same_input(state, input)
-                given = RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
-                if rests(state, agent):
-                    run, _ = _begun(agent, given, (), context, options)
-                    return RunResult(run)
-            try:
-                return await Runner.run(agent, given, context=context, run_config=config, **arguments)
-            except RunConflictError:
-                # Another one was first: what it has come to by now is due, unless it is still at it.
-                if attempt == _DRIVE_ATTEMPTS - 1 or await is_held(store, run_id, clock_of(config)()):
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+
+        async def run(agent: Agent[Any, Any], given: RunInput) -> RunResult[Any]:
+            return await Runner.run(agent, given, context=context, run_config=config, **arguments)
+
+        def show(agent: Agent[Any, Any], state: RunState) -> RunResult[Any]:
+            return RunResult(_begun(agent, state, (), context, options)[0])
+
+        return await drive(agents, run_id, input, begin_with, config, run=run, show=show)
 
     @overload
     @staticmethod

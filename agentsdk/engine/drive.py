@@ -1,22 +1,59 @@
-"""What `Runner.drive` finds in the store: whether a run is to be begun, gone on with, or rests; and which agent that takes."""
+"""`Runner.drive`: a stored run is begun, gone on with, or given as it stands, whichever is due."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from agentsdk.core.next_step import interruptions
+from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
-from agentsdk.engine.begin import input_items
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.begin import clock_of, input_items
 from agentsdk.engine.log_positions import nested_agent
 from agentsdk.engine.prepare import find_agent
+from agentsdk.engine.stored import find_run, is_held, store_of
 from agentsdk.types.errors import RunConflictError, StateMismatchError, UserError
 from agentsdk.types.events import RunStarted
 
-Agents = Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]]
-"""The agents that runs may be of: one, several, or a mapping by their names."""
+_ATTEMPTS = 8
+"""How often a run is looked at, where another process is first each time."""
+
+T = TypeVar("T")
+
+
+async def drive(
+    agents: object,
+    run_id: str,
+    given: object,
+    begin_with: str | None,
+    config: RunConfig,
+    *,
+    run: Callable[[Agent[Any, Any], Any], Awaitable[T]],
+    show: Callable[[Agent[Any, Any], RunState], T],
+) -> T:
+    """What `Runner.drive` does: `run` runs an agent on an input or a state, `show` gives a state's result as it stands."""
+    store, registry = store_of(config), registry_of(agents)
+    attempt = 1
+    while True:
+        state = await find_run(store, run_id, required=given is None)
+        if state is None:
+            agent, start = agent_to_begin(registry, begin_with), given
+        else:
+            agent = agent_of(registry, state)
+            require_same_input(state, given)
+            start = RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
+            if is_suspended(state, agent):
+                return show(agent, start)
+        try:
+            return await run(agent, start)
+        except RunConflictError:
+            # Another one was first: what it has come to by now is due, unless it is still at it.
+            if attempt == _ATTEMPTS or await is_held(store, run_id, clock_of(config)()):
+                raise
+        attempt += 1
 
 
 def registry_of(agents: object) -> dict[str, Agent[Any, Any]]:
@@ -84,7 +121,7 @@ def require_same_input(state: State, given: object) -> None:
         )
 
 
-def rests(state: State, first: Agent[Any, Any]) -> bool:
+def is_suspended(state: State, first: Agent[Any, Any]) -> bool:
     """Whether going on would come to nothing new: the run waits for a person, or for a limit to be raised, all else done."""
     if state.ended is None and state.limit is not None and state.limit.pauses:
         return True
