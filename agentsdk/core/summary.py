@@ -18,7 +18,7 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     return RunSummary(
         run_id=state.run_id,
         rev=len(state.log),
-        status="running" if held_until > now else _resting(state, waiting),
+        status="running" if held_until > now else _status_when_free(state, waiting),
         agent=state.agent,
         started_at=started.at,
         updated_at=now,
@@ -36,7 +36,7 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     )
 
 
-def _resting(state: State, waiting: int) -> RunStatus:
+def _status_when_free(state: State, waiting: int) -> RunStatus:
     if state.ended is not None:
         return "finished"
     return "waiting" if waiting or (state.limit is not None and state.limit.pauses) else "stopped"

@@ -149,7 +149,7 @@ class Audience:
 
 
 class Waiters:
-    """All who wait on one store, on any event loop. A waiter costs two reads to begin, and nothing while its run rests.
+    """All who wait on one store, on any event loop. A waiter costs two reads to begin, and nothing while its run is idle.
 
     It does not refer to the store, which is let go of as soon as nobody uses it.
     """

@@ -392,7 +392,7 @@ def limited_run(*events: RunEvent) -> RunState:
     return RunState(fold([RunStarted("r", "first", (Message("user", "go"),), 0, 1.0), *events]))
 
 
-def test_a_person_raises_the_limit_that_a_run_rests_at() -> None:
+def test_a_person_raises_the_limit_that_a_run_stopped_at() -> None:
     state = limited_run(LimitReachedEvent("cost", "2.4", "2.50", True))
     assert state.limit_reached == LimitReachedEvent("cost", "2.4", "2.50", True)
     state.raise_limit("cost", "5.00")

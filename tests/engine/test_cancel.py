@@ -471,11 +471,11 @@ def test_a_tool_that_ignores_its_cancellation_is_left_behind_and_named(caplog: p
                 await task
             assert any("'tool stubborn'" in note for note in caught.value.__notes__)
             assert "'tool stubborn'" in caplog.text
-            at_rest = RunState(Noted.seen[-1].state)
+            ended = RunState(Noted.seen[-1].state)
         finally:
             release.set()
         await settle_down()
-        assert Noted.seen[-1].state == at_rest.value, "what is left behind changes a run that has ended"
+        assert Noted.seen[-1].state == ended.value, "what is left behind changes a run that has ended"
 
     with caplog.at_level(logging.WARNING, "agentsdk"):
         asyncio.run(main())

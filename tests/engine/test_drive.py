@@ -58,7 +58,7 @@ async def rev_of(store: RunStore, run_id: str = "r") -> int:
     return 0 if summary is None else summary.rev
 
 
-async def test_one_call_begins_rests_goes_on_and_gives_the_end(open_store: OpenStore) -> None:
+async def test_one_call_begins_waits_goes_on_and_gives_the_end(open_store: OpenStore) -> None:
     effects: list[int] = []
 
     def process() -> tuple[Agent[Any, Any], RunConfig]:
@@ -71,9 +71,9 @@ async def test_one_call_begins_rests_goes_on_and_gives_the_end(open_store: OpenS
     before = await rev_of(config.store)
     for _ in range(3):  # a job that is delivered again while the run waits adds nothing
         other, again = process()
-        resting = await Runner.drive(other, "r", "pay", run_config=again)
-        assert [item.call_id for item in resting.interruptions] == [first.interruptions[0].call_id]
-        assert not resting.is_finished
+        paused = await Runner.drive(other, "r", "pay", run_config=again)
+        assert [item.call_id for item in paused.interruptions] == [first.interruptions[0].call_id]
+        assert not paused.is_finished
     assert await rev_of(config.store) == before and effects == []
 
     state = await Runner.load("r", run_config=config)
@@ -147,11 +147,11 @@ async def test_what_is_decided_runs_while_the_rest_waits(open_store: OpenStore) 
     state = await Runner.load("r", run_config=config)
     state.approve(state.interruptions[0])
     await Runner.decide(state, run_config=config)
-    resting = await Runner.drive(agent, "r", run_config=config)
-    assert effects == [1] and [item.arguments for item in resting.interruptions] == ['{"x":2}']
+    paused = await Runner.drive(agent, "r", run_config=config)
+    assert effects == [1] and [item.arguments for item in paused.interruptions] == ['{"x":2}']
 
 
-async def test_nested_calls_that_wait_rest_the_run(open_store: OpenStore) -> None:
+async def test_nested_calls_that_wait_suspend_the_run(open_store: OpenStore) -> None:
     effects: list[int] = []
     child = clerk(call("pay", x=1), "paid it", tools=[paid(effects)], name="child")
     agent = clerk(call("ask_child", input="pay"), "done", tools=[child.as_tool("ask_child")])
@@ -167,7 +167,7 @@ async def test_nested_calls_that_wait_rest_the_run(open_store: OpenStore) -> Non
     assert effects == [1]
 
 
-async def test_a_run_that_waits_at_a_limit_rests_until_it_is_raised(open_store: OpenStore) -> None:
+async def test_a_run_that_waits_at_a_limit_is_suspended_until_it_is_raised(open_store: OpenStore) -> None:
     @function_tool(effect="none")
     def look(x: int) -> str:
         return f"seen {x}"

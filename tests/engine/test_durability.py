@@ -129,7 +129,7 @@ def told(log: Sequence[RunEvent]) -> tuple[dict[str, list[RunEvent]], Counter[st
     return ordered, results
 
 
-def at_rest(scenario: Scenario) -> Scenario:
+def without_time(scenario: Scenario) -> Scenario:
     """The scenario in a world where time stands still."""
     return replace(scenario, config=dataclasses.replace(scenario.config, clock=FakeClock()))
 
@@ -137,7 +137,7 @@ def at_rest(scenario: Scenario) -> Scenario:
 @pytest.mark.parametrize("streamed", [False, True], ids=["run", "stream"])
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_store_changes_nothing_that_a_run_comes_to(level: Durability, streamed: bool) -> None:
-    for scenario in map(at_rest, SCENARIOS):
+    for scenario in map(without_time, SCENARIOS):
         plain_world, world, store = World(), World(), MemoryRunStore()
         plain = await play(scenario, plain_world, None, {}, streamed)
         stored = await play_stored(scenario, world, config_of(scenario, store=store, durability=level), {}, streamed)
@@ -224,7 +224,7 @@ class Uncut:
 
     @classmethod
     async def of(cls, scenario: Scenario) -> Uncut:
-        scenario, world = at_rest(scenario), World()
+        scenario, world = without_time(scenario), World()
         return cls(scenario, world, await play(scenario, world, None, {}, False))
 
     @property

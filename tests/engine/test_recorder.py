@@ -687,7 +687,7 @@ async def test_a_store_timeout_must_be_seconds() -> None:
 
 
 async def test_what_fails_behind_the_run_fails_the_run() -> None:
-    """At `batch` nobody may be waiting for the last append before the run rests."""
+    """At `batch` nobody may be waiting for the last append before the run ends."""
 
     class Late(RunHooks[Any]):
         async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:

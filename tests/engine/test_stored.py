@@ -189,7 +189,7 @@ async def test_a_run_at_work_is_not_decided_on(open_store: OpenStore) -> None:
 
 
 async def test_a_run_that_waits_and_works_is_not_decided_on() -> None:
-    """One call waits for a person while its sibling still runs: the run is held until it rests."""
+    """One call waits for a person while its sibling still runs: the run is held until it pauses."""
     store, clock = MemoryRunStore(), FakeClock()
     config = config_of(store, clock)
 
