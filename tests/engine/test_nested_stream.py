@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -33,6 +32,7 @@ from agentsdk.events import ModelReplied
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import Nested
 from tests.engine.test_output_buffer import BUFFERED, guard, shown
+from tests.engine.test_progress import stuck_and_next_turn
 from tests.scenarios import SCENARIOS, Scenario, World, config_of, reloaded, tool_of
 
 pytestmark = pytest.mark.anyio
@@ -384,27 +384,9 @@ async def test_progress_of_a_nested_run_has_its_path() -> None:
 
 
 async def test_a_nested_run_that_has_timed_out_shows_nothing_more() -> None:
-    go_on, emitted = threading.Event(), threading.Event()
-
-    @function_tool
-    def stuck(ctx: ToolContext[Any]) -> str:
-        """Ends long after the timeout of the run that it is of."""
-        ctx.emit("early")
-        go_on.wait(10)
-        ctx.emit("late")
-        emitted.set()
-        return "never"
-
-    @function_tool
-    async def wait() -> str:
-        """The run goes on while the thread does."""
-        go_on.set()
-        await asyncio.to_thread(emitted.wait, 10)
-        await asyncio.sleep(0)
-        return "on"
-
+    stuck, next_turn = stuck_and_next_turn()
     deep = agent("deep", [stuck], call("stuck"))
     middle = agent("middle", [deep.as_tool()], call("deep", input="x"))
-    main = agent("main", [middle.as_tool(timeout=0.05), wait], call("middle", input="x"), call("wait"), "done")
+    main = agent("main", [middle.as_tool(timeout=0.05), next_turn], call("middle", input="x"), call("next_turn"), "done")
     said = [what for _, what in steps(await events_of(main)) if "progress" in what]
     assert said == ["progress early"]

@@ -173,12 +173,12 @@ async def test_a_slow_reader_gets_all_of_it() -> None:
     assert progress(events) == list(range(many))
 
 
-async def test_a_call_that_has_timed_out_emits_nothing_more() -> None:
+def stuck_and_next_turn(timeout: float | None = None) -> tuple[FunctionTool[Any], FunctionTool[Any]]:
+    """A tool that emits long after it has timed out, and one that a run which goes on meanwhile calls next."""
     late, emitted = threading.Event(), threading.Event()
 
-    @function_tool(timeout=0.05)
+    @function_tool(timeout=timeout)
     def stuck(ctx: ToolContext[Any]) -> str:
-        """Ends long after its timeout."""
         ctx.emit("early")
         late.wait(10)
         ctx.emit("late")
@@ -187,12 +187,16 @@ async def test_a_call_that_has_timed_out_emits_nothing_more() -> None:
 
     @function_tool
     async def next_turn() -> str:
-        """The run goes on while the thread does."""
         late.set()
         await asyncio.to_thread(emitted.wait, 10)
         await asyncio.sleep(0)
         return "on"
 
+    return stuck, next_turn
+
+
+async def test_a_call_that_has_timed_out_emits_nothing_more() -> None:
+    stuck, next_turn = stuck_and_next_turn(timeout=0.05)
     agent = agent_with(stuck, call("stuck"), call("next_turn"))
     agent.tools = [stuck, next_turn]
     assert progress([event async for event in Runner.run_streamed(agent, "go")]) == ["early"]
