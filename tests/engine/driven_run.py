@@ -21,11 +21,12 @@ async def main(path: str, effects: str, rounds: int) -> None:
     store = SQLiteRunStore(path)
     for number in range(rounds):
         agent = Agent("payer", tools=[pay], model=ScriptedModel([call("pay", x=number), f"paid {number}"]))
+        run_id, rev = f"job-{number}", 0
         while True:
             try:
-                result = await Runner.drive(agent, f"job-{number}", "pay", run_config=RunConfig(store=store))
+                result = await Runner.drive(agent, run_id, "pay", run_config=RunConfig(store=store))
             except RunConflictError:
-                await asyncio.sleep(0.005)
+                rev = await store.wait(run_id, rev, timeout=1.0)  # a sibling is at it: until it has come further
                 continue
             print(result.final_output, flush=True)
             break
