@@ -95,8 +95,12 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 """Changes what one model call sends; the run's history stays as it is."""
 
 
-Durability = Literal["sync", "batch", "exit"]
-"""When a stored run's events are durable: before the run goes on, a moment behind it, or when it ends or pauses."""
+DurabilityLevel = Literal["sync", "batch", "steps", "exit"]
+"""When a stored run's events are durable: before the run goes on, a moment behind it, before a call with an effect begins, or
+when the run ends or pauses."""
+
+Durability = DurabilityLevel | float
+"""A level; or seconds: as `"steps"`, and no event waits longer than so many to be written."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +247,9 @@ _FIELDS = Fields(
     cancel_grace=number("finite seconds, 0 or more; 5 suits most", least=0),
     without_guards=sequence_of(a_name("the name of a guardrail"), "a list or tuple of guardrails' names; write ['name']"),
     store=optional(RUN_STORE),
-    durability=one_of(f"one of {get_args(Durability)}", get_args(Durability)),
+    durability=either(
+        one_of("", get_args(DurabilityLevel)), SECONDS, what=f"one of {get_args(DurabilityLevel)}, or finite seconds above 0"
+    ),
     lease=SECONDS,
     store_timeout=number("finite seconds, 0 or more; 20 suits most", least=0),
     context_codec=optional(a(ContextCodec, "a ContextCodec; pass ContextCodec(encode=..., decode=...)")),

@@ -1,8 +1,9 @@
 """`Recorder`: the one writer of a stored run. What happens in the run becomes durable here, in order, in group commits.
 
 How much a run waits for that is its durability level. `sync`: an event is durable before the run sees it. `batch`: events are
-written behind the run, but an intent, and all before it, is durable before its call begins. `exit`: events are written when the
-run ends or pauses.
+written behind the run, but an intent, and all before it, is durable before its call begins. `steps`: only the intent of a call
+with an effect is waited for, and takes along what came before it. A number: the same, and no event waits longer than so many
+seconds to be written. `exit`: events are written when the run ends or pauses, as is what is left at the other levels.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ from agentsdk.types.events import (
     SessionSaved,
     Stopped,
     TimeSpent,
-    ToolsIntended,
     TurnEnded,
 )
 
@@ -90,6 +90,7 @@ class Recorder:
         self._underway: Batch = [], 0, []
         self._writer: asyncio.Task[None] | None = None
         self._heartbeat: asyncio.TimerHandle | None = None
+        self._delay: asyncio.TimerHandle | None = None
         self._appended_at = 0.0
         self._held_until = 0.0
         self._finishing = False
@@ -108,10 +109,16 @@ class Recorder:
         self._applied += len(events)
         self._apply(events)
         if level == "batch":
-            if any(_is(event, ToolsIntended) for event in events):
-                await self._durable()
-            else:
-                self._start_writing()
+            self._start_writing()
+        elif not isinstance(level, str) and self._writer is None and self._delay is None:
+            self._delay = asyncio.get_running_loop().call_later(level, self._start_writing)
+
+    async def before_calls(self, *, have_effect: bool) -> None:
+        """Wait until the intents just written are durable, where the level asks for it. Raises `StoreError`."""
+        level = self._config.durability
+        if level == "batch" or (have_effect and level not in ("sync", "exit")):
+            self._require_sound()
+            await self._durable()
 
     async def flush(self) -> None:
         """Wait until all that was recorded is durable, whatever the level. Raises `StoreError`."""
@@ -180,8 +187,9 @@ class Recorder:
     def close(self) -> None:
         """Renew the lease no more."""
         self._finishing = True
-        if self._heartbeat is not None:
-            self._heartbeat.cancel()
+        for timer in (self._heartbeat, self._delay):
+            if timer is not None:
+                timer.cancel()
 
     @property
     def kept(self) -> Kept:
@@ -219,6 +227,9 @@ class Recorder:
         saved.result()
 
     def _start_writing(self) -> None:
+        if self._delay is not None:
+            self._delay.cancel()
+            self._delay = None
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_all(), name="agentsdk recorder")
 

@@ -18,7 +18,8 @@ sixth, `_answered` the rest.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from msgspec import structs
@@ -74,10 +75,11 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
     try:
         if intended:
+            new = [job for job in jobs if job.call.call_id in intended]
             if run.has_budget:
-                await reserve_calls(run, [job.call for job in jobs if job.call.call_id in intended])
+                await reserve_calls(run, [job.call.name for job in new], partial(_intend, run, new))
             else:
-                await run.record(ToolsIntended(intended))
+                await _intend(run, new)
         await gather_with_limit(
             [
                 *[(f"tool {job.tool.name}", _run(run, job, job.call.call_id in intended)) for job in jobs],
@@ -97,6 +99,14 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
         if unbegun:
             await run.record_beside(error, *unbegun)
         raise
+
+
+async def _intend(run: Run, jobs: Sequence[Job]) -> None:
+    """Record that calls are about to run."""
+    await run.record(ToolsIntended(tuple([job.call.call_id for job in jobs])))
+    recorder = run.root.recorder
+    if recorder is not None:
+        await recorder.before_calls(have_effect=any(job.tool.effect != "none" for job in jobs))
 
 
 async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:

@@ -1,4 +1,7 @@
-"""A run that kills its own process: `python -m tests.engine.killed_run RUNS EFFECTS POINT`. `AT` are the points there are."""
+"""A run that kills its own process: `python -m tests.engine.killed_run RUNS EFFECTS POINT LEVEL`.
+
+`AT` are the points there are. `LEVEL` is the run's durability.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentsdk import Agent, RunConfig, RunHooks, Runner, SQLiteRunStore, ToolContext, function_tool
+from agentsdk.define.run_config import Durability
 from agentsdk.testing import ScriptedModel, call
 
 AT = ("request sent", "reply saved", "intent saved", "effect done", "result saved")
@@ -53,9 +57,10 @@ class Watch(RunHooks[Any]):
         self._life.come_to("reply saved")
 
 
-async def main(runs: str, effects: str, point: str) -> None:
+async def main(runs: str, effects: str, point: str, level: str) -> None:
     life = Life(Path(effects), point)
-    config = RunConfig(store=SQLiteRunStore(runs), run_id="r")
+    durability = cast(Durability, level if level.isalpha() else float(level))
+    config = RunConfig(store=SQLiteRunStore(runs), run_id="r", durability=durability)
     await Runner.run(life.agent(), "go", run_config=config, hooks=Watch(life))
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 
@@ -25,7 +25,7 @@ from agentsdk import (
     function_tool,
 )
 from agentsdk.core.codec import decode_events
-from agentsdk.define.run_config import Durability
+from agentsdk.define.run_config import Durability, DurabilityLevel
 from agentsdk.errors import StoreBusyError, StoreUnavailableError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.faulty_store import Fault, FaultyStore
@@ -40,6 +40,8 @@ from tests.engine.conftest import OpenStore
 from tests.models.wire import FakeClock
 
 pytestmark = pytest.mark.anyio
+
+LEVELS: tuple[Durability, ...] = (*get_args(DurabilityLevel), 3600.0)
 
 
 class Appends(MemoryRunStore):
@@ -73,7 +75,7 @@ async def results(store: RunStore) -> list[str]:
 # When what is durable.
 
 
-@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+@pytest.mark.parametrize("level", LEVELS)
 async def test_what_is_durable_before_what(level: Durability) -> None:
     store = MemoryRunStore()
     seen: dict[str, list[str]] = {}
@@ -100,7 +102,7 @@ async def test_what_is_durable_before_what(level: Durability) -> None:
     if level == "batch":
         assert both[: len(seen["request"])] == seen["request"]
     else:
-        assert seen["request"] == (intent if level == "exit" else both)
+        assert seen["request"] == (both if level == "sync" else intent)
     assert await kinds(store) == [*both, "TurnEnded", "ModelReplied", "RunEnded"]
 
 
@@ -121,7 +123,46 @@ async def test_each_parallel_result_is_durable_on_its_own() -> None:
     assert await results(store) == ["fast", "['fast']"]
 
 
-@pytest.mark.parametrize(("level", "commits"), [("sync", 12), ("exit", 2)])
+@pytest.mark.parametrize("level", LEVELS)
+async def test_a_call_without_effect_is_begun_as_the_level_says(level: Durability) -> None:
+    store, seen = MemoryRunStore(), list[str]()
+
+    async def look() -> str:
+        seen.extend(await kinds(store))
+        return "seen"
+
+    agent = Agent("main", model=ScriptedModel([call("look"), "done"]), tools=[function_tool(look, effect="none")])
+    await Runner.run(agent, "go", run_config=config_of(store, durability=level))
+    assert seen == ["RunStarted", "ModelReplied", "ToolsIntended"][: 3 if level in ("sync", "batch") else 1]
+
+
+async def test_no_event_waits_longer_than_the_level_in_seconds() -> None:
+    """Neither the first nor those after an append: the model waits for the store, and nothing else writes meanwhile."""
+    is_kept = {kind: asyncio.Event() for kind in ("ModelReplied", "ToolFinished")}
+
+    class Noting(Appends):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+            await super().append(run_id, expected_rev, events, summary)
+            for event in self.appends[-1]:
+                if type(event).__name__ in is_kept:
+                    is_kept[type(event).__name__].set()
+
+    async def look() -> str:
+        async with asyncio.timeout(10):
+            await is_kept["ModelReplied"].wait()
+        return "seen"
+
+    async def answer(request: Any) -> Any:
+        async with asyncio.timeout(10):
+            await is_kept["ToolFinished"].wait()
+        return "done"
+
+    store = Noting()
+    agent = Agent("main", model=ScriptedModel([call("look"), answer]), tools=[function_tool(look, effect="none")])
+    await Runner.run(agent, "go", run_config=config_of(store, durability=0.01))
+
+
+@pytest.mark.parametrize(("level", "commits"), [("sync", 12), ("steps", 5), (3600.0, 5), ("exit", 2)])
 async def test_how_often_a_run_waits_for_the_store(level: Durability, commits: int) -> None:
     """At `sync` three for each tool turn (reply, intent, result): what follows from the log goes with the next."""
     store = Appends()
@@ -492,10 +533,7 @@ class Waking(FakeClock):
         await asyncio.sleep(0)
 
 
-LEVELS = pytest.mark.parametrize("level", ["sync", "batch", "exit"])
-
-
-@LEVELS
+@pytest.mark.parametrize("level", LEVELS)
 async def test_a_store_that_is_away_for_a_while_is_waited_for(level: Durability) -> None:
     store, bodies = Away(back_after=4), 0
 
@@ -516,7 +554,7 @@ async def test_a_store_that_is_away_for_a_while_is_waited_for(level: Durability)
     )
 
 
-@LEVELS
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("chars", [50, 1_000], ids=["cut result", "whole result"])
 @pytest.mark.parametrize("again", [0, 1, 2], ids=["", "away once more", "away twice more"])
 async def test_what_a_lost_store_could_not_keep_is_in_the_state_and_written_when_that_goes_on(
@@ -712,7 +750,7 @@ async def test_what_fails_behind_the_run_fails_the_run() -> None:
         )
 
 
-@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("fault", ["lost", "torn"])
 async def test_an_answer_that_is_lost_ends_no_run(fault: Fault, level: Durability) -> None:
     """Whether the append, or the attachment, was done is found out."""
@@ -812,7 +850,7 @@ async def test_what_is_about_to_be_written_when_the_run_fails_is_not_half_writte
         assert summary is not None and summary.rev == len(await store.read("r")), f"{early} and {late} steps"
 
 
-@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+@pytest.mark.parametrize("level", LEVELS)
 async def test_a_store_of_ones_own_that_raises_what_it_likes_is_typed(level: Durability) -> None:
     class Broken(MemoryRunStore):
         async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
@@ -826,7 +864,7 @@ async def test_a_store_of_ones_own_that_raises_what_it_likes_is_typed(level: Dur
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize("level", ["sync", "batch", "exit"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("at", [1, 2, 3])
 async def test_a_cancelled_run_does_not_wait_for_a_store_that_is_silent(level: Durability, at: int) -> None:
     class Silent(MemoryRunStore):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
 from typing import NoReturn
 
@@ -16,8 +16,7 @@ from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.window.count_tokens import count_input_tokens
 from agentsdk.ports.model import ModelRequest
-from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent, ToolsIntended
-from agentsdk.types.items import FunctionCall
+from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import SpentAttempt, Usage
 
@@ -116,15 +115,14 @@ async def charge(run: Run, attempts: Sequence[SpentAttempt]) -> None:
     await _warn(run.root)
 
 
-async def reserve_calls(run: Run, calls: Sequence[FunctionCall]) -> None:
-    """Record that calls are about to run, if the limits allow them all. Raises the limit reached."""
-    intended = ToolsIntended(tuple([call.call_id for call in calls]))
+async def reserve_calls(run: Run, names: Sequence[str], intend: Callable[[], Awaitable[None]]) -> None:
+    """Let `intend` record that calls of these tools begin, if the limits allow them all. Raises the limit reached."""
     budget = _budget(run)
-    grant = budget.call_tools([call.name for call in calls])
+    grant = budget.call_tools(names)
     if isinstance(grant, Reached):
         await stop(run, grant)
     try:
-        await run.record(intended)
+        await intend()
     except BaseException:
         settle(budget, grant, Amount())
         raise

@@ -557,7 +557,7 @@ class _Halting(ScriptedModel):
 
 
 @pytest.mark.parametrize("limits", [{}, {"tokens": 10**6}], ids=["turns", "tokens"])
-@pytest.mark.parametrize("durability", [None, "sync", "batch", "exit"])
+@pytest.mark.parametrize("durability", [None, "sync", "batch", "steps", 3600.0, "exit"])
 @pytest.mark.parametrize("ending", ["finished", "failed", "at the limit", "last answer", "cancelled"])
 async def test_after_the_run_nothing_is_reserved(
     ending: str, durability: Any, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
