@@ -157,8 +157,8 @@ class PostgresDatabase:
             # What the database says of a value, or asyncpg of a URL, may quote it.
             raise raised from (None if isinstance(error, ValueError) or _sqlstate(error)[:2] in ("22", "23") else error)
 
-    async def listen(self, channel: str, hear: Callable[[str], None], lost: Callable[[], None]) -> Listening:
-        """Call `hear` with what is notified on `channel` from now on, and `lost` when the connection is.
+    async def listen(self, channel: str, on_message: Callable[[str], None], on_lost: Callable[[], None]) -> Listening:
+        """Call `on_message` with what is notified on `channel` from now on, and `on_lost` when the connection is.
 
         The connection is one more than `max_connections`; of a pool that was given it is one of the pool's. Raises
         `StoreError`s, and `UserError` for a given pool of one connection.
@@ -168,7 +168,7 @@ class PostgresDatabase:
         pool = None
         try:
             pool = await self._listening_pool()
-            listening = Listening(pool, await pool.acquire(), channel, hear, lost)
+            listening = Listening(pool, await pool.acquire(), channel, on_message, on_lost)
             try:
                 await listening.begin()
             except BaseException:
@@ -294,13 +294,13 @@ class Listening:
     """A connection that listens on a channel until it is closed or lost."""
 
     def __init__(
-        self, pool: Pool, connection: Connection, channel: str, hear: Callable[[str], None], lost: Callable[[], None]
+        self, pool: Pool, connection: Connection, channel: str, on_message: Callable[[str], None], on_lost: Callable[[], None]
     ) -> None:
         self._pool = pool
         self._connection = connection
         self._channel = channel
-        self._hear = hear
-        self._lose = lost
+        self._on_message = on_message
+        self._on_lost = on_lost
         self._lost = self._closed = False
 
     async def begin(self) -> None:
@@ -336,11 +336,11 @@ class Listening:
 
     def _on_notification(self, connection: object, pid: int, channel: str, payload: str) -> None:
         if not self._closed:
-            self._hear(payload)
+            self._on_message(payload)
 
     def _on_termination(self, connection: object) -> None:
         self._lost = True
-        self._lose()
+        self._on_lost()
 
 
 _BUSY = ("40001", "40P01", "57014")

@@ -122,8 +122,8 @@ class RedisDatabase:
             found = dict(zip(words, words, strict=True))
         return {name.decode(): value.decode() for name, value in found.items()}
 
-    async def listen(self, channel: bytes, hear: Callable[[str], None], lost: Callable[[], None]) -> Listening:
-        """Call `hear` with what is published on `channel` from now on, and `lost` when the connection is.
+    async def listen(self, channel: bytes, on_message: Callable[[str], None], on_lost: Callable[[], None]) -> Listening:
+        """Call `on_message` with what is published on `channel` from now on, and `on_lost` when the connection is.
 
         The connection is one of the pool's. Raises `StoreError`s.
         """
@@ -135,13 +135,13 @@ class RedisDatabase:
                 connection = await pool.get_connection()
                 try:
                     await connection.send_command("SUBSCRIBE", channel)
-                    await _heard(connection)
+                    await _next_message(connection)
                 except BaseException:
                     await _drop(pool, connection)
                     raise
         except Exception as error:
             raise self._explained(error) from error
-        return Listening(pool, connection, hear, lost, self._timeout)
+        return Listening(pool, connection, on_message, on_lost, self._timeout)
 
     async def aclose(self) -> None:
         """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""
@@ -239,14 +239,14 @@ class Listening:
         self,
         pool: Pool,
         connection: Connection,
-        hear: Callable[[str], None],
-        lost: Callable[[], None],
+        on_message: Callable[[str], None],
+        on_lost: Callable[[], None],
         timeout: float,
     ) -> None:
         self._pool = pool
         self._connection = connection
-        self._hear = hear
-        self._lost = lost
+        self._on_message = on_message
+        self._on_lost = on_lost
         self._timeout = timeout
         self._closed = False
         self._task = asyncio.create_task(self._read(), name="agentsdk RedisRunStore.wait")
@@ -275,21 +275,21 @@ class Listening:
         """Whether it has read all until it was unsubscribed."""
         while True:
             try:
-                kind, _, data = await _heard(self._connection)
+                kind, _, data = await _next_message(self._connection)
             except Exception:
                 if not self._closed:
-                    self._lost()
+                    self._on_lost()
                 return False
             if kind == b"message" and isinstance(data, bytes):
-                self._hear(data.decode("utf-8", "replace"))
+                self._on_message(data.decode("utf-8", "replace"))
             elif kind == b"unsubscribe":
                 return True
 
 
-async def _heard(connection: Connection) -> Sequence[object]:
-    """What a connection that subscribes is told next, however long that takes."""
-    said = await connection.read_response(True, timeout=math.inf, push_request=True)
-    return cast("Sequence[object]", said)
+async def _next_message(connection: Connection) -> Sequence[object]:
+    """What a connection that subscribes receives next, however long that takes."""
+    message = await connection.read_response(True, timeout=math.inf, push_request=True)
+    return cast("Sequence[object]", message)
 
 
 async def _drop(pool: Pool, connection: Connection) -> None:

@@ -67,18 +67,18 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
     child.span = job.span
-    heard: Channel[StreamEvent] | None = None
+    listener: Channel[StreamEvent] | None = None
     if tool.on_stream is not None:
-        heard = Channel(STREAM_BUFFER)
-        heard.open()
-    readers = [reader for reader in (job.channel, heard) if reader is not None]
+        listener = Channel(STREAM_BUFFER)
+        listener.open()
+    readers = [reader for reader in (job.channel, listener) if reader is not None]
     channel = NestedChannel(*readers) if readers else None
     try:
         if channel is not None:
             find_agents(child, tool.agent)
             stream_nested_to(child, channel)
         await _begin(child, tool, cast(str, job.arguments["input"]))
-        await _driven(child, tool, heard)
+        await _driven(child, tool, listener)
     except (ModelError, ToolTimeoutError, *_TRIPS) as error:
         if isinstance(error, ToolTimeoutError) and not child.is_over:
             raise
@@ -118,14 +118,14 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
         child.limits = RunLimits(turns=tool.max_turns)
 
 
-async def _driven(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] | None) -> None:
+async def _driven(child: Run, tool: AgentTool[Any], listener: Channel[StreamEvent] | None) -> None:
     if tool.timeout is None:
-        await _told(child, tool, heard)
+        await _run_with_listener(child, tool, listener)
         return
 
     async def drive() -> ToolTimeoutError | None:
         try:
-            await _told(child, tool, heard)
+            await _run_with_listener(child, tool, listener)
         except ToolTimeoutError as error:
             return error  # of one of its own tools: no word on this one's time
         return None
@@ -142,11 +142,11 @@ async def _driven(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] 
         raise inner
 
 
-async def _told(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] | None) -> None:
+async def _run_with_listener(child: Run, tool: AgentTool[Any], listener: Channel[StreamEvent] | None) -> None:
     """Drive the nested run while `on_stream` is told of it. Where that raises, the run stops after its turn: nothing that has
     begun is cut for its sake."""
     on_stream = tool.on_stream
-    if heard is None or on_stream is None:
+    if listener is None or on_stream is None:
         await child.drive(child)
         return
     what = f"on_stream of tool {tool.name!r}"
@@ -155,13 +155,13 @@ async def _told(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] | 
         try:
             await child.drive(child)
         finally:
-            heard.close()
+            listener.close()
 
-    async def tell() -> None:
+    async def notify() -> None:
         failure: AgentsException | None = None
         while True:
             try:
-                event = await heard.get()
+                event = await listener.get()
             except StopAsyncIteration:
                 break
             if failure is None:
@@ -172,7 +172,7 @@ async def _told(child: Run, tool: AgentTool[Any], heard: Channel[StreamEvent] | 
         if failure is not None:
             raise failure
 
-    await gather_with_limit([(what, tell()), (f"run of tool {tool.name}", drive())], limit=2, grace=child.deps.grace)
+    await gather_with_limit([(what, notify()), (f"run of tool {tool.name}", drive())], limit=2, grace=child.deps.grace)
 
 
 async def _failed(child: Run, job: Job, tool: AgentTool[Any], error: AgentsException) -> ToolFinished:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import Waiters
+from agentsdk.stores.waiters import REVISION, Waiters
 from agentsdk.types.errors import StoreError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -31,7 +32,7 @@ class MemoryRunStore(RunStore):
             raise refused
         self._logs.setdefault(run_id, []).extend(events)
         self._summaries[run_id] = summary
-        self._waiters.tell(run_id, summary.rev)
+        self._waiters.notify(REVISION + run_id, summary.rev)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`."""
@@ -77,7 +78,7 @@ class MemoryRunStore(RunStore):
 
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         """A run's revision once it is above `after_rev`, or after `timeout` seconds."""
-        return await self._waiters.wait(run_id, after_rev, timeout, self._rev)
+        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id))
 
     async def aclose(self) -> None:
         """Forget every run."""

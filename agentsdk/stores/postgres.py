@@ -8,13 +8,14 @@ the first, and then finds the revision changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from agentsdk.databases.postgres import Listening, Pool, PostgresDatabase, Row, Tables
 from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import Audience, Waiters
+from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
 # "C" sorts by code point, as Python does. Room in the pages lets a summary be replaced without a change to any index. An
@@ -88,7 +89,7 @@ _ADD_EVENTS = f"""
         FROM head, unnest({_EVENTS}::bytea[]) WITH ORDINALITY AS new (event, place)
     )
     SELECT CASE WHEN cardinality({_EVENTS}::bytea[]) > 0
-        THEN pg_notify('agentsdk_runs_' || head.tableoid, {_OF["rev"]} || ' ' || {_OF["run_id"]}) END
+        THEN pg_notify('agentsdk_runs_' || head.tableoid, {_OF["rev"]} || ' {REVISION}' || {_OF["run_id"]}) END
     FROM head
 """
 _BEGIN = f"""
@@ -202,7 +203,7 @@ class PostgresRunStore(RunStore):
         wait on an event loop; if it is lost, they connect and look again. It must reach the server itself, or a PgBouncer in
         session mode: through others nothing is heard, and the revision is read at the end only.
         """
-        return await self._waiters.wait(run_id, after_rev, timeout, self._rev, self._listen)
+        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id), self._listen)
 
     async def aclose(self) -> None:
         """Release the connections of the running event loop. Those of other loops close with their loops."""
@@ -213,9 +214,9 @@ class PostgresRunStore(RunStore):
         rows = await self._database.fetch(_REV, run_id)
         return rows[0][0] if rows else 0
 
-    async def _listen(self, audience: Audience) -> Listening:
+    async def _listen(self, waiters: LoopWaiters) -> Listening:
         channel: str = (await self._database.fetch(_CHANNEL))[0][0]
-        return await self._database.listen(channel, audience.hear, audience.recheck)
+        return await self._database.listen(channel, waiters.on_message, waiters.recheck)
 
 
 def _summary(row: Row) -> RunSummary:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast, get_args
 
 import msgspec
 
 from agentsdk.databases.redis import Listening, RedisDatabase, Script, Word, check_prefix
 from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import Audience, Waiters
+from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary, check_run_id
 
@@ -63,7 +64,7 @@ for first = 10, #ARGV, 1000 do
   redis.call('RPUSH', log, unpack(ARGV, first, math.min(first + 999, #ARGV)))
 end
 -- The work is done: a user who may not publish must not be told that it has failed.
-if #ARGV > 9 then redis.pcall('PUBLISH', channel, rev + #ARGV - 9 .. ' ' .. run) end
+if #ARGV > 9 then redis.pcall('PUBLISH', channel, rev + #ARGV - 9 .. ' rev:' .. run) end
 return false
 """
 )
@@ -313,7 +314,7 @@ class RedisRunStore(RunStore):
         connection of this store is subscribed to it, for all who wait on an event loop; if it is lost, they connect and look
         again. A user of the server needs the channel, both who appends and who waits.
         """
-        return await self._waiters.wait(run_id, after_rev, timeout, self._rev, self._listen)
+        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id), self._listen)
 
     async def aclose(self) -> None:
         """Release the connections of this event loop, unless another store or session uses them."""
@@ -324,8 +325,8 @@ class RedisRunStore(RunStore):
         summary = await self.summary(run_id)
         return 0 if summary is None else summary.rev
 
-    async def _listen(self, audience: Audience) -> Listening:
-        return await self._database.listen(self._channel, audience.hear, audience.recheck)
+    async def _listen(self, waiters: LoopWaiters) -> Listening:
+        return await self._database.listen(self._channel, waiters.on_message, waiters.recheck)
 
     async def _delete(self, run_ids: Sequence[str], before: str, status: str) -> int:
         keys = [key for run_id in run_ids for key in (self._log(run_id), self._attached(run_id))]

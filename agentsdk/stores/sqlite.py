@@ -17,7 +17,7 @@ import msgspec
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Synchronous, Tables
 from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import Audience, Waiters
+from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
 from agentsdk.types.errors import StoreBusyError, StoreError
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
@@ -66,7 +66,9 @@ _ATTACH = """INSERT OR REPLACE INTO agentsdk_run_attachments (run, name, data)
 _ATTACHED = "SELECT data FROM agentsdk_run_attachments JOIN agentsdk_runs ON key = run WHERE run_id = ? AND name = ?"
 _DELETE = "DELETE FROM agentsdk_runs WHERE run_id = ?"
 _REV = "SELECT rev FROM agentsdk_runs WHERE run_id = ?"
-_REVS = "SELECT run_id, rev FROM agentsdk_runs WHERE run_id IN (SELECT value FROM json_each(?))"
+_REVS = (
+    f"SELECT topic.value, rev FROM json_each(?) topic JOIN agentsdk_runs ON run_id = substr(topic.value, {len(REVISION) + 1})"
+)
 
 WAIT_INTERVAL = 0.02
 """Seconds between two looks whether another process has changed the file, while somebody waits."""
@@ -109,7 +111,7 @@ class SQLiteRunStore(RunStore):
             connection.executemany(_ADD, [(number, event, run_id) for number, event in enumerate(events, expected_rev)])
 
         await self._database.write(append)
-        self._waiters.tell(run_id, summary.rev)
+        self._waiters.notify(REVISION + run_id, summary.rev)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`, and `StoreError` if some are missing from the file."""
@@ -161,7 +163,9 @@ class SQLiteRunStore(RunStore):
         What this store appends is seen at once. What others append is seen within about 20 ms: one look at the file's
         `data_version` on that interval serves all who wait, and nobody looks while nobody waits.
         """
-        return await self._waiters.wait(run_id, after_rev, timeout, self._rev, self._watch)
+        return await self._waiters.wait(
+            REVISION + run_id, after_rev, timeout, functools.partial(self._rev, run_id), self._watch
+        )
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a consistent copy of the file, sessions in it included, to a new one at `path`; runs go on meanwhile.
@@ -179,8 +183,8 @@ class SQLiteRunStore(RunStore):
         row = await self._database.run(lambda connection: connection.execute(_REV, (run_id,)).fetchone())
         return 0 if row is None else row[0]
 
-    async def _watch(self, audience: Audience) -> _Watch:
-        return _Watch(self._database, audience)
+    async def _watch(self, waiters: LoopWaiters) -> _Watch:
+        return _Watch(self._database, waiters)
 
     def _summary(self, row: tuple[object, ...]) -> RunSummary:
         try:
@@ -192,11 +196,11 @@ class SQLiteRunStore(RunStore):
 
 
 class _Watch:
-    """Looks at the file on an interval, and tells an audience where its runs are whenever the file has changed."""
+    """Looks at the file on an interval, and notifies who waits whenever it has changed."""
 
-    def __init__(self, database: SQLiteDatabase, audience: Audience) -> None:
+    def __init__(self, database: SQLiteDatabase, waiters: LoopWaiters) -> None:
         self._database = database
-        self._audience = audience
+        self._waiters = waiters
         self._task = asyncio.create_task(self._look(), name="agentsdk SQLiteRunStore.wait")
 
     def is_open(self) -> bool:
@@ -213,20 +217,20 @@ class _Watch:
         try:
             while True:
                 await asyncio.sleep(WAIT_INTERVAL)
-                look = functools.partial(_changed, seen, self._audience.run_ids)
-                seen, revs = await self._database.run(look)
-                for run_id, rev in revs:
-                    self._audience.tell(run_id, rev)
+                look = functools.partial(_changed, seen, self._waiters.topics)
+                seen, numbers = await self._database.run(look)
+                for topic, number in numbers:
+                    self._waiters.notify(topic, number)
         except StoreError:
-            self._audience.recheck()  # and so each waiter comes to the error itself
+            self._waiters.recheck()  # and so each waiter comes to the error itself
 
 
-def _changed(seen: object, run_ids: Sequence[str], connection: sqlite3.Connection) -> tuple[object, Sequence[tuple[str, int]]]:
-    """The file's state, and, if it is not the one `seen`, the revisions of these runs."""
+def _changed(seen: object, topics: Sequence[str], connection: sqlite3.Connection) -> tuple[object, Sequence[tuple[str, int]]]:
+    """The file's state, and, if it is not the one `seen`, the numbers of these topics."""
     # `data_version` is about all but this connection, and `total_changes` about what other stores of this process do on it.
     version = connection.execute("PRAGMA data_version").fetchone()[0]
     state = (connection, version, connection.total_changes)
-    return state, [] if state == seen else connection.execute(_REVS, (json.dumps(run_ids),)).fetchall()
+    return state, [] if state == seen else connection.execute(_REVS, (json.dumps(topics),)).fetchall()
 
 
 def _update(connection: sqlite3.Connection, stored: RunSummary, summary: RunSummary) -> None:

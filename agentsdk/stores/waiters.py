@@ -1,8 +1,8 @@
-"""Who waits for runs to go on: `RunStore.wait` for stores that can tell of an append.
+"""Who waits on a store: `RunStore.wait` for stores that can notify.
 
-A store tells its `Waiters` of the appends that it makes or hears of. What it hears of others comes through one subscription for
-each event loop, open while anybody waits there. A waiter registers, has the subscription opened, and only then reads the
-revision, so that no append falls between.
+A topic has a number that grows: that of `REVISION` and a run's id is the run's revision. A store notifies its `Waiters` of what
+it changes itself; what others change comes through one subscription for each event loop, open while anybody waits there. A
+waiter registers, has the subscription opened, and only then reads the number, so that no change falls between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agentsdk.types.errors import StoreError
 
 
 class Subscription(Protocol):
-    """What tells an `Audience` of appends elsewhere."""
+    """What notifies `LoopWaiters` of changes elsewhere."""
 
     def is_open(self) -> bool:
         """Whether it was neither closed nor lost."""
@@ -30,16 +30,19 @@ class Subscription(Protocol):
         ...
 
 
-Revision = Callable[[str], Awaitable[int]]
-Subscribe = Callable[["Audience"], Awaitable[Subscription]]
+Read = Callable[[], Awaitable[int]]
+Subscribe = Callable[["LoopWaiters"], Awaitable[Subscription]]
+
+REVISION = "rev:"
+"""What the topic of a run's revision begins with, before the run's id."""
 
 
 class _Waiter:
     """One call of `wait`."""
 
-    def __init__(self, after_rev: int) -> None:
-        self.after_rev = after_rev
-        self.rev = 0
+    def __init__(self, after: int) -> None:
+        self.after = after
+        self.number = 0
         self.woken = asyncio.Event()
 
     async def until(self, deadline: float) -> None:
@@ -49,7 +52,7 @@ class _Waiter:
                 await self.woken.wait()
 
 
-class Audience:
+class LoopWaiters:
     """Those who wait on one event loop, and their subscription. Its methods are for that loop, but for `call`."""
 
     def __init__(self) -> None:
@@ -62,25 +65,25 @@ class Audience:
         self._waiting: dict[str, set[_Waiter]] = {}
 
     @property
-    def run_ids(self) -> list[str]:
-        """The runs that are waited for."""
+    def topics(self) -> list[str]:
+        """The topics that are waited for."""
         return list(self._waiting)
 
-    def tell(self, run_id: str, rev: int) -> None:
-        """A run has come to `rev`: wake those who wait for that."""
-        for waiter in self._waiting.get(run_id, ()):
-            if rev > waiter.after_rev:
-                waiter.rev = max(waiter.rev, rev)
+    def notify(self, topic: str, number: int) -> None:
+        """The topic has come to `number`: wake those who wait for that."""
+        for waiter in self._waiting.get(topic, ()):
+            if number > waiter.after:
+                waiter.number = max(waiter.number, number)
                 waiter.woken.set()
 
-    def hear(self, message: str) -> None:
-        """`tell` by a message of another process, `"{rev} {run_id}"`; any other is not for us."""
-        rev, _, run_id = message.partition(" ")
-        if rev.isascii() and rev.isdecimal():
-            self.tell(run_id, int(rev))
+    def on_message(self, message: str) -> None:
+        """`notify` by a message of another process, `"{number} {topic}"`; any other is not for us."""
+        number, _, topic = message.partition(" ")
+        if number.isascii() and number.isdecimal():
+            self.notify(topic, int(number))
 
     def recheck(self) -> None:
-        """Have all subscribe and read the revision again: something may have been missed."""
+        """Have all subscribe and read the number again: something may have been missed."""
         for waiters in self._waiting.values():
             for waiter in waiters:
                 waiter.woken.set()
@@ -103,20 +106,20 @@ class Audience:
             with suppress(RuntimeError):  # the loop is closed
                 self.loop.call_soon_threadsafe(callback, *args)
 
-    def add(self, run_id: str, waiter: _Waiter) -> None:
-        """From now on `waiter` is told of the run."""
-        self._waiting.setdefault(run_id, set()).add(waiter)
+    def add(self, topic: str, waiter: _Waiter) -> None:
+        """From now on `waiter` is notified of the topic."""
+        self._waiting.setdefault(topic, set()).add(waiter)
 
-    def remove(self, run_id: str, waiter: _Waiter) -> bool:
+    def remove(self, topic: str, waiter: _Waiter) -> bool:
         """Whether it was the last of all."""
-        waiters = self._waiting[run_id]
+        waiters = self._waiting[topic]
         waiters.discard(waiter)
         if not waiters:
-            del self._waiting[run_id]
+            del self._waiting[topic]
         return not self._waiting
 
     async def subscribed(self, subscribe: Subscribe) -> None:
-        """Return when all that is appended from now on is told here. Raises what `subscribe` raises."""
+        """Return when all changes from now on are notified here. Raises what `subscribe` raises."""
         if self._is_subscribed():
             return
         failure = self._failure
@@ -149,72 +152,71 @@ class Audience:
 
 
 class Waiters:
-    """All who wait on one store, on any event loop. A waiter costs two reads to begin, and nothing while its run is idle.
+    """All who wait on one store, on any event loop. A waiter costs two reads to begin, and nothing while its topic is idle.
 
     It does not refer to the store, which is let go of as soon as nobody uses it.
     """
 
     def __init__(self) -> None:
-        self._audiences: dict[asyncio.AbstractEventLoop, Audience] = {}
+        self._of_loops: dict[asyncio.AbstractEventLoop, LoopWaiters] = {}
         self._closed = ""
 
-    async def wait(
-        self, run_id: str, after_rev: int, timeout: float, revision: Revision, subscribe: Subscribe | None = None
-    ) -> int:
-        """As `RunStore.wait`: `revision` reads a run's, 0 for one that does not exist.
+    async def wait(self, topic: str, after: int, timeout: float, read: Read, subscribe: Subscribe | None = None) -> int:
+        """The topic's number once it is above `after`, or after `timeout` seconds. `read` reads it, 0 where there is none.
 
-        `subscribe` has an `Audience` told of appends elsewhere; a store that only its own process appends to needs none.
+        `subscribe` has `LoopWaiters` notified of changes elsewhere; a store that only its own process changes needs none.
+        Raises `UserError` for a timeout that is none.
         """
         check_timeout(timeout)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
-        rev = await revision(run_id)
-        if rev > after_rev or timeout == 0:
-            return rev
-        audience, waiter = self._audience(), _Waiter(after_rev)
-        audience.add(run_id, waiter)
+        number = await read()
+        if number > after or timeout == 0:
+            return number
+        waiters, waiter = self._of_running_loop(), _Waiter(after)
+        waiters.add(topic, waiter)
         try:
             over = False
-            while waiter.rev <= after_rev:
+            while waiter.number <= after:
                 waiter.woken.clear()
                 if subscribe is not None and not over:
-                    await audience.subscribed(subscribe)
-                audience.require_open()
-                rev = await revision(run_id)
-                if rev > after_rev or over:
-                    return rev
+                    await waiters.subscribed(subscribe)
+                waiters.require_open()
+                number = await read()
+                if number > after or over:
+                    return number
                 await waiter.until(deadline)
                 over = loop.time() >= deadline
-            return waiter.rev
+            return waiter.number
         finally:
-            if audience.remove(run_id, waiter):
-                await finished(asyncio.ensure_future(self._leave(audience)))
+            if waiters.remove(topic, waiter):
+                await finished(asyncio.ensure_future(self._leave(waiters)))
 
-    def tell(self, run_id: str, rev: int) -> None:
-        """A run has come to `rev`."""
-        for audience in list(self._audiences.values()):
-            audience.call(audience.tell, run_id, rev)
+    def notify(self, topic: str, number: int) -> None:
+        """The topic has come to `number`."""
+        for waiters in list(self._of_loops.values()):
+            waiters.call(waiters.notify, topic, number)
 
     async def aclose(self, closed: str) -> None:
         """End all waits with `StoreError(closed)`, and the running loop's subscription."""
         self._closed = closed
-        for audience in list(self._audiences.values()):
-            audience.call(audience.close, closed)
-        own = self._audiences.get(asyncio.get_running_loop())
+        for waiters in list(self._of_loops.values()):
+            waiters.call(waiters.close, closed)
+        own = self._of_loops.get(asyncio.get_running_loop())
         if own is not None:
             await finished(asyncio.ensure_future(own.unsubscribe(unused=False)))
 
-    def _audience(self) -> Audience:
-        """The running loop's."""
-        for loop in list(self._audiences):
+    def _of_running_loop(self) -> LoopWaiters:
+        """Those of the running loop."""
+        for loop in list(self._of_loops):
             if loop.is_closed():  # abandoned with its waiters
-                self._audiences.pop(loop, None)
-        audience = self._audiences.setdefault(asyncio.get_running_loop(), Audience())
+                self._of_loops.pop(loop, None)
+        waiters = self._of_loops.setdefault(asyncio.get_running_loop(), LoopWaiters())
         if self._closed:
-            audience.close(self._closed)
-        return audience
+            waiters.close(self._closed)
+        return waiters
 
-    async def _leave(self, audience: Audience) -> None:
-        await audience.unsubscribe(unused=True)
-        if not audience.run_ids:
-            self._audiences.pop(audience.loop, None)
+    async def _leave(self, waiters: LoopWaiters) -> None:
+        await waiters.unsubscribe(unused=True)
+        if not waiters.topics:
+            self._of_loops.pop(waiters.loop, None)

@@ -261,7 +261,7 @@ async def test_what_was_appended_while_postgres_was_not_heard_is_seen(
     url, store, connection = postgres
     writer = PostgresRunStore(url)
     async with waiting(store, "r") as (task,):
-        monkeypatch.setattr("agentsdk.stores.waiters.Audience.hear", lambda *_: None)
+        monkeypatch.setattr("agentsdk.stores.waiters.LoopWaiters.on_message", lambda *_: None)
         (lost,) = await listeners(connection, url)
         await append(writer, "r", 0, b"a")
         await connection.execute("SELECT pg_terminate_backend($1)", lost)
