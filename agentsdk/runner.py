@@ -23,7 +23,7 @@ from agentsdk.engine.channel import Channel
 from agentsdk.engine.guards import guards_of, was_given_context
 from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.run import Run
-from agentsdk.engine.session import load_history
+from agentsdk.engine.session import load_history, with_callback
 from agentsdk.engine.streaming import stream_to
 from agentsdk.models.catalog import KnownModels
 from agentsdk.models.prices import price_with
@@ -148,7 +148,7 @@ class Runner:
         already or is held elsewhere.
         """
         options = _Options(**arguments)
-        history = () if options.session is None else await _history(options.session, input)
+        history = () if options.session is None else await _history(options.session, input, options.run_config)
         run, begin = _begun(starting_agent, input, history, context, options)
         await execute(run, begin, options.session, options.error_handlers, starting_agent)
         return RunResult(run)
@@ -336,7 +336,7 @@ class Runner:
         options = _Options(**arguments)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
-            history = () if options.session is None else await _history(options.session, input)
+            history = () if options.session is None else await _history(options.session, input, options.run_config)
             run, events = _begun(starting_agent, input, history, context, options)
             stream.attach(run)
             stream_to(run, channel)
@@ -531,9 +531,14 @@ async def _replay_with_changes(
     return await rerun(recorded, len(origin.log), start, change, config, play=play, find_model=find_model, price=price)
 
 
-async def _history(session: Session, given: object) -> tuple[Item, ...]:
+async def _history(session: Session, given: object, config: RunConfig | None) -> tuple[Item, ...]:
     """What a new run takes from its session; one that goes on has it already."""
-    return () if isinstance(given, RunState) else await load_history(session)
+    if isinstance(given, RunState):
+        return ()
+    config = config or _DEFAULT
+    history = await load_history(session, config.session_limit)
+    callback = config.session_input_callback
+    return history if callback is None else await with_callback(callback, history, given)
 
 
 def _begun(

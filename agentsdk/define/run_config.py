@@ -39,6 +39,7 @@ from agentsdk.types.declared import (
 )
 from agentsdk.types.errors import AgentsException, LimitExceededError
 from agentsdk.types.generics import TContext
+from agentsdk.types.items import InputItem, Item
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.summary import check_run_id
 
@@ -95,6 +96,9 @@ CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelR
 """Changes what one model call sends; the run's history stays as it is."""
 
 
+SessionInputCallback = Callable[[list[Item], list[Item]], "Sequence[InputItem] | Awaitable[Sequence[InputItem]]"]
+"""Given a session's history and a run's new items, gives what the run begins with: what it likes, and then the new items."""
+
 DurabilityLevel = Literal["sync", "batch", "steps", "exit"]
 """When a stored run's events are durable: before the run goes on, a moment behind it, before a call with an effect begins, or
 when the run ends or pauses."""
@@ -147,6 +151,10 @@ class RunConfig:
     `window` keeps what the model is sent inside its context window. `token_counter` counts tokens for it and for the limits
     (None: by the model's encoding where that is known, else an estimate).
 
+    Of a `session` a run reads no more than the latest `session_limit` items (None: all), and of those only whole turns.
+    `session_input_callback` is given the history that was read and the new items, and gives both as the model is to see them: a
+    list whose end are the new items as they are. The session keeps all either way, and gets what is new.
+
     `run_id` names a new run, by default at random: in its states, spans, requests and the idempotency keys of its tools. A run
     that goes on keeps its own. Without a `store` nothing is kept under it.
 
@@ -171,6 +179,8 @@ class RunConfig:
     buffer_output: bool = False
     handoff_input_filter: HandoffInputFilter | None = None
     call_model_input_filter: CallModelInputFilter | None = None
+    session_limit: int | None = None
+    session_input_callback: SessionInputCallback | None = None
     workflow_name: str = ""
     run_id: str | None = None
     tracing_disabled: bool = False
@@ -234,6 +244,8 @@ _FIELDS = Fields(
     buffer_output=FLAG,
     handoff_input_filter=optional(CALLABLE),
     call_model_input_filter=optional(CALLABLE),
+    session_limit=optional(_COUNT),
+    session_input_callback=optional(CALLABLE),
     workflow_name=any_text("a str; name the workflow"),
     tracing_disabled=FLAG,
     tracer=optional(TRACER),

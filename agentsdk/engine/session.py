@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import State, fold, transcript
 from agentsdk.define.declaration import Declaration
+from agentsdk.define.run_config import SessionInputCallback
+from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import shielded
 from agentsdk.engine.guardrails import pending_input_guardrails
 from agentsdk.engine.output_buffer import has_output_guardrails
 from agentsdk.engine.run import Run
 from agentsdk.ports.session import ReplacingSession, Session
-from agentsdk.types.errors import AgentsException, SessionError
+from agentsdk.types.errors import AgentsException, SessionError, UserError
 from agentsdk.types.events import InputReplaced, SessionSaved
-from agentsdk.types.items import Item
+from agentsdk.types.items import InputItem, Item, items_from_input
 
 
-async def load_history(session: Session) -> tuple[Item, ...]:
-    """The session's items as they stand there. Raises `SessionError`."""
+async def load_history(session: Session, limit: int | None = None) -> tuple[Item, ...]:
+    """The session's items as they stand there; with a `limit` its latest turns of so many items. Raises `SessionError`."""
     try:
-        return tuple(await session.get_items())
+        if limit is None:
+            return tuple(await session.get_items())
+        return _whole_turns(await session.get_items(limit + 1), limit)
     except AgentsException:
         raise
     except Exception as error:
@@ -26,6 +33,33 @@ async def load_history(session: Session) -> tuple[Item, ...]:
             f"session {session.session_id!r} could not be read ({type(error).__name__}), expected its items; "
             "see the chained exception"
         ) from error
+
+
+def _whole_turns(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
+    """The last `limit` of `items`, without the rest of a turn that begins before them."""
+    if len(items) <= limit:
+        return tuple(items)
+    from agentsdk.core.window.fit import blocks  # few runs have a limit
+
+    first = blocks(items, [0] * len(items))[0].positions
+    return tuple([item for position, item in enumerate(items) if position not in first])
+
+
+async def with_callback(callback: SessionInputCallback, history: tuple[Item, ...], given: object) -> tuple[Item, ...]:
+    """What a `session_input_callback` puts before the new items. Raises `UserError` where these are not its end."""
+    new = items_from_input(cast("Sequence[InputItem]", given))
+    merged = await call_user("session_input_callback", callback, list(history), list(new))
+    try:
+        items = items_from_input(merged)
+    except UserError as error:
+        raise UserError(f"session_input_callback returned what is no list of items: {error}") from error
+    start = len(items) - len(new)
+    if start < 0 or items[start:] != new:
+        raise UserError(
+            f"session_input_callback returned {len(items)} items that do not end with the {len(new)} new ones, expected "
+            "what the model is to see before these, and then these as they were given; return [*history, *new]"
+        )
+    return items[:start]
 
 
 async def save_session(run: Run, session: Session, after: BaseException | None = None) -> None:
@@ -82,11 +116,17 @@ async def unrecorded_save(state: State, session: Session) -> tuple[SessionSaved,
     """
     committed, saved = len(state.transcript), state.saved
     provisional, _ = _left_open(state)
-    new = transcript(state)[saved:]
-    stands = paired(await load_history(session))[saved:]
+    whole = transcript(state)
+    new = whole[saved:]
+    stands = await load_history(session)
     for end in (len(new), committed - saved):
         written = new[len(provisional) : end] or new[:end]
-        if written and stands[-len(written) :] == written:
+        if not written or stands[-len(written) :] != written:
+            continue
+        # They may also have stood there before the run, which its own history ends with then.
+        before = whole[max(0, saved - len(written)) : saved]
+        is_new = before != written[len(written) - len(before) :]
+        if is_new or len(paired(stands)) >= saved + len(written):
             return (SessionSaved(committed, end - (committed - saved)),)
     return ()
 

@@ -207,6 +207,10 @@ PLACES: dict[str, Callable[[Any], tuple[Agent[Any, Any], dict[str, Any]]]] = {
     "model": lambda given: (made(model=Modelled(given)), {}),
     "model provider": lambda given: (made(model="m"), {"run_config": RunConfig(model_provider=Provided(given))}),
     "session get_items": lambda given: (made(), {"session": Kept("get_items", given)}),
+    "session_input_callback": lambda given: (
+        made(),
+        {"session": MemorySession("s"), "run_config": RunConfig(session_input_callback=given)},
+    ),
     "session add_items": lambda given: (made(), {"session": Kept("add_items", given)}),
     "token counter count": lambda given: (
         made(),

@@ -458,3 +458,171 @@ async def test_a_write_whose_answer_is_lost_stands_once_when_the_state_goes_on(s
         assert [getattr(item, "content", "") for item in await session.get_items()] == ["go", "hello"]
         caught.value.state = result.to_state()
     assert len(model.requests) == 1
+
+
+class Asked(MemorySession):
+    """Notes how many items it is asked for."""
+
+    def __init__(self, *items: Item) -> None:
+        super().__init__("s")
+        self._items = list(items)
+        self.asked: list[int | None] = []
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        self.asked.append(limit)
+        return await super().get_items(limit)
+
+
+def said(*texts: str) -> list[Item]:
+    return [Message("user" if number % 2 == 0 else "assistant", text) for number, text in enumerate(texts)]
+
+
+def sent(model: ScriptedModel) -> list[str]:
+    """What the model was sent last, in short."""
+    items = model.requests[-1].items
+    return [item.text if isinstance(item, Message) else str(getattr(item, "output", "call")) for item in items]
+
+
+@pytest.mark.parametrize(
+    ("limit", "reads"),
+    [
+        (0, []),
+        (1, ["four"]),
+        (3, ["two", "three", "four"]),
+        (4, ["one", "two", "three", "four"]),
+        (9, ["one", "two", "three", "four"]),
+        (None, ["one", "two", "three", "four"]),
+    ],
+)
+async def test_a_run_reads_the_latest_items_and_the_session_keeps_all(limit: int | None, reads: list[str]) -> None:
+    session = Asked(*said("one", "two", "three", "four"))
+    agent, model = agent_with("six")
+    result = await Runner.run(agent, "five", session=session, run_config=RunConfig(session_limit=limit))
+    assert sent(model) == [*reads, "five"]
+    assert [item.text for item in result.input] == ["five"]  # type: ignore[union-attr]
+    assert session.asked == [None if limit is None else limit + 1], "the rest of a long session is not read"
+    assert await shown(session) == ["one", "two", "three", "four", "five", "six"]
+
+
+CALLS: list[Item] = [FunctionCall("a", "add", "{}"), FunctionCall("b", "add", "{}")]
+RESULTS: list[Item] = [FunctionCallOutput("a", "A"), FunctionCallOutput("b", "B")]
+
+
+@pytest.mark.parametrize(
+    ("limit", "reads"),
+    [(1, ["after"]), (2, ["after"]), (3, ["after"]), (4, ["after"]), (5, ["call", "call", "A", "B", "after"])],
+)
+async def test_a_turn_that_begins_before_the_limit_is_left_out_whole(limit: int, reads: list[str]) -> None:
+    session = Asked(Message("user", "before"), *CALLS, *RESULTS, Message("assistant", "after"))
+    agent, model = agent_with("ok")
+    await Runner.run(agent, "go", session=session, run_config=RunConfig(session_limit=limit))
+    assert sent(model) == [*reads, "go"]
+
+
+async def test_a_result_whose_call_is_before_the_limit_is_left_out() -> None:
+    session = Asked(*CALLS, Message("user", "meanwhile"), *RESULTS)
+    agent, model = agent_with("ok")
+    await Runner.run(agent, "go", session=session, run_config=RunConfig(session_limit=3))
+    assert sent(model) == ["meanwhile", "go"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_callback_says_what_of_the_history_is_sent_and_the_session_gets_what_is_new(is_async: bool) -> None:
+    session = MemorySession("s")
+    await session.add_items(said("one", "two"))
+    given: list[Any] = []
+
+    def merge(history: list[Item], new: list[Item]) -> list[Any]:
+        given.append((history, new))
+        return [{"role": "developer", "content": "It is Monday."}, *history[-1:], *new]
+
+    async def later(history: list[Item], new: list[Item]) -> list[Any]:
+        return merge(history, new)
+
+    agent, model = agent_with("four", "six")
+    config = RunConfig(session_input_callback=later if is_async else merge)
+    await Runner.run(agent, "three", session=session, run_config=config)
+    assert given == [(said("one", "two"), said("three"))]
+    assert sent(model) == ["It is Monday.", "two", "three"]
+    assert await shown(session) == ["one", "two", "three", "four"]
+    result = await Runner.run_streamed(agent, said("five"), session=session, run_config=config)
+    assert sent(model) == ["It is Monday.", "four", "five"]
+    assert [item.text for item in result.input] == ["five"]  # type: ignore[union-attr]
+    assert await shown(session) == ["one", "two", "three", "four", "five", "six"]
+
+
+async def test_a_callback_is_not_asked_when_a_run_goes_on_or_has_no_session() -> None:
+    asked: list[object] = []
+
+    def merge(history: list[Item], new: list[Item]) -> list[Item]:
+        asked.append(history)
+        return [*history, *new]
+
+    config, session = RunConfig(session_input_callback=merge), MemorySession("s")
+    agent, _ = agent_with(call("pay", x=1), "paid", "ok")
+    state = (await Runner.run(agent, "go", session=session, run_config=config)).to_state()
+    state.approve(state.interruptions[0])
+    await Runner.run(agent, state, session=session, run_config=config)
+    assert asked == [[]]
+    await Runner.run(agent, "go", run_config=config)
+    assert asked == [[]]
+
+
+@pytest.mark.parametrize(
+    ("gives", "told"),
+    [
+        (lambda history, new: history, "returned 2 items that do not end with the 1 new ones, expected"),
+        (lambda history, new: [], "returned 0 items that do not end with the 1 new ones"),
+        (lambda history, new: [*new, *history], "returned 3 items that do not end with the 1 new ones"),
+        (lambda history, new: None, "session_input_callback returned what is no list of items"),
+        (lambda history, new: [*history, 5], r"returned what is no list of items: input\[2\] is 'int'"),
+    ],
+)
+async def test_a_callback_that_gives_something_else_is_told_before_anything_is_sent(gives: Any, told: str) -> None:
+    session = MemorySession("s")
+    await session.add_items(said("one", "two"))
+    agent, model = agent_with("never")
+    with pytest.raises(UserError, match=told):
+        await Runner.run(agent, "go", session=session, run_config=RunConfig(session_input_callback=gives))
+    assert not model.requests
+    assert await shown(session) == ["one", "two"]
+
+
+@pytest.mark.parametrize("limit", [None, 1, 2, 3])
+@pytest.mark.parametrize("is_done", [False, True], ids=["not done", "done"])
+@pytest.mark.parametrize("before", [(), ("go", "bye"), ("a", "b", "c", "d", "e", "f"), ("hi", "hello", "a", "b")])
+async def test_a_write_whose_answer_is_lost_stands_once_whatever_was_read(
+    before: tuple[str, ...], is_done: bool, limit: int | None
+) -> None:
+    class Torn(MemorySession):
+        fails = True
+
+        async def add_items(self, items: Any) -> None:
+            if is_done or not self.fails:
+                await super().add_items(items)
+            if self.fails:
+                self.fails = False
+                raise OSError("the answer is lost")
+
+    session = Torn("s")
+    session.fails = False
+    await session.add_items(said(*before))
+    session.fails = True
+    agent, config = Agent("main", model=ScriptedModel(["hello"])), RunConfig(session_limit=limit)
+    with pytest.raises(SessionError) as caught:
+        await Runner.run(agent, "hi", session=session, run_config=config)
+    assert isinstance(caught.value.state, RunState)
+    for _ in range(2):
+        await Runner.run(agent, reloaded(agent, caught.value.state), session=session, run_config=config)
+        assert await shown(session) == [*before, "hi", "hello"]
+
+
+async def test_an_exchange_that_repeats_the_one_before_it_is_saved_as_well() -> None:
+    session = Counting(fails=1)
+    await MemorySession.add_items(session, said("hi", "hello"))
+    agent = Agent("main", model=ScriptedModel(["hello"]))
+    with pytest.raises(SessionError) as caught:
+        await Runner.run(agent, "hi", session=session)
+    assert isinstance(caught.value.state, RunState)
+    await Runner.run(agent, caught.value.state, session=session)
+    assert await shown(session) == ["hi", "hello", "hi", "hello"]
