@@ -1,19 +1,20 @@
 """PostgreSQL for stores and sessions: a pool for each event loop, tables made on first use, typed errors.
 
-The only module that knows asyncpg.
+Besides `asyncpg_types`, the only module that knows asyncpg.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from msgspec import Struct
 
+from agentsdk.databases.asyncpg_types import Connection, Pool, Row
 from agentsdk.databases.finished import finished
 from agentsdk.databases.shared_pools import SharedPools
 from agentsdk.types.declared import having, is_real, shown
@@ -32,48 +33,6 @@ _CLOSE_TIMEOUT = 10.0
 _MAX_LISTENING = 1_000
 # Serializes the making of tables in one database, whoever makes them. Any number that nobody else takes.
 _TABLES_LOCK = 0x6167656E74736472
-
-
-class Row(Protocol):
-    """One row of a result."""
-
-    def __getitem__(self, column: int | str, /) -> Any: ...
-
-    def items(self) -> Iterable[tuple[str, object]]: ...
-
-
-class Connection(Protocol):
-    """What is used of an `asyncpg.Connection`."""
-
-    async def fetch(self, statement: str, /, *values: object) -> Sequence[Row]: ...
-
-    async def execute(self, statement: str, /, *values: object) -> object: ...
-
-    def transaction(self) -> AbstractAsyncContextManager[object]: ...
-
-    async def add_listener(self, channel: str, callback: Callable[..., None], /) -> None: ...
-
-    async def remove_listener(self, channel: str, callback: Callable[..., None], /) -> None: ...
-
-    def add_termination_listener(self, callback: Callable[..., None], /) -> None: ...
-
-    def remove_termination_listener(self, callback: Callable[..., None], /) -> None: ...
-
-    def terminate(self) -> None: ...
-
-
-class Pool(Protocol):
-    """What is used of an `asyncpg.Pool`."""
-
-    def acquire(self) -> Awaitable[Any]: ...
-
-    def release(self, connection: Any, /, *, timeout: float | None = None) -> Awaitable[object]: ...
-
-    def is_closing(self) -> bool: ...
-
-    def expire_connections(self) -> Awaitable[object]: ...
-
-    def close(self) -> Awaitable[object]: ...
 
 
 class Tables(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from agentsdk.databases.postgres import Connection, Pool, PostgresDatabase, Row, Tables
+from agentsdk.databases.asyncpg_types import Connection, Pool, Row
+from agentsdk.databases.postgres import PostgresDatabase, Tables
 from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
 from agentsdk.sessions.stored_items import decode_item, encode_items, session_error
 from agentsdk.types.errors import SessionError, StoreError

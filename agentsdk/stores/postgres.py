@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from agentsdk.databases.postgres import Listening, Pool, PostgresDatabase, Row, Tables
+from agentsdk.databases.asyncpg_types import Pool, Row
+from agentsdk.databases.postgres import Listening, PostgresDatabase, Tables
 from agentsdk.ports.run_store import RunStore, conflict, not_found
 from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary

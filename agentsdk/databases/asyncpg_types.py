@@ -1,0 +1,49 @@
+"""Types of what is used of asyncpg."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+
+class Row(Protocol):
+    """One row of a result."""
+
+    def __getitem__(self, column: int | str, /) -> Any: ...
+
+    def items(self) -> Iterable[tuple[str, object]]: ...
+
+
+class Connection(Protocol):
+    """What is used of an `asyncpg.Connection`."""
+
+    async def fetch(self, statement: str, /, *values: object) -> Sequence[Row]: ...
+
+    async def execute(self, statement: str, /, *values: object) -> object: ...
+
+    def transaction(self) -> AbstractAsyncContextManager[object]: ...
+
+    async def add_listener(self, channel: str, callback: Callable[..., None], /) -> None: ...
+
+    async def remove_listener(self, channel: str, callback: Callable[..., None], /) -> None: ...
+
+    def add_termination_listener(self, callback: Callable[..., None], /) -> None: ...
+
+    def remove_termination_listener(self, callback: Callable[..., None], /) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
+class Pool(Protocol):
+    """What is used of an `asyncpg.Pool`."""
+
+    def acquire(self) -> Awaitable[Any]: ...
+
+    def release(self, connection: Any, /, *, timeout: float | None = None) -> Awaitable[object]: ...
+
+    def is_closing(self) -> bool: ...
+
+    def expire_connections(self) -> Awaitable[object]: ...
+
+    def close(self) -> Awaitable[object]: ...
