@@ -105,7 +105,7 @@ async def _intend(run: Run, jobs: Sequence[Job]) -> None:
     """Record that calls are about to run."""
     await run.record(ToolsIntended(tuple([job.call.call_id for job in jobs])))
     recorder = run.root.recorder
-    if recorder is not None:
+    if recorder is not None and not run.is_left:
         await recorder.before_calls(have_effect=any(job.tool.effect != "none" for job in jobs))
 
 
