@@ -365,6 +365,7 @@ DECISIONS: dict[str, dict[str, Any]] = {
     "mark_failed": {"item": ..., "reason": "r"},
     "raise_limit": {"kind": "turns", "allowed": 40},
     "replace_input": {"new_input": "x"},
+    "add_input": {"new_input": "x"},
     "restore_view": {},
     "to_string": {"state_key": None},
     "to_json": {"state_key": None},

@@ -22,6 +22,7 @@ from agentsdk.types.errors import LimitKind, Number, StateCorruptError, StateMis
 from agentsdk.types.events import (
     ApprovalDecided,
     CallRetried,
+    InputAdded,
     InputReplaced,
     LimitRaised,
     LimitReachedEvent,
@@ -31,7 +32,16 @@ from agentsdk.types.events import (
     ToolFinished,
     ViewRestored,
 )
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputItem, Item, item_to_dict, items_from_input
+from agentsdk.types.items import (
+    FunctionCall,
+    FunctionCallOutput,
+    InputItem,
+    Item,
+    Message,
+    item_to_dict,
+    items_from_input,
+    messages_from_input,
+)
 from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
 
@@ -170,11 +180,17 @@ class RunState:
 
     @property
     def value(self) -> State:
-        """The state with the decisions made here."""
+        """The state with the decisions made here. What was added to the input has yet to enter."""
         state = self._state
-        for event in self._decisions:
+        for event in self.pieces()[1]:
             state = apply(state, event)
         return state
+
+    @property
+    def added_input(self) -> tuple[Message, ...]:
+        """The messages that `add_input` was given and that have not entered yet."""
+        added = [item for event in self._decisions if isinstance(event, InputAdded) for item in event.items]
+        return cast("tuple[Message, ...]", tuple(added))
 
     @property
     def context(self) -> object:
@@ -193,7 +209,7 @@ class RunState:
 
     def pieces(self) -> tuple[State, tuple[RunEvent, ...]]:
         """The state as it was saved, and the decisions to record first when it is resumed."""
-        return self._state, tuple(self._decisions)
+        return self._state, tuple([event for event in self._decisions if not isinstance(event, InputAdded)])
 
     def approve(
         self,
@@ -269,6 +285,20 @@ class RunState:
         answers = [item for item in since if isinstance(item, FunctionCallOutput) and item.call_id in called]
         items, known = joined((*history, *answers), items_from_input(new_input))
         self._decisions.append(InputReplaced((*answers, *items[known:])))
+
+    def add_input(self, new_input: str | Iterable[InputItem]) -> None:
+        """Give the run more input: a user's text, or messages of any role but the assistant's.
+
+        They enter at its next turn once it is resumed, and the run does not end before. Its input guardrails judge each of them
+        first: one that is refused raises `InputGuardrailTripwireTriggered` and is left out. Raises `UserError` for what is no
+        message, and for a run that has ended.
+        """
+        if self.value.ended is not None:
+            raise UserError(
+                f"run {self.run_id!r} has ended, expected one that goes on; begin another run with state.to_input_list() and "
+                "the new input"
+            )
+        self._decisions.append(InputAdded(messages_from_input(new_input, "RunState.add_input")))
 
     def to_input_list(self) -> list[JsonObject]:
         """The whole conversation as plain dicts, valid as the input of another run."""

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from itertools import count
 
 from agentsdk.types.declared import SYNC, Fields, is_real, number, shown, whole
-from agentsdk.types.errors import CallbackError, UserError
-from agentsdk.types.items import InputItem, Message, items_from_input
+from agentsdk.types.errors import CallbackError
+from agentsdk.types.items import InputItem, Message, messages_from_input
 
 _FIELDS = Fields("Inbox", clock=SYNC, priority=whole("a whole number"), delay=number("finite seconds, 0 or more", least=0))
 
@@ -44,15 +44,13 @@ class Inbox:
         seconds: a timer. Raises `UserError` for what is no message, for a negative delay and for a priority that is no int.
         """
         _FIELDS.check_given(priority=priority, delay=delay)
-        given = items_from_input(message if isinstance(message, str) else [message])
-        if len(given) != 1 or not isinstance(given[0], Message) or given[0].role == "assistant":
-            raise UserError(f"an inbox was given a {type(message).__name__!r}, expected a text or a user's or system's Message")
+        (given,) = messages_from_input(message if isinstance(message, str) else [message], "an inbox")
         with self._lock:
             number = next(self._order)
             if delay:
-                heapq.heappush(self._later, (self._now() + delay, -priority, number, given[0]))
+                heapq.heappush(self._later, (self._now() + delay, -priority, number, given))
             else:
-                heapq.heappush(self._ready, (-priority, number, given[0]))
+                heapq.heappush(self._ready, (-priority, number, given))
 
     def due(self) -> tuple[Message, ...]:
         """What is due now, in the order in which it enters; it stays until it is `taken`."""

@@ -17,6 +17,7 @@ from agentsdk.core.state import State, new_state
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.hooks import RunHooks
+from agentsdk.define.inbox import Inbox
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.deps import ModelCatalog, RunDeps
 from agentsdk.engine.guards import guards_of, require_guards
@@ -67,6 +68,8 @@ def begin_run(
         limits = with_raised(limits, value.limits_raised)
     else:
         run, begin = _fresh(agent, given, history, RunContextWrapper(context), deps)
+    if run.added is not None or config.inbox is not None:
+        run.inboxes = tuple([inbox for inbox in (run.added, config.inbox) if inbox is not None])
     run.limits = limits
     finalizes = deps.keeps_back and not callable(config.on_limit)
     run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
@@ -106,6 +109,10 @@ def _resumed(
     run = _run(_current(agent, given.value), context, deps, state)
     run.kept = given.kept
     run.call_ids = call_ids(given.value)
+    if given.added_input:
+        run.added = Inbox()
+        for message in given.added_input:
+            run.added.put(message)
     find_agents(run, agent)
     context.usage = state.usage
     return run, decisions

@@ -1,21 +1,21 @@
-"""The inbox of a running run: its messages enter the run, once the input guardrails have let them pass."""
+"""What is added to the input of a run: messages enter between two turns, once the input guardrails have let them pass."""
 
 from __future__ import annotations
 
-from agentsdk.define.inbox import Inbox
 from agentsdk.engine.guardrails import result, run_guardrails_on_added_input
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import InputGuardrailTripwireTriggered
 from agentsdk.types.events import InputAdded, RunEvent
+from agentsdk.types.items import Message
 
 
-async def take_messages(run: Run, inbox: Inbox, *before: RunEvent) -> bool:
+async def take_messages(run: Run, *before: RunEvent) -> bool:
     """Record what is due as the run's input, behind the events `before`, in one append; whether there was any.
 
-    A message leaves the inbox once it is recorded, or refused. Raises `InputGuardrailTripwireTriggered` for one that was
+    A message leaves its inbox once it is recorded, or refused. Raises `InputGuardrailTripwireTriggered` for one that was
     refused: it does not enter, the others stay in the inbox, and the run goes on from the error's state without it.
     """
-    arrived = inbox.due()
+    arrived = tuple([message for inbox in run.inboxes for message in inbox.due()])
     if not arrived:
         return False
     judged = await run_guardrails_on_added_input(run, arrived)
@@ -23,12 +23,22 @@ async def take_messages(run: Run, inbox: Inbox, *before: RunEvent) -> bool:
         refused = next((verdict for verdict in verdicts if verdict.behavior != "allow"), None)
         if refused is not None:
             await run.record(*verdicts)
-            inbox.taken((message,))
+            _taken(run, (message,))
             raise InputGuardrailTripwireTriggered(
                 f"input guardrail {refused.guardrail!r} refused a message that arrived during the run of agent "
                 f"{run.agent.name!r}; it did not enter: resume error.state to go on without it",
                 result(refused),
             )
-    await run.record(*before, *[verdict for verdicts in judged for verdict in verdicts], InputAdded(arrived))
-    inbox.taken(arrived)
+    known = len(run.state.log)
+    try:
+        await run.record(*before, *[verdict for verdicts in judged for verdict in verdicts], InputAdded(arrived))
+    finally:
+        if run.added is not None and len(run.state.log) > known:
+            run.added.taken(arrived)  # also where the store failed: the state has them
+    _taken(run, arrived)
     return True
+
+
+def _taken(run: Run, messages: tuple[Message, ...]) -> None:
+    for inbox in run.inboxes:
+        inbox.taken(messages)

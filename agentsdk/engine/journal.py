@@ -14,9 +14,10 @@ from msgspec import Struct
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply
 from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.inbox import Inbox
 from agentsdk.engine.deps import RunDeps
 from agentsdk.types.errors import AgentsException
-from agentsdk.types.events import Nested, RunEvent
+from agentsdk.types.events import InputAdded, Nested, RunEvent
 
 if TYPE_CHECKING:
     from agentsdk.engine.recorder import Recorder
@@ -26,10 +27,10 @@ class Journal(Struct, eq=False, kw_only=True):
     """A run's state, always the latest value, and where its events go.
 
     `parent` and `call_id`: the run that a nested one records through, and the call it is of. `recorder` makes the events of a
-    stored run durable, and `kept` is what the process knew of how it is kept when it went on with it: both the root's.
-    `publish` shows each recorded event to the reader of a stream. `pending_turns` are replies reserved of the limit on turns,
-    by this run and those nested in it: at the root, if no budget does that. Once `is_over` the run's caller has it back: a tool
-    left behind by a cancellation changes it no more.
+    stored run durable, and `kept` is what the process knew of how it is kept when it went on with it: both the root's. `added`
+    holds what its state was given as more input, until that has entered. `publish` shows each recorded event to the reader of a
+    stream. `pending_turns` are replies reserved of the limit on turns, by this run and those nested in it: at the root, if no
+    budget does that. Once `is_over` the run's caller has it back: a tool left behind by a cancellation changes it no more.
     """
 
     deps: RunDeps
@@ -39,6 +40,7 @@ class Journal(Struct, eq=False, kw_only=True):
     call_id: str = ""
     recorder: Recorder | None = None
     kept: Kept | None = None
+    added: Inbox | None = None
     publish: Callable[[RunEvent], None] | None = None
     pending_turns: int = 0
     is_over: bool = False
@@ -84,6 +86,9 @@ class Journal(Struct, eq=False, kw_only=True):
     def snapshot(self, unrecorded: tuple[RunEvent, ...] = ()) -> RunState:
         """The run as it stands, to be saved, decided on and resumed; with decisions that could not be recorded."""
         kept = self.kept if self.recorder is None else self.recorder.kept
+        added = () if self.added is None else self.added.due()
+        if added:
+            unrecorded = (*unrecorded, InputAdded(added))
         return RunState(self.state, unrecorded, self.deps.config.state_key, context=self.context.context, kept=kept)
 
     @property

@@ -17,6 +17,7 @@ from agentsdk.core.state import State, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.inbox import Inbox
 from agentsdk.define.stream_events import StreamEvent, ToolProgressStreamEvent
 from agentsdk.engine.channel import Channel, NestedChannel
 from agentsdk.engine.grace import THREADS
@@ -74,8 +75,9 @@ class Run(Journal, eq=False, kw_only=True):
     `agent` is the one whose turn it is, `agents` all that have had one, by name. `drive` is the loop, which a nested run is
     driven by too. `call_ids` are those of the calls so far, so that a provider's repeated id is noticed in O(1).
 
-    `channel` is where its stream events go, None where nobody reads them. `shown`, the root's: how many events of each nested
-    run, by its path, are behind the reader.
+    `inboxes` hold what enters at its next turn: the root's `added`, and that of its config. `channel` is where its stream
+    events go, None where nobody reads them. `shown`, the root's: how many events of each nested run, by its path, are behind
+    the reader.
 
     Limits: `limits` are its own; `limiter` what it has used of them. With `has_budget`, the same for all runs of a tree,
     requests and calls are reserved before they are made. `is_at_limit`: it was stopped by one of its own limits, not by those
@@ -91,6 +93,7 @@ class Run(Journal, eq=False, kw_only=True):
     limits: RunLimits = DEFAULT_LIMITS
     agents: dict[str, Agent[Any, Any]] = {}  # noqa: RUF012 - a Struct gives each run one of its own
     call_ids: set[str] = set()  # noqa: RUF012
+    inboxes: tuple[Inbox, ...] = ()
     channel: StreamChannel | None = None
     shown: dict[tuple[str, ...], int] | None = None
     span: Span | None = None

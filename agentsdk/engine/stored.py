@@ -145,6 +145,11 @@ async def save_decisions(store: CheckedStore, decided: RunState, now: float, pri
     """
     seen, decisions = decided.pieces()
     run_id = decided.run_id
+    if decided.added_input:
+        raise UserError(
+            f"the state of run {run_id!r} has more input for it, which its agents' guardrails judge before it is stored, "
+            "expected decisions alone; resume the run with that state: Runner.run(agent, state, run_config=...)"
+        )
     if not decisions:
         return decided
     for _ in range(_ATTEMPTS):

@@ -48,10 +48,10 @@ class SingleTurn:
 
 async def run_single_turn(run: Run) -> SingleTurn:
     """Take the run through one turn, or through what is missing of the open one, up to its next step."""
-    config, turn = run.deps.config, run.state.turn
+    turn = run.state.turn
     prepared = await prepare(run)
-    if config.inbox is not None and turn is None and run.parent is None:
-        await take_messages(run, config.inbox)
+    if run.inboxes and turn is None:
+        await take_messages(run)
     if run.state.input_verdicts:
         raise_if_input_tripped(run)
     if run.state.invalid_outputs and run.state.turn is None:
@@ -92,8 +92,7 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
 
     False where a message has arrived in the inbox meanwhile: the turn is closed with it, and the run goes on.
     """
-    inbox = run.deps.config.inbox
-    if inbox is not None and run.parent is None and await take_messages(run, inbox, TurnEnded()):
+    if run.inboxes and await take_messages(run, TurnEnded()):
         run.final_output = None
         return False
     if run.final_output is None:

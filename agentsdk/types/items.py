@@ -187,6 +187,20 @@ def items_from_input(given: str | Iterable[InputItem]) -> tuple[Item, ...]:
     return tuple([_item(entry, position) for position, entry in enumerate(entries)])
 
 
+def messages_from_input(given: str | Iterable[InputItem], where: str) -> tuple[Message, ...]:
+    """What is added to a conversation that goes on: messages of any role but the assistant's.
+
+    Raises `UserError` for anything else, naming `where` it was given.
+    """
+    messages: list[Message] = []
+    for item in items_from_input(given):
+        if not isinstance(item, Message) or item.role == "assistant":
+            what = "an assistant's Message" if isinstance(item, Message) else f"a {type(item).__name__!r}"
+            raise UserError(f"{where} was given {what}, expected a text or a user's or system's Message")
+        messages.append(item)
+    return tuple(messages)
+
+
 def _item(entry: InputItem, position: int) -> Item:
     data: object
     if isinstance(entry, Message | FunctionCall | FunctionCallOutput | Reasoning | ProviderItem):

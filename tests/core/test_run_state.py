@@ -270,6 +270,29 @@ def test_replacing_the_input_begins_again_with_a_valid_one() -> None:
     assert len(decisions(state)) == 1
 
 
+def test_added_input_waits_beside_the_decisions() -> None:
+    state = paused()
+    before = state.value
+    state.add_input("hurry")
+    state.add_input([{"role": "system", "content": "be brief"}])
+    state.approve(approval(state))
+    said = ["hurry", "be brief"]
+    assert [message.content for message in state.added_input] == said
+    assert state.value.transcript == before.transcript and len(decisions(state)) == 1
+    for copied in (RunState.from_string(AGENT, state.to_string()), pickle.loads(pickle.dumps(state)), copy(state)):
+        assert [message.content for message in copied.added_input] == said and len(decisions(copied)) == 1
+    for wrong in (5, None, [PAY], Message("assistant", "me"), [Message("assistant", "me")]):
+        with pytest.raises(UserError, match="input"):
+            state.add_input(wrong)  # type: ignore[arg-type]
+    assert len(state.added_input) == 2
+
+
+def test_a_run_that_has_ended_takes_no_more_input() -> None:
+    ended = RunState(fold([*LOG[:1], RunEnded("done")]))
+    with pytest.raises(UserError, match="has ended, expected one that goes on"):
+        ended.add_input("more")
+
+
 def test_the_conversation_is_valid_input_at_every_moment() -> None:
     state = paused()
     assert unpaired(state.items()) == []

@@ -15,6 +15,7 @@ from agentsdk import (
     RunConfig,
     Runner,
     RunState,
+    function_tool,
     handoff,
     input_guardrail,
 )
@@ -74,6 +75,23 @@ async def test_what_is_refused_does_not_enter_and_the_run_goes_on_without_it(sav
     assert not any("swordfish" in str(item) for item in (*result.to_input_list(), *await session.get_items()))
     refused = [event for event in state.value.log if isinstance(event, GuardrailJudged) and event.behavior != "allow"]
     assert [event.kind for event in refused] == ["added_input"]
+
+
+async def test_what_a_state_was_given_is_judged_as_well() -> None:
+    judge = Judge()
+    agent = Agent("main", model=ScriptedModel([call("work"), "done"]), input_guardrails=[judge.guardrail])
+    agent.tools = [function_tool(lambda: "worked", name_override="work", needs_approval=True)]
+    state = (await Runner.run(agent, "go")).to_state()
+    state.add_input("quick")
+    state.add_input("my password is swordfish")
+    state.approve(state.interruptions[0])
+    with pytest.raises(InputGuardrailTripwireTriggered) as caught:
+        await Runner.run(agent, state)
+    left = caught.value.state
+    assert isinstance(left, RunState) and [message.content for message in left.added_input] == ["quick"]
+    result = await Runner.run(agent, left)
+    assert requests(agent) == [["go"], ["go", "quick"]] and judge.judged.count("quick") == 2
+    assert "swordfish" not in str(result.to_input_list())
 
 
 async def test_a_message_refused_at_the_end_leaves_the_answer_as_it_is() -> None:
