@@ -132,6 +132,14 @@ class _Outcome(Generic[TOutput]):
         return self._going.cost
 
     @property
+    def duration(self) -> float:
+        """Seconds that the run has gone on, over all the processes that did; not those in which it waited for a person.
+
+        A finished run that was loaded has those of before its last process.
+        """
+        return self._going.duration
+
+    @property
     def turns(self) -> int:
         """Model replies so far."""
         return self._state.turns

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, Message, ModelError, RunConfig, Runner, RunState, UserError
+from agentsdk import Agent, Message, ModelError, RunConfig, RunLimits, Runner, RunState, UserError, function_tool
 from agentsdk.errors import StateTamperedError
 from agentsdk.testing import ScriptedModel, call
+from tests.models.wire import FakeClock
 from tests.scenarios import World, agent_of, cut, tool_of
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +41,60 @@ async def test_a_paused_result_has_no_output_and_says_why() -> None:
     with pytest.raises(UserError, match=r"no final output: 1 call\(s\) wait for a person"):
         _ = result.final_output
     assert [item["type"] for item in result.to_input_list()] == ["message", "function_call", "function_call_output"]
+
+
+@pytest.mark.parametrize("deadline", [None, 1_000.0])
+@pytest.mark.parametrize("ends", ["paused", "failed"])
+async def test_the_duration_is_that_of_all_processes_without_the_waits_between_them(ends: str, deadline: float | None) -> None:
+    clock = FakeClock()
+
+    def work(seconds: int) -> str:
+        clock.now += seconds
+        return "worked"
+
+    tools = [function_tool(work), function_tool(lambda: "paid", name_override="pay", needs_approval=True)]
+    replies = [
+        call("work", seconds=5),
+        call("pay") if ends == "paused" else ModelError("away"),
+        call("work", seconds=3),
+        "done",
+    ]
+    agent = Agent("main", model=ScriptedModel(replies), tools=tools)
+    config = RunConfig(clock=clock, limits=RunLimits(deadline=deadline))
+    if ends == "paused":
+        result = await Runner.run(agent, "go", run_config=config)
+        assert result.duration == 5
+        state = result.to_state()
+        state.approve(state.interruptions[0])
+    else:
+        with pytest.raises(ModelError) as caught:
+            await Runner.run(agent, "go", run_config=config)
+        assert isinstance(caught.value.state, RunState)
+        state = caught.value.state
+    clock.now += 100
+    stream = Runner.run_streamed(agent, RunState.from_string(agent, state.to_string()), run_config=config)
+    async for _ in stream:
+        assert stream.duration in (5, 8)
+    clock.now += 100
+    assert stream.is_finished and stream.duration == 8
+
+
+@pytest.mark.parametrize("deadline", [None, 1_000.0])
+async def test_the_duration_goes_on_where_limits_are_raised_on_the_way(deadline: float | None) -> None:
+    clock = FakeClock()
+
+    def work(seconds: int) -> str:
+        clock.now += seconds
+        return "worked"
+
+    replies = [call("work", seconds=5), call("work", seconds=4), "done"]
+    agent = Agent("main", model=ScriptedModel(replies), tools=[function_tool(work)])
+    config = RunConfig(
+        clock=clock,
+        limits=RunLimits(turns=1, deadline=deadline),
+        on_limit=lambda error, context: RunLimits(turns=5, deadline=1_000.0 if deadline is None else None),
+    )
+    assert (await Runner.run(agent, "go", run_config=config)).duration == 9
 
 
 async def test_final_output_as_checks_on_request() -> None:

@@ -37,7 +37,7 @@ from agentsdk.types.errors import (
     ToolCallLimitExceededError,
     UserError,
 )
-from agentsdk.types.events import RunEnded, RunEvent, Stopped
+from agentsdk.types.events import RunEnded, RunEvent, Stopped, TimeSpent
 
 _HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
     (MaxTurnsExceeded, "max_turns"),
@@ -138,13 +138,27 @@ async def _run_until_done(
         error.state = run.snapshot()
         if isinstance(error, LimitExceededError) or not await _handled(run, error, handlers):
             raise
+    if spent := _stop_clock(run):
+        await run.record(*spent)
     if session is not None:
         await save_session(run, session)
     if run.recorder is not None:
         await run.recorder.finish()
 
 
+def _stop_clock(run: Run) -> list[RunEvent]:
+    """The run goes on no longer here: what is to be recorded of its time, where it may go on elsewhere."""
+    elapsed = 0.0 if run.began is None else run.deps.now() - run.began
+    run.began = None
+    if run.state.ended is not None:
+        run.unrecorded_time = elapsed
+        return []
+    return [TimeSpent(run.state.elapsed + elapsed, run.state.working)] if elapsed else []
+
+
 def _driven(run: Run) -> Awaitable[None]:
+    if run.began is None:
+        run.began = run.deps.now()
     if run.limits.deadline is None and run.limits.active_time is None:
         return run.drive(run)
     return within_time(run, lambda: run.drive(run))
@@ -186,13 +200,21 @@ async def _stopped(run: Run, failure: BaseException, session: Session | None) ->
 
     if run.state.log and is_ours:
         is_recorded = recorder is not None or isinstance(failure, InvalidOutputError) or not isinstance(failure, Exception)
-        if run.state.ended is None and is_recorded:
-            await keep(run.record(Stopped(type(failure).__name__)))
+        if run.state.ended is None:
+            await keep(_record_stop(run, Stopped(type(failure).__name__) if is_recorded else None))
         if session is not None and not isinstance(failure, SessionError):  # what became of its write nobody knows
             await keep(save_session(run, session, after=failure))
     if recorder is not None:
         await keep(recorder.finish())
     return cancelled
+
+
+async def _record_stop(run: Run, stopped: Stopped | None) -> None:
+    events = _stop_clock(run)
+    if stopped is not None:
+        events.append(stopped)
+    if events:
+        await run.record(*events)
 
 
 async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers | None) -> bool:

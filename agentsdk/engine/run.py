@@ -86,6 +86,9 @@ class Run(Journal, eq=False, kw_only=True):
     Of the open turn: `instructions` are the agent's where a callable gives them, and after how many turns it did; `counted` the
     tokens of the next request, 0 where nothing needs them. `stop_requested`: the run stops after this turn. `calibration` is
     how much of the log was read to learn what the model bills for a counted token, and that.
+
+    `began`: since when this process has gone on with it, None where the state has that time; `unrecorded_time`, in seconds, is
+    what it has not when the run is over.
     """
 
     agent: Agent[Any, Any]
@@ -105,6 +108,8 @@ class Run(Journal, eq=False, kw_only=True):
     counted: int = 0
     calibration: tuple[int, Calibration] = _NOTHING_LEARNED
     stop_requested: bool = False
+    began: float | None = None
+    unrecorded_time: float = 0.0
     _request_prefix: str = ""
 
     async def keep(self, overflow: Overflow) -> None:
@@ -138,6 +143,12 @@ class Run(Journal, eq=False, kw_only=True):
         The first price that the lists give takes 0.4 s, in which they are read.
         """
         return follow(self.state.log, self.deps.price).total
+
+    @property
+    def duration(self) -> float:
+        """Seconds that it has gone on so far."""
+        here = 0.0 if self.began is None else self.deps.now() - self.began
+        return self.state.elapsed + self.unrecorded_time + here
 
     @property
     def max_result_chars(self) -> int:

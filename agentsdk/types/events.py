@@ -245,7 +245,10 @@ class LimitRaised(Compact, tag="raised"):
 
 
 class TimeSpent(Compact, tag="time"):
-    """How long the run has gone on, in seconds, over all its processes; `working` without its waits for rate limits."""
+    """How long the run has gone on, in seconds, over all its processes.
+
+    `working`: the part under a limit on time, without its waits for rate limits.
+    """
 
     elapsed: float
     working: float

@@ -12,6 +12,7 @@ from agentsdk.core.state import fold
 from agentsdk.core.summary import summarize
 from agentsdk.ports.run_store import RunStore
 from agentsdk.types.events import RunEvent
+from tests.models.wire import FakeClock
 from tests.scenarios import RUN_ID, SCENARIOS, Scenario, World, play
 
 
@@ -21,7 +22,7 @@ def scenario_called(name: str) -> Scenario:
 
 async def recorded(scenario: Scenario, streamed: bool = False, store: RunStore | None = None) -> RunConfig:
     """Play a scenario to its end into a store. The config that has it, for going on with it under any limit."""
-    config = dataclasses.replace(scenario.config, store=store or MemoryRunStore())
+    config = dataclasses.replace(scenario.config, store=store or MemoryRunStore(), clock=scenario.config.clock or FakeClock())
     await play(dataclasses.replace(scenario, config=config), World(), None, {}, streamed)
     return dataclasses.replace(config, limits=RunLimits(turns=None))
 

@@ -476,7 +476,7 @@ async def test_a_state_that_the_store_does_not_know_is_taken_in_whole(open_store
     store = open_store()
     pay = function_tool(lambda: "paid", name_override="pay", needs_approval=True)
     agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
-    paused = (await Runner.run(agent, "go", run_config=RunConfig(run_id="r"))).to_state()
+    paused = (await Runner.run(agent, "go", run_config=RunConfig(run_id="r", clock=FakeClock()))).to_state()
     paused.approve(paused.interruptions[0])
     result = await Runner.run(agent, paused, run_config=config_of(store))
     assert result.final_output == "done"

@@ -20,7 +20,7 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[None]]) -> None:
     the run's `cancel_grace`.
     """
     limits, state, now = run.limits, run.state, run.deps.now
-    began = waited_until = now()
+    began = waited_until = now() if run.began is None else run.began
     waited = 0.0
 
     def left() -> tuple[float, LimitKind]:
@@ -59,6 +59,7 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[None]]) -> None:
         elapsed = now() - began
         spent = TimeSpent(state.elapsed + elapsed, state.working + max(0.0, elapsed - waited))
         if run.state.ended is None:
+            run.began = None
             await (run.record(spent) if failure is None else run.record_beside(failure, spent))
     used, limit = (spent.elapsed, limits.deadline) if over == "deadline" else (spent.working, limits.active_time)
     assert limit is not None
