@@ -46,6 +46,7 @@ from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel
+from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
@@ -292,7 +293,9 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(), max_turns=1, error_handlers={"max_turns": lambda given: made}),
     ),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
-    "MemorySession": (MemorySession, {}, with_session),
+    "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
+    "MemorySession": (MemorySession, {"session_id": "s"}, with_session),
+    "MemorySession.update": (MemorySession("s").update, {}, lambda updating: updating),
     "SQLiteSession": (agentsdk.SQLiteSession, {"session_id": "s"}, with_session),
     "PostgresSession": (agentsdk.PostgresSession, {"session_id": "s", "url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
     "RedisSession": (agentsdk.RedisSession, {"session_id": "s", "url_or_client": "redis://127.0.0.1:9/0"}, unused),

@@ -39,12 +39,14 @@ class Tables(Struct, frozen=True, kw_only=True):
     """Tables that belong together, as of `version`. `statements` make those that are missing.
 
     `columns` (table, name, declaration) came later: with a default, so that programs that do not know them can still write.
+    `indexes` are made last, as they may be of those.
     """
 
     name: str
     version: int
     statements: tuple[str, ...]
     columns: tuple[tuple[str, str, str], ...] = ()
+    indexes: tuple[str, ...] = ()
 
 
 _POOL = having(("acquire", "release"), "a URL or an asyncpg pool; pass either")
@@ -211,6 +213,8 @@ class PostgresDatabase:
                     await connection.execute(statement)
                 for table, column, declaration in tables.columns:
                     await connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {declaration}")
+                for statement in tables.indexes:
+                    await connection.execute(statement)
                 await connection.execute(
                     "INSERT INTO agentsdk_tables (name, version) VALUES ($1, $2) ON CONFLICT DO NOTHING",
                     tables.name,

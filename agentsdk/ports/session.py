@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast, runtime_checkable
 
-from agentsdk.types.declared import having, shown
+from agentsdk.types.declared import Fields, having, optional, shown
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import InputItem, Item
+from agentsdk.types.session_summary import METADATA, USER, SessionSummary
 
 
 class Session(Protocol):
@@ -49,6 +50,22 @@ class ReplacingSession(Session, Protocol):
         ...
 
 
+@runtime_checkable
+class ManagedSession(ReplacingSession, Protocol):
+    """A session of which more is kept than its items, as of all of agentsdk's own. A run needs none of it."""
+
+    async def summary(self) -> SessionSummary | None:
+        """Whose the session is, when it began, how many items it holds; None for one that has not begun."""
+        ...
+
+    async def update(self, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
+        """Put another user and other metadata in the place of those kept; None leaves them. Begins the session if need be.
+
+        Raises `UserError` for what is no text, a blank user, and metadata that is not a dict of texts.
+        """
+        ...
+
+
 SESSION = having(
     ("get_items", "add_items"), "a Session with a session_id; pass SQLiteSession('id', 'chats.db'), say", texts=("session_id",)
 )
@@ -71,3 +88,11 @@ def check_limit(limit: int | None) -> None:
     """Raises `UserError` for a limit that is negative or no number."""
     if limit is not None and (type(cast(object, limit)) is not int or limit < 0):
         raise UserError(f"limit is {shown(limit)}, expected None or 0 and more")
+
+
+_LABELS = Fields("Session", user=USER, metadata=optional(METADATA))
+
+
+def check_labels(user: str | None, metadata: Mapping[str, str] | None) -> None:
+    """Raises `UserError` for a user or metadata that cannot be kept with a session. None is none."""
+    _LABELS.check_given(user=user, metadata=metadata)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from agentsdk.databases.cipher import Cipher, tag
-from agentsdk.ports.session import SESSION, ReplacingSession, Session, check_session_id
+from agentsdk.ports.session import SESSION, ManagedSession, ReplacingSession, Session, check_session_id
 from agentsdk.types.declared import Fields
-from agentsdk.types.errors import SessionError, StateTamperedError
+from agentsdk.types.errors import SessionError, StateTamperedError, UserError
 from agentsdk.types.items import InputItem, Item, ProviderItem, items_from_input
+from agentsdk.types.session_summary import SessionSummary
 
 _PROVIDER = "agentsdk.encrypted"
 _PLACE = "item"
@@ -34,7 +35,7 @@ _decoder = msgspec.json.Decoder(_Sealed)
 _FIELDS = Fields("EncryptedSession", session=SESSION)
 
 
-class EncryptedSession(ReplacingSession):
+class EncryptedSession(ManagedSession):
     """Keeps a conversation in `session`, encrypted: `EncryptedSession(SQLiteSession("user-1", "chat.db"), key)`.
 
     `key` is 32 secret bytes or more (`secrets.token_bytes(32)`), or several: the first encrypts, all decrypt. `session` stays
@@ -42,9 +43,10 @@ class EncryptedSession(ReplacingSession):
 
     Items that were changed, reordered, repeated, left out, copied from another session, or put behind others than they were
     added behind raise `SessionError`; so do a wrong key and an item that is not encrypted. What is not protected from someone
-    who can read or write `session` itself: its id, and how many items there are and of what size. Items can be left out at the
-    end, and a conversation put back as it once was, without notice; with a `limit` items can also be left out before it, and
-    where two runs added at the same time one's can be. Items added by version 0.1.0 are bound to their numbers only.
+    who can read or write `session` itself: its id, user, metadata and times, and how many items there are and of what size.
+    Items can be left out at the end, and a conversation put back as it once was, without notice; with a `limit` items can also
+    be left out before it, and where two runs added at the same time one's can be. Items added by version 0.1.0 are bound to
+    their numbers only.
 
     A `session` that is no `ReplacingSession` must not be added to while something else pops from it or clears it.
 
@@ -108,8 +110,24 @@ class EncryptedSession(ReplacingSession):
         return await self._session.replace_latest(stored, self._sealed(given, first.number, first.after))
 
     async def clear_session(self) -> None:
-        """Remove every item, readable or not."""
+        """Remove every item, readable or not, and what else is kept of the session."""
         await self._session.clear_session()
+
+    async def summary(self) -> SessionSummary | None:
+        """What the session within knows of itself, which is not encrypted. Raises `UserError` if it is no `ManagedSession`."""
+        return await self._managed().summary()
+
+    async def update(self, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
+        """Put another user and other metadata in the place of those kept, not encrypted. Raises `UserError` as `summary`."""
+        await self._managed().update(user=user, metadata=metadata)
+
+    def _managed(self) -> ManagedSession:
+        if not isinstance(self._session, ManagedSession):
+            raise UserError(
+                f"{self!r} holds a {type(self._session).__name__!r}, expected a ManagedSession for what is kept beside "
+                "its items; use SQLiteSession, say"
+            )
+        return self._session
 
     def _sealed(self, items: Sequence[Item], number: int, after: str | None) -> list[Item]:
         """`items` as opaque ones. Each holds its number and the tag of the one before: they open only in this order."""

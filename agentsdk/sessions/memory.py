@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 
-from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
+from msgspec import structs
+
+from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
 from agentsdk.types.items import InputItem, Item, items_from_input
+from agentsdk.types.session_summary import SessionSummary
 
 
-class MemorySession(ReplacingSession):
-    """Keeps a conversation in a list."""
+class MemorySession(ManagedSession):
+    """Keeps a conversation in a list. Only who has the object finds it: two of one id are two sessions.
 
-    def __init__(self, session_id: str) -> None:
+    Raises `UserError` for a blank id, and as `update` does.
+    """
+
+    def __init__(self, session_id: str, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
         self.session_id = check_session_id(session_id)
+        check_labels(user, metadata)
+        self._labels = (user or "", dict(metadata or {}))
         self._items: list[Item] = []
+        self._summary: SessionSummary | None = None
 
     def __repr__(self) -> str:
         return f"MemorySession({self.session_id!r})"
@@ -27,11 +37,17 @@ class MemorySession(ReplacingSession):
 
     async def add_items(self, items: Sequence[InputItem]) -> None:
         """Append `items`, all or none. Raises `UserError` for an entry that is not an item."""
-        self._items.extend(items_from_input(items))
+        given = items_from_input(items)
+        if given:
+            self._items.extend(given)
+            self._changed()
 
     async def pop_item(self) -> Item | None:
         """Remove the latest item and return it; `None` when there is none."""
-        return self._items.pop() if self._items else None
+        if not self._items:
+            return None
+        self._changed()
+        return self._items.pop()
 
     async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
         """Put `items` in the place of the latest items, if those are `expected`. Raises `UserError` for what is not an item."""
@@ -39,9 +55,34 @@ class MemorySession(ReplacingSession):
         start = max(0, len(self._items) - len(expected))
         if self._items[start:] != list(items_from_input(expected)):
             return False
-        self._items[start:] = given
+        if expected or given:
+            self._items[start:] = given
+            self._changed()
         return True
 
     async def clear_session(self) -> None:
-        """Remove every item."""
+        """Remove every item, and what else is kept of the session."""
         self._items.clear()
+        self._summary = None
+
+    async def summary(self) -> SessionSummary | None:
+        """What is known of the session; None for one that has not begun."""
+        return None if self._summary is None else structs.replace(self._summary, items=len(self._items))
+
+    async def update(self, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
+        """Put another user and other metadata in the place of those kept. Raises `UserError` for what cannot be kept."""
+        check_labels(user, metadata)
+        known = self._begun(time.time())
+        self._summary = structs.replace(
+            known, user=user or known.user, metadata=known.metadata if metadata is None else dict(metadata)
+        )
+
+    def _changed(self) -> None:
+        now = time.time()
+        self._summary = structs.replace(self._begun(now), updated_at=now)
+
+    def _begun(self, now: float) -> SessionSummary:
+        user, metadata = self._labels
+        return self._summary or SessionSummary(
+            session_id=self.session_id, user=user, metadata=metadata, created_at=now, updated_at=now
+        )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from agentsdk.databases.asyncpg_types import Connection, Pool, Row
 from agentsdk.databases.postgres import PostgresDatabase, Tables
-from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
-from agentsdk.sessions.stored_items import decode_item, encode_items, session_error
+from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
+from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata, session_error
 from agentsdk.types.errors import SessionError, StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
+from agentsdk.types.session_summary import SessionQuery, SessionSummary
 
 T = TypeVar("T")
 
@@ -37,13 +38,27 @@ _TABLES = Tables(
         )
         """,
     ),
+    columns=(
+        ("agentsdk_sessions", "user_name", "text NOT NULL DEFAULT ''"),
+        ("agentsdk_sessions", "metadata", "jsonb NOT NULL DEFAULT '{}'"),
+        ("agentsdk_sessions", "created_at", "double precision NOT NULL DEFAULT 0"),
+        ("agentsdk_sessions", "updated_at", "double precision NOT NULL DEFAULT 0"),
+        ("agentsdk_sessions", "branched_from", "text NOT NULL DEFAULT ''"),
+    ),
+    # None names what every write changes: such a row is replaced without a change to any index.
+    indexes=("CREATE INDEX IF NOT EXISTS agentsdk_sessions_by_user ON agentsdk_sessions (user_name)",),
 )
+_NOW = "extract(epoch FROM statement_timestamp())"
 
 # Taking numbers locks the session's row, so batches neither mix nor become visible out of order.
-_ADD = """
+_ADD = f"""
     WITH head AS (
-        INSERT INTO agentsdk_sessions (session_id, next) VALUES ($1, cardinality($2::text[]))
-        ON CONFLICT (session_id) DO UPDATE SET next = agentsdk_sessions.next + EXCLUDED.next
+        INSERT INTO agentsdk_sessions (session_id, next, user_name, metadata, created_at, updated_at)
+        VALUES ($1, cardinality($2::text[]), $3, $4, {_NOW}, {_NOW})
+        ON CONFLICT (session_id) DO UPDATE SET
+            next = agentsdk_sessions.next + EXCLUDED.next,
+            user_name = CASE agentsdk_sessions.user_name WHEN '' THEN $3 ELSE agentsdk_sessions.user_name END,
+            updated_at = EXCLUDED.updated_at
         RETURNING id, next
     )
     INSERT INTO agentsdk_session_items (session, number, item)
@@ -55,14 +70,28 @@ _LATEST = """
     WHERE session_id = $1 ORDER BY number DESC LIMIT $2
 """
 _LOCK = "SELECT id FROM agentsdk_sessions WHERE session_id = $1 FOR NO KEY UPDATE"
-_REMOVE_FROM = """
-    DELETE FROM agentsdk_session_items USING agentsdk_sessions WHERE session = id AND session_id = $1 AND number >= $2
+_REMOVE_FROM = f"""
+    WITH head AS (UPDATE agentsdk_sessions SET updated_at = {_NOW} WHERE session_id = $1 RETURNING id)
+    DELETE FROM agentsdk_session_items USING head WHERE session = id AND number >= $2
 """
 _CLEAR = "DELETE FROM agentsdk_sessions WHERE session_id = $1"
+_UPDATE = f"""
+    INSERT INTO agentsdk_sessions (session_id, next, user_name, metadata, created_at, updated_at)
+    VALUES ($1, 0, coalesce($4, $2), coalesce($5, $3::jsonb), {_NOW}, {_NOW})
+    ON CONFLICT (session_id) DO UPDATE SET
+        user_name = coalesce($4, CASE agentsdk_sessions.user_name WHEN '' THEN $2 ELSE agentsdk_sessions.user_name END),
+        metadata = coalesce($5, agentsdk_sessions.metadata)
+"""
+_SUMMARIES = """
+    SELECT session_id, user_name, metadata, created_at, updated_at, branched_from,
+        (SELECT count(*) FROM agentsdk_session_items WHERE session = id)
+    FROM agentsdk_sessions WHERE """
 
 
-class PostgresSession(ReplacingSession):
+class PostgresSession(ManagedSession):
     """Keeps a conversation in the PostgreSQL database at a URL, or of an `asyncpg` pool that you close yourself.
+
+    `user` and `metadata` are kept with the session when it begins, a user also with one that has none; `update` changes them.
 
     Any text is a safe `session_id`: it is a value in the database. The tables, the durability of a write, `busy_timeout`,
     `max_connections` and what PgBouncer needs are as for `PostgresRunStore`.
@@ -72,10 +101,19 @@ class PostgresSession(ReplacingSession):
     """
 
     def __init__(
-        self, session_id: str, url_or_pool: str | Pool, *, busy_timeout: float = 10.0, max_connections: int = 10
+        self,
+        session_id: str,
+        url_or_pool: str | Pool,
+        *,
+        user: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        busy_timeout: float = 10.0,
+        max_connections: int = 10,
     ) -> None:
         self.session_id = check_session_id(session_id)
-        self._key = msgspec.json.encode(session_id).decode()
+        check_labels(user, metadata)
+        self._labels = (user or "", encode_metadata(metadata))
+        self._key = _encoded(session_id)
         self._database = PostgresDatabase(
             url_or_pool, _TABLES, repr(self), busy_timeout=busy_timeout, max_connections=max_connections
         )
@@ -96,7 +134,7 @@ class PostgresSession(ReplacingSession):
         """Append `items` in one statement. Raises `UserError` for an entry that is not an item."""
         texts = _texts(items)
         if texts:
-            await self._do(lambda connection: connection.fetch(_ADD, self._key, texts))
+            await self._do(lambda connection: connection.fetch(_ADD, self._key, texts, *self._labels))
 
     async def pop_item(self) -> Item | None:
         """Remove the latest item and return it; `None` when there is none."""
@@ -128,26 +166,32 @@ class PostgresSession(ReplacingSession):
                 if latest:
                     await connection.fetch(_REMOVE_FROM, self._key, latest[-1][0])
                 if texts:
-                    await connection.fetch(_ADD, self._key, texts)
+                    await connection.fetch(_ADD, self._key, texts, *self._labels)
                 return True
 
         return await self._do(replace)
 
     async def clear_session(self) -> None:
-        """Remove every item of this session; others in the database stay."""
+        """Remove every item of this session, and what else is kept of it; others in the database stay."""
         await self._do(lambda connection: connection.fetch(_CLEAR, self._key))
+
+    async def summary(self) -> SessionSummary | None:
+        """What is known of the session; None for one that has not begun."""
+        rows = await self._do(lambda connection: connection.fetch(f"{_SUMMARIES} session_id = $1", self._key))
+        return _summary(rows[0]) if rows else None
+
+    async def update(self, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
+        """Put another user and other metadata in the place of those kept. Raises `UserError` for what cannot be kept."""
+        check_labels(user, metadata)
+        given = (user, None if metadata is None else encode_metadata(metadata))
+        await self._do(lambda connection: connection.fetch(_UPDATE, self._key, *self._labels, *given))
 
     async def aclose(self) -> None:
         """Release the connections of the running event loop; a second call does nothing."""
         await self._database.aclose()
 
     async def _do(self, job: Callable[[Connection], Awaitable[T]]) -> T:
-        try:
-            return await self._database.run(job)
-        except SessionError:  # of an item, raised by the job
-            raise
-        except StoreError as error:
-            raise session_error(error) from error.__cause__
+        return await _done(self._database, job)
 
     async def _locked(self, connection: Connection, limit: int) -> Sequence[Row]:
         """The latest rows. Until the transaction ends nobody else adds or removes one; of a session that is not there, none."""
@@ -157,6 +201,65 @@ class PostgresSession(ReplacingSession):
 
     def _decode(self, row: Row) -> Item:
         return decode_item(row[1], f"row {row[0]} of {self!r}")
+
+    @classmethod
+    async def list(
+        cls,
+        url_or_pool: str | Pool,
+        query: SessionQuery | None = None,
+        *,
+        busy_timeout: float = 10.0,
+        max_connections: int = 10,
+    ) -> list[SessionSummary]:
+        """The sessions in the database that fit `query`, the latest changed first. Raises `SessionError`."""
+        statement, values = _find(query or SessionQuery())
+        database = PostgresDatabase(
+            url_or_pool, _TABLES, "PostgresSession.list", busy_timeout=busy_timeout, max_connections=max_connections
+        )
+        try:
+            return [_summary(row) for row in await _done(database, lambda connection: connection.fetch(statement, *values))]
+        finally:
+            await database.aclose()
+
+
+async def _done(database: PostgresDatabase, job: Callable[[Connection], Awaitable[T]]) -> T:
+    try:
+        return await database.run(job)
+    except SessionError:  # of an item, raised by the job
+        raise
+    except StoreError as error:
+        raise session_error(error) from error.__cause__
+
+
+def _find(query: SessionQuery) -> tuple[str, Sequence[object]]:
+    after = query.after
+    values = [query.limit, encode_metadata(query.metadata)]
+    conditions = ["metadata @> $2::jsonb"]
+    if query.user is not None:
+        values.append(query.user)
+        conditions.append(f"user_name = ${len(values)}")
+    if after is not None:
+        values += [after.updated_at, _encoded(after.session_id)]
+        conditions.append(f"(updated_at, session_id) < (${len(values) - 1}, ${len(values)})")
+    where = " AND ".join(conditions)
+    return f"{_SUMMARIES} {where} ORDER BY updated_at DESC, session_id DESC LIMIT $1", values
+
+
+def _summary(row: Row) -> SessionSummary:
+    session_id, user, metadata, created_at, updated_at, branched_from, items = (row[column] for column in range(7))
+    return SessionSummary(
+        session_id=msgspec.json.decode(session_id, type=str),
+        user=user,
+        metadata=decode_metadata(metadata, f"the row of session {session_id} in PostgreSQL"),
+        created_at=created_at,
+        updated_at=updated_at,
+        branched_from=branched_from and msgspec.json.decode(branched_from, type=str),
+        items=items,
+    )
+
+
+def _encoded(session_id: str) -> str:
+    return msgspec.json.encode(session_id).decode()
 
 
 def _texts(items: Sequence[InputItem]) -> list[str]:

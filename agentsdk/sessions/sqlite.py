@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
-from agentsdk.ports.session import ReplacingSession, check_limit, check_session_id
-from agentsdk.sessions.stored_items import decode_item, encode_items
+from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
+from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata
 from agentsdk.types.errors import SessionBusyError, SessionError
 from agentsdk.types.items import InputItem, Item, items_from_input
+from agentsdk.types.session_summary import SessionQuery, SessionSummary
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,6 +24,17 @@ _TABLES = Tables(
         """CREATE TABLE IF NOT EXISTS agentsdk_session_items (
             id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, item TEXT NOT NULL)""",
         "CREATE INDEX IF NOT EXISTS agentsdk_session_items_of ON agentsdk_session_items (session_id, id)",
+        """CREATE TABLE IF NOT EXISTS agentsdk_sessions (
+            session_id TEXT PRIMARY KEY, user TEXT NOT NULL DEFAULT '', metadata TEXT NOT NULL DEFAULT '{}',
+            created_at REAL NOT NULL DEFAULT 0, updated_at REAL NOT NULL DEFAULT 0,
+            branched_from TEXT NOT NULL DEFAULT '') WITHOUT ROWID""",
+        "CREATE INDEX IF NOT EXISTS agentsdk_sessions_of_user ON agentsdk_sessions (user)",
+        # Versions that know items only: the sessions that they left in the file, and those they begin from now on.
+        """INSERT INTO agentsdk_sessions (session_id)
+            SELECT DISTINCT session_id FROM agentsdk_session_items WHERE NOT EXISTS (SELECT 1 FROM agentsdk_sessions)""",
+        """CREATE TRIGGER IF NOT EXISTS agentsdk_session_items_added AFTER INSERT ON agentsdk_session_items BEGIN
+            INSERT OR IGNORE INTO agentsdk_sessions (session_id) VALUES (NEW.session_id);
+        END""",
     ),
     error=SessionError,
     busy=SessionBusyError,
@@ -30,10 +43,26 @@ _TABLES = Tables(
 _LATEST = "SELECT id, CAST(item AS BLOB) FROM agentsdk_session_items WHERE session_id = ? ORDER BY id DESC LIMIT ?"
 _ADD = "INSERT INTO agentsdk_session_items (session_id, item) VALUES (?, ?)"
 _REMOVE = "DELETE FROM agentsdk_session_items WHERE id = ?"
+_CLEAR = "DELETE FROM agentsdk_session_items WHERE session_id = ?"
+# What a write changes of a session that has begun and has its user: no column that an index is of.
+_CHANGED = "UPDATE agentsdk_sessions SET updated_at = ?1 WHERE session_id = ?2 AND (user <> '' OR ?3 = '')"
+_BEGIN = """
+    INSERT INTO agentsdk_sessions (session_id, user, metadata, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
+    ON CONFLICT (session_id) DO UPDATE SET user = CASE user WHEN '' THEN ?2 ELSE user END"""
+_UPDATE = "UPDATE agentsdk_sessions SET user = coalesce(?2, user), metadata = coalesce(?3, metadata) WHERE session_id = ?1"
+_END = "DELETE FROM agentsdk_sessions WHERE session_id = ?"
+# The items of a page only are counted.
+_SUMMARIES = """
+    SELECT session_id, user, metadata, created_at, updated_at, branched_from,
+        (SELECT count(*) FROM agentsdk_session_items AS item WHERE item.session_id = page.session_id)
+    FROM (SELECT * FROM agentsdk_sessions WHERE {} ORDER BY updated_at DESC, session_id DESC LIMIT ?) AS page
+    ORDER BY updated_at DESC, session_id DESC"""
 
 
-class SQLiteSession(ReplacingSession):
+class SQLiteSession(ManagedSession):
     """Keeps a conversation in the SQLite file `db_path`; `":memory:"` is a database of this session's own.
+
+    `user` and `metadata` are kept with the session when it begins, a user also with one that has none; `update` changes them.
 
     Any text is a safe `session_id`: it is a value in the database, never part of a path. A write outlives a crash of the
     process at once, a power loss a moment later. Another process may hold the file's lock for at most `busy_timeout` seconds.
@@ -43,8 +72,18 @@ class SQLiteSession(ReplacingSession):
     `SessionBusyError` when its lock did not come free in time; the conversation is then as it was before.
     """
 
-    def __init__(self, session_id: str, db_path: str | os.PathLike[str] = ":memory:", *, busy_timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        db_path: str | os.PathLike[str] = ":memory:",
+        *,
+        user: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        busy_timeout: float = 10.0,
+    ) -> None:
         self.session_id = check_session_id(session_id)
+        check_labels(user, metadata)
+        self._labels = (user or "", encode_metadata(metadata))
         self._database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous="NORMAL")
 
     def __repr__(self) -> str:
@@ -65,6 +104,7 @@ class SQLiteSession(ReplacingSession):
         rows = self._rows(items)
 
         def add(connection: sqlite3.Connection) -> None:
+            self._changed(connection)
             connection.executemany(_ADD, rows)
 
         if rows:
@@ -78,6 +118,7 @@ class SQLiteSession(ReplacingSession):
             if row is None:
                 return None
             item = self._decode(row)
+            self._changed(connection)
             connection.execute(_REMOVE, row[:1])
             return item
 
@@ -95,6 +136,8 @@ class SQLiteSession(ReplacingSession):
             latest = connection.execute(_LATEST, (self.session_id, len(wanted))).fetchall()
             if [self._decode(row) for row in reversed(latest)] != wanted:
                 return False
+            if latest or rows:
+                self._changed(connection)
             connection.executemany(_REMOVE, [row[:1] for row in latest])
             connection.executemany(_ADD, rows)
             return True
@@ -102,12 +145,28 @@ class SQLiteSession(ReplacingSession):
         return await self._database.write(replace)
 
     async def clear_session(self) -> None:
-        """Remove every item of this session; others in the file stay."""
+        """Remove every item of this session, and what else is kept of it; others in the file stay."""
 
         def clear(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM agentsdk_session_items WHERE session_id = ?", (self.session_id,))
+            for statement in (_CLEAR, _END):
+                connection.execute(statement, (self.session_id,))
 
-        await self._database.run(clear)
+        await self._database.write(clear)
+
+    async def summary(self) -> SessionSummary | None:
+        """What is known of the session; None for one that has not begun."""
+        found = await _summaries(self._database, ["session_id = ?"], [self.session_id], 1)
+        return found[0] if found else None
+
+    async def update(self, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
+        """Put another user and other metadata in the place of those kept. Raises `UserError` for what cannot be kept."""
+        check_labels(user, metadata)
+
+        def update(connection: sqlite3.Connection) -> None:
+            self._begin(connection, time.time())
+            connection.execute(_UPDATE, (self.session_id, user, metadata if metadata is None else encode_metadata(metadata)))
+
+        await self._database.write(update)
 
     def close(self) -> None:
         """Finish what was asked for and release the file; a second call does nothing. May block: see `aclose`."""
@@ -117,8 +176,63 @@ class SQLiteSession(ReplacingSession):
         """`close`, without blocking the event loop."""
         await self._database.aclose()
 
-    def _rows(self, items: Sequence[InputItem]) -> list[tuple[str, str]]:
+    def _changed(self, connection: sqlite3.Connection) -> None:
+        now = time.time()
+        row = (now, self.session_id, self._labels[0])
+        if not connection.execute(_CHANGED, row).rowcount:
+            self._begin(connection, now)
+            connection.execute(_CHANGED, row)
+
+    def _begin(self, connection: sqlite3.Connection, now: float) -> None:
+        connection.execute(_BEGIN, (self.session_id, *self._labels, now))
+
+    def _rows(self, items: Sequence[InputItem]) -> Sequence[tuple[str, str]]:
         return [(self.session_id, item.decode()) for item in encode_items(items)]
 
     def _decode(self, row: tuple[int, bytes]) -> Item:
         return decode_item(row[1], f"row {row[0]} of {self!r}")
+
+    @classmethod
+    async def list(
+        cls, db_path: str | os.PathLike[str], query: SessionQuery | None = None, *, busy_timeout: float = 10.0
+    ) -> list[SessionSummary]:
+        """The sessions in the file that fit `query`, the latest changed first. Raises `SessionError`."""
+        database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous="NORMAL")
+        try:
+            return await _found(database, query or SessionQuery())
+        finally:
+            await database.aclose()
+
+
+async def _found(database: SQLiteDatabase, query: SessionQuery) -> list[SessionSummary]:
+    conditions = ["TRUE"]
+    values: list[object] = []
+    if query.user is not None:
+        conditions.append("user = ?")
+        values.append(query.user)
+    for entry in query.metadata.items():
+        conditions.append("EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND value = ?)")
+        values += entry
+    if query.after is not None:
+        conditions.append("(updated_at, session_id) < (?, ?)")
+        values += (query.after.updated_at, query.after.session_id)
+    return await _summaries(database, conditions, values, query.limit)
+
+
+async def _summaries(
+    database: SQLiteDatabase, conditions: Sequence[str], values: Sequence[object], limit: int
+) -> list[SessionSummary]:
+    statement = _SUMMARIES.format(" AND ".join(conditions))
+    rows = await database.run(lambda connection: connection.execute(statement, (*values, limit)).fetchall())
+    return [
+        SessionSummary(
+            session_id=session_id,
+            user=user,
+            metadata=decode_metadata(metadata, f"the row of session {session_id!r} in {database.path!r}"),
+            created_at=created_at,
+            updated_at=updated_at,
+            branched_from=branched_from,
+            items=items,
+        )
+        for session_id, user, metadata, created_at, updated_at, branched_from, items in rows
+    ]

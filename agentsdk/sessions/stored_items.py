@@ -1,8 +1,8 @@
-"""What the sessions in a database share: items as the JSON they keep, and a database's errors as a session's."""
+"""What the sessions in a database share: items and metadata as the JSON they keep, a database's errors as a session's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -22,6 +22,21 @@ def decode_item(data: str | bytes, where: str) -> Item:
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise SessionError(f"{where} is not an item: damaged, or of a newer version; remove it, or clear the session") from None
     return item
+
+
+def encode_metadata(metadata: Mapping[str, str] | None) -> str:
+    """Metadata as JSON, `{}` where there is none."""
+    return msgspec.json.encode(dict(metadata or {})).decode()
+
+
+def decode_metadata(data: str | bytes, where: str) -> dict[str, str]:
+    """The metadata in `data`. Raises `SessionError` if there is none; `where` says what is read."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise SessionError(
+            f"{where} holds no metadata: damaged, or of a newer version; update it, or clear the session"
+        ) from None
 
 
 def session_error(error: StoreError) -> SessionError:

@@ -369,3 +369,32 @@ async def test_reading_the_latest_reads_only_those(tmp_path: Path) -> None:
     assert "SEARCH" in plan[0][3] and len(plan) == 1, "an index gives the rows in order: no scan, no sort"
     assert await session.get_items(5) == said("95", "96", "97", "98", "99")
     await session.aclose()
+
+
+@pytest.mark.anyio
+async def test_a_session_that_an_earlier_version_begins_meanwhile_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    session = SQLiteSession("new", path)
+    await session.add_items(said("one"))
+    connection = sqlite3.connect(path)
+    item = '{"type":"message","role":"user","content":"hello"}'
+    connection.execute("INSERT INTO agentsdk_session_items (session_id, item) VALUES ('old', ?)", (item,))
+    connection.commit()
+    connection.close()
+    assert [(known.session_id, known.items) for known in await SQLiteSession.list(path)] == [("new", 1), ("old", 1)]
+    await session.aclose()
+
+
+@pytest.mark.anyio
+async def test_metadata_that_is_none_is_a_typed_error_without_its_value(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    session = SQLiteSession("s", path)
+    await session.add_items(said("one"))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE agentsdk_sessions SET metadata = '{\"secret\": 5'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(SessionError, match=r"row of session 's' in .* holds no metadata") as caught:
+        await session.summary()
+    assert "secret" not in str(caught.value)
+    await session.aclose()

@@ -21,6 +21,7 @@ from agentsdk import (
     ToolInDoubtItem,
 )
 from agentsdk.core.codec import VERSION, decode_events, encode_event
+from agentsdk.sessions import SessionSummary
 from agentsdk.types.events import ToolFinished
 from tests.core.released import RELEASED
 from tests.stores.released import (
@@ -28,7 +29,9 @@ from tests.stores.released import (
     FIXTURES,
     KINDS,
     LONG,
+    PREFIX,
     SCENARIOS,
+    SESSION,
     Desk,
     config_of,
     restore_redis,
@@ -173,4 +176,18 @@ async def test_a_session_of_a_released_version_goes_on(version: str, kind: str, 
     assert said == ["I am Ada.", "Hello, Ada.", "Who am I?", "You are Ada."]
     popped = await session.pop_item()
     assert popped is not None
+    await session.aclose()
+
+
+@pytest.mark.parametrize("version", ["v1-earlier", "v1", "v2"])
+@pytest.mark.parametrize("kind", ["runs.db", "postgres.sql", "redis.json"])
+async def test_a_session_of_a_version_that_kept_items_only_is_listed(version: str, kind: str, restore: Restore) -> None:
+    place = await restore(version)
+    session: Any = session_at(place)
+    options = {"prefix": PREFIX} if kind == "redis.json" else {}
+    known = SessionSummary(session_id=SESSION, items=2)
+    assert await type(session).list(place, **options) == [known]
+    assert await session.summary() == known
+    await session.update(user="ada")
+    assert [summary.user for summary in await type(session).list(place, **options)] == ["ada"]
     await session.aclose()
