@@ -63,6 +63,9 @@ HandoffIsEnabled = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"
 """Called with the context and the agent: whether the model sees the handoff this turn."""
 
 
+_NONE_GIVEN = ()  # an agent that is given no tools has a list of its own, to which some may be added
+
+
 @dataclass(eq=False, repr=False)
 class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
@@ -96,7 +99,42 @@ class Agent(Generic[TContext, TOutput]):
         require_text("an agent", self.name)
         self._declared: Any = None  # the `Declaration` that was made of these fields
 
-    if not TYPE_CHECKING:  # to a type checker it would say that an agent takes any attribute
+    if not TYPE_CHECKING:  # to a type checker `__setattr__` would say that an agent takes any attribute
+        # That of a dataclass calls `__setattr__` for each field, which would double the time it takes to make an agent.
+        def __init__(
+            self,
+            name,
+            instructions=None,
+            tools=_NONE_GIVEN,
+            handoffs=_NONE_GIVEN,
+            model=None,
+            model_settings=model_settings,
+            output_type=None,
+            input_guardrails=(),
+            output_guardrails=(),
+            hooks=None,
+            tool_use_behavior=tool_use_behavior,
+            handoff_description="",
+            reset_tool_choice=True,
+        ):
+            self.__dict__.update(
+                name=name,
+                instructions=instructions,
+                tools=[] if tools is _NONE_GIVEN else tools,
+                handoffs=[] if handoffs is _NONE_GIVEN else handoffs,
+                model=model,
+                model_settings=model_settings,
+                output_type=output_type,
+                input_guardrails=input_guardrails,
+                output_guardrails=output_guardrails,
+                hooks=hooks,
+                tool_use_behavior=tool_use_behavior,
+                handoff_description=handoff_description,
+                reset_tool_choice=reset_tool_choice,
+            )
+            self.__post_init__()
+
+        __init__.__annotations__ = {**__annotations__, "return": None}
 
         def __setattr__(self, field: str, value: object) -> None:
             fields = self.__dict__
@@ -252,7 +290,7 @@ class AgentTool(FunctionTool[TContext]):
 
     def _check(self) -> None:
         super()._check()
-        _AGENT_TOOL.check(self, f"tool {self.name!r}")
+        _AGENT_TOOL.check(self, "tool")
 
     def clone(  # pyright: ignore[reportIncompatibleMethodOverride] - it takes what FunctionTool's takes, and more
         self, **changes: Unpack[AgentToolChanges[TContext]]
@@ -282,11 +320,11 @@ _INPUT_GUARDRAIL = guardrail_fields("InputGuardrail", run_in_parallel=FLAG)
 _OUTPUT_GUARDRAIL = guardrail_fields("OutputGuardrail")
 INPUT_GUARDRAILS = guardrails_of(InputGuardrail, "input_guardrail")
 OUTPUT_GUARDRAILS = guardrails_of(OutputGuardrail, "output_guardrail")
-MODEL = optional(either(a_name(""), A_MODEL, what="a model or the name of one; pass 'openai:NAME', say"))
+MODEL = optional(either(A_MODEL, a_name(""), what="a model or the name of one; pass 'openai:NAME', say"))
 SETTINGS = a(ModelSettings, "ModelSettings; pass ModelSettings(...)")
 _NAME = a_name("a non-empty str; name the agent")
 _FIELDS = Fields(
-    "Agent",
+    Agent,
     name=_NAME,
     instructions=optional(either(any_text(""), CALLABLE, what="a str or a callable that gives one; pass the text")),
     tools=sequence_of(
@@ -333,5 +371,4 @@ _AGENT_TOOL = Fields(
 
 def check_agent_fields(agent: Agent[Any, Any]) -> None:
     """Raises `UserError` for a field of the agent that is wrong."""
-    name: object = agent.name
-    _FIELDS.check(agent, f"agent {name!r}" if type(name) is str and name else "")
+    _FIELDS.check(agent, "agent")

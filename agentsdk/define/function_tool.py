@@ -11,7 +11,7 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.docstring import DocstringStyle
 from agentsdk.define.parameters import local_names, unwrapped
 from agentsdk.define.schema import function_schema
-from agentsdk.define.tool import DESCRIPTION, FunctionTool
+from agentsdk.define.tool import DESCRIPTION, FunctionTool, tool_of
 from agentsdk.define.tool_body import FunctionBody
 from agentsdk.define.tool_options import FunctionToolOptions, ToolOptions, shows_tool_options
 from agentsdk.types.declared import FLAG, Fields, a_tool_name, one_of, optional
@@ -66,6 +66,8 @@ def function_tool(
     declared further down, and raise `UserError` then, before any request is sent.
     """
 
+    if options and (unknown := options.keys() - ToolOptions.__optional_keys__):
+        raise TypeError(f"function_tool() got an unexpected keyword argument {min(unknown)!r}")
     _OVERRIDES.check_given(
         name_override=name_override,
         description_override=description_override,
@@ -87,7 +89,7 @@ def function_tool(
             scope=local_names(function, depth),
         )
         body = FunctionBody(function, read, description_override)
-        return FunctionTool(name, "", {}, body, strict_mode, **options)
+        return tool_of(name, body, strict_mode, options)
 
     # The caller's frame, seen from `local_names`: past `make`, and past this function when it was called with the function.
     depth = 2 if func is None else 3
@@ -98,15 +100,18 @@ tool = function_tool
 """Short for `function_tool`."""
 
 
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
 def _tool_name(function: Callable[..., object]) -> str:
     """The name of what can be a tool. Raises `UserError` for what cannot."""
     given: object = function
     kind = type(given)
-    if not callable(given) or issubclass(kind, type | FunctionTool):
+    if not callable(given) or issubclass(kind, (type, FunctionTool)):
         raise UserError(f"function_tool was given a {kind.__name__!r}, expected a function; pass a def or async def")
     inner = unwrapped(function)
     name = kind.__name__ if inner.__name__ == "__call__" else inner.__name__
     code = getattr(inner, "__code__", None)
-    if code is not None and code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+    if code is not None and code.co_flags & _GENERATOR:
         raise UserError(f"tool {name!r} is a generator function, expected one that returns its result; return a list")
     return name

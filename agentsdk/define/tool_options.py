@@ -8,7 +8,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.docstring import DocstringStyle
-from agentsdk.define.tool_body import OnInvokeTool, ToolBody
+from agentsdk.define.tool_body import OnInvokeTool
 from agentsdk.define.tool_guardrail import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError, ToolError
@@ -52,7 +52,7 @@ class ToolFields(Generic[TContext]):
     name: str
     description: InitVar[str]
     params_json_schema: InitVar[JsonObject]
-    on_invoke_tool: InitVar[OnInvokeTool[TContext] | ToolBody[TContext]]
+    on_invoke_tool: InitVar[OnInvokeTool[TContext]]
     strict_json_schema: bool = True
     is_enabled: bool | IsEnabled[TContext] = True
     needs_approval: bool | NeedsApproval[TContext] = False
@@ -65,9 +65,7 @@ class ToolFields(Generic[TContext]):
     reconcile: Reconcile[TContext] | None = None
     polling: bool = False
 
-    def __post_init__(
-        self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | ToolBody[TContext]
-    ) -> None:
+    def __post_init__(self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext]) -> None:
         raise NotImplementedError
 
 

@@ -112,6 +112,8 @@ def test_a_tool_is_frozen_and_clones() -> None:
         add.clone(colour=1)
     with pytest.raises(UserError, match="effect='twice'"):
         add.clone(effect="twice")
+    with pytest.raises(UserError, match="tool 'abs' has effect='twice'"):
+        function_tool(abs, effect="twice")  # type: ignore[call-overload]
 
 
 @pytest.mark.anyio

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentsdk.types.declared import (
+    ANYTHING,
     CALLABLE,
     FLAG,
     SYNC,
@@ -104,6 +105,24 @@ def test_an_object_is_checked_field_by_field_and_others_are_left_alone() -> None
         Fields("Thing", _size=whole("one", 1)).check(Thing())
     Fields("Thing", _size=whole("one", 0)).check(Thing())
     Fields("Thing").check_one("unknown", Odd())
+
+
+def test_an_error_names_the_kind_and_the_object_that_has_a_name() -> None:
+    class Thing:
+        name: object = "t"
+        size: object = 0
+        default: object = Odd()
+
+    fields = Fields(Thing, name=ANYTHING, size=whole("one", 1), default=CALLABLE)
+    given = Thing()
+    fields.check(given)  # as a class declares it: its defaults are right
+    given.size = 0.5
+    with pytest.raises(UserError, match=r"^thing 't' has size=0.5, expected one$"):
+        fields.check(given, "thing")
+    for name in ("", None, 5):
+        given.name = name
+        with pytest.raises(UserError, match=r"^Thing\(size=0.5\), expected one$"):
+            fields.check(given, "thing")
 
 
 @pytest.mark.parametrize(
