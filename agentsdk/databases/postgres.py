@@ -6,6 +6,7 @@ Besides `asyncpg_types`, the only module that knows asyncpg.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -143,6 +144,12 @@ class PostgresDatabase:
             if pool is not None and isinstance(raised, StoreUnavailableError):
                 await pool.expire_connections()
             raise raised from error
+
+    def another(self, user: str) -> PostgresDatabase:
+        """The same database for one store or session more, which `user` names. To be closed by itself."""
+        database = copy.copy(self)
+        database._user = user
+        return database
 
     async def aclose(self) -> None:
         """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""

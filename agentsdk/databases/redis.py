@@ -7,6 +7,7 @@ used here: a command goes out once.
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 import hashlib
 import math
@@ -142,6 +143,10 @@ class RedisDatabase:
         except Exception as error:
             raise self._explained(error) from error
         return Listening(pool, connection, on_message, on_lost, self._timeout)
+
+    def another(self) -> RedisDatabase:
+        """The same for one store or session more. To be closed by itself."""
+        return copy.copy(self)
 
     async def aclose(self) -> None:
         """Release the running loop's pool; a second call does nothing. Other loops' pools close with their loops."""

@@ -112,6 +112,16 @@ class SQLiteDatabase:
             if apart is not self:
                 await apart.aclose()
 
+    def another(self) -> SQLiteDatabase:
+        """The same database for one adapter more, to be closed by itself; of `":memory:"` too."""
+        worker = self._held()
+        database = SQLiteDatabase._of(self._file)
+        with SQLiteThread.lock:
+            self._require_open()
+            worker.hold()
+            database._use(worker)
+        return database
+
     def close(self) -> None:
         """Finish what was asked for and release the file; a second call does nothing. May block: see `aclose`."""
         with SQLiteThread.lock:
@@ -126,10 +136,17 @@ class SQLiteDatabase:
 
     def _held(self) -> SQLiteThread:
         with SQLiteThread.lock:
-            if self._closed:
-                raise self._file.tables.error(f"{self._file} is closed; make a new one")
+            self._require_open()
             # The thread does not cross a fork: a child gets its own.
             if self._worker is None or self._worker.pid != os.getpid():
-                self._worker = SQLiteThread.of(self._file)
-                self._release = weakref.finalize(self, self._worker.release)
+                return self._use(SQLiteThread.of(self._file))
             return self._worker
+
+    def _use(self, worker: SQLiteThread) -> SQLiteThread:
+        self._worker = worker
+        self._release = weakref.finalize(self, worker.release)
+        return worker
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise self._file.tables.error(f"{self._file} is closed; make a new one")

@@ -84,7 +84,7 @@ class SQLiteThread:
             if file.path != ":memory:":
                 cls._shared[file] = worker
         else:
-            worker._holders += 1
+            worker.hold()
         return worker
 
     @classmethod
@@ -134,6 +134,10 @@ class SQLiteThread:
 
         self._jobs.put(work)
         return future
+
+    def hold(self) -> None:
+        """Hold it once more. For a caller who has the lock, and holds it already or knows that another does."""
+        self._holders += 1
 
     def release(self) -> threading.Event:
         """Release it once. The event is set when that is done, and the file closed if nobody else holds it."""

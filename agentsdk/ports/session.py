@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, cast, runtime_checkable
 
 from agentsdk.types.declared import Fields, having, optional, shown
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import SessionError, UserError
 from agentsdk.types.items import InputItem, Item
 from agentsdk.types.session_summary import METADATA, USER, SessionSummary
 
@@ -65,6 +65,18 @@ class ManagedSession(ReplacingSession, Protocol):
         """
         ...
 
+    async def branch(self, session_id: str, *, items: int | None = None) -> ManagedSession:
+        """A new session that begins with the first `items` items of this one, or all, its user and its metadata; close it too.
+
+        Neither changes the other from then on. Raises `SessionError` where a session of that id has begun, and `UserError` for
+        a blank id and a negative number.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections, files and threads. A second call does nothing."""
+        ...
+
 
 SESSION = having(
     ("get_items", "add_items"), "a Session with a session_id; pass SQLiteSession('id', 'chats.db'), say", texts=("session_id",)
@@ -84,10 +96,15 @@ def check_session_id(session_id: str) -> str:
     return session_id
 
 
-def check_limit(limit: int | None) -> None:
-    """Raises `UserError` for a limit that is negative or no number."""
+def check_limit(limit: int | None, name: str = "limit") -> None:
+    """Raises `UserError` for a limit that is negative or no number; `name` is the argument's."""
     if limit is not None and (type(cast(object, limit)) is not int or limit < 0):
-        raise UserError(f"limit is {shown(limit)}, expected None or 0 and more")
+        raise UserError(f"{name} is {shown(limit)}, expected None or 0 and more")
+
+
+def has_begun(session_id: str) -> SessionError:
+    """Why there can be no branch of that id."""
+    return SessionError(f"session {session_id!r} has begun already, expected a new one for a branch; choose another id")
 
 
 _LABELS = Fields("Session", user=USER, metadata=optional(METADATA))

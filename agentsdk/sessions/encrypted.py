@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import copy
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from agentsdk.databases.cipher import Cipher, tag
-from agentsdk.ports.session import SESSION, ManagedSession, ReplacingSession, Session, check_session_id
+from agentsdk.ports.session import SESSION, ManagedSession, ReplacingSession, Session, check_limit, check_session_id
 from agentsdk.types.declared import Fields
 from agentsdk.types.errors import SessionError, StateTamperedError, UserError
 from agentsdk.types.items import InputItem, Item, ProviderItem, items_from_input
@@ -120,6 +121,29 @@ class EncryptedSession(ManagedSession):
     async def update(self, *, user: str | None = None, metadata: Mapping[str, str] | None = None) -> None:
         """Put another user and other metadata in the place of those kept, not encrypted. Raises `UserError` as `summary`."""
         await self._managed().update(user=user, metadata=metadata)
+
+    async def branch(self, session_id: str, *, items: int | None = None) -> EncryptedSession:
+        """A new session that begins with the first `items` items of this one, or all, encrypted anew for it.
+
+        It is written in two steps: a process that dies between them leaves an empty session. Raises `SessionError` where a
+        session of that id has begun, and `UserError` as `summary`.
+        """
+        check_limit(items, "items")
+        copied = (await self.get_items())[:items]
+        branch = copy.copy(self)
+        branch.session_id = session_id
+        branch._session = inner = await self._managed().branch(session_id, items=0)
+        try:
+            await branch.add_items(copied)
+        except BaseException:
+            await inner.clear_session()
+            raise
+        return branch
+
+    async def aclose(self) -> None:
+        """Close the session within, if it is a `ManagedSession`: a branch's is nobody else's to close."""
+        if isinstance(self._session, ManagedSession):
+            await self._session.aclose()
 
     def _managed(self) -> ManagedSession:
         if not isinstance(self._session, ManagedSession):

@@ -77,6 +77,21 @@ class MemorySession(ManagedSession):
             known, user=user or known.user, metadata=known.metadata if metadata is None else dict(metadata)
         )
 
+    async def branch(self, session_id: str, *, items: int | None = None) -> MemorySession:
+        """A new session that begins with the first `items` items of this one, or all. Raises `UserError` for a blank id."""
+        check_limit(items, "items")
+        branch = MemorySession(session_id)
+        branch._labels = self._labels
+        branch._items = self._items[:items]
+        now = time.time()
+        branch._summary = structs.replace(
+            self._begun(now), session_id=session_id, created_at=now, updated_at=now, branched_from=self.session_id
+        )
+        return branch
+
+    async def aclose(self) -> None:
+        """Nothing: it holds no file and no connection."""
+
     def _changed(self) -> None:
         now = time.time()
         self._summary = structs.replace(self._begun(now), updated_at=now)

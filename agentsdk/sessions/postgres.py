@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -9,7 +10,7 @@ import msgspec
 
 from agentsdk.databases.asyncpg_types import Connection, Pool, Row
 from agentsdk.databases.postgres import PostgresDatabase, Tables
-from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
+from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id, has_begun
 from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata, session_error
 from agentsdk.types.errors import SessionError, StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
@@ -81,6 +82,23 @@ _UPDATE = f"""
     ON CONFLICT (session_id) DO UPDATE SET
         user_name = coalesce($4, CASE agentsdk_sessions.user_name WHEN '' THEN $2 ELSE agentsdk_sessions.user_name END),
         metadata = coalesce($5, agentsdk_sessions.metadata)
+"""
+# One statement, which sees one state of the session. What it copies keeps its numbers.
+_BRANCH = f"""
+    WITH source AS (SELECT id, next, user_name, metadata FROM agentsdk_sessions WHERE session_id = $1),
+    head AS (
+        INSERT INTO agentsdk_sessions (session_id, next, user_name, metadata, created_at, updated_at, branched_from)
+        SELECT $4, coalesce(max(next), 0), coalesce(max(user_name), $2), coalesce(max(metadata::text), $3)::jsonb,
+            {_NOW}, {_NOW}, $1 FROM source
+        ON CONFLICT (session_id) DO NOTHING
+        RETURNING id
+    ),
+    copied AS (
+        INSERT INTO agentsdk_session_items (session, number, item)
+        SELECT head.id, number, item FROM head, source JOIN agentsdk_session_items ON session = source.id
+        ORDER BY number LIMIT $5
+    )
+    SELECT id FROM head
 """
 _SUMMARIES = """
     SELECT session_id, user_name, metadata, created_at, updated_at, branched_from,
@@ -185,6 +203,21 @@ class PostgresSession(ManagedSession):
         check_labels(user, metadata)
         given = (user, None if metadata is None else encode_metadata(metadata))
         await self._do(lambda connection: connection.fetch(_UPDATE, self._key, *self._labels, *given))
+
+    async def branch(self, session_id: str, *, items: int | None = None) -> PostgresSession:
+        """A new session in the database that begins with the first `items` items of this one, or all. To be closed by itself.
+
+        Raises `SessionError` where a session of that id has begun.
+        """
+        check_limit(items, "items")
+        branch = copy.copy(self)
+        branch.session_id = check_session_id(session_id)
+        branch._key = _encoded(session_id)
+        row = (self._key, *self._labels, branch._key, items)
+        if not await self._do(lambda connection: connection.fetch(_BRANCH, *row)):
+            raise has_begun(session_id)
+        branch._database = self._database.another(repr(branch))
+        return branch
 
     async def aclose(self) -> None:
         """Release the connections of the running event loop; a second call does nothing."""

@@ -6,12 +6,14 @@ all of them, one for each user that user's.
 
 from __future__ import annotations
 
+import copy
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from agentsdk.databases.redis import RedisDatabase, Script, Word, check_prefix
-from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
+from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id, has_begun
 from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata, session_error
 from agentsdk.types.errors import StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
@@ -79,6 +81,23 @@ if ARGV[4] ~= '' and ARGV[4] ~= user then
   redis.call('ZADD', of_user .. ARGV[4], known, id)
 end
 if ARGV[5] ~= '' then redis.call('HSET', info, 'metadata', ARGV[5]) end
+"""
+)
+
+# KEYS 5 and 6: the new items and hash. ARGV 4 and 5: the new id, and the last position to copy.
+_BRANCH = Script(
+    _BEGIN
+    + """
+local copy, branch, last = KEYS[5], ARGV[4], tonumber(ARGV[5])
+if redis.call('EXISTS', copy, KEYS[6]) > 0 or redis.call('ZSCORE', all, branch) then return 0 end
+local metadata = redis.call('HGET', info, 'metadata') or ARGV[3]
+redis.call('HSET', KEYS[6], 'user', user, 'metadata', metadata, 'created_at', now, 'branched_from', id)
+redis.call('ZADD', all, now, branch)
+if user ~= '' then redis.call('ZADD', of_user .. user, now, branch) end
+for first = 0, math.min(last, length - 1), 1000 do
+  redis.call('RPUSH', copy, unpack(redis.call('LRANGE', items, first, math.min(first + 999, last))))
+end
+return 1
 """
 )
 
@@ -227,6 +246,21 @@ class RedisSession(ManagedSession):
         check_labels(user, metadata)
         await self._call(_UPDATE, user or "", "" if metadata is None else encode_metadata(metadata))
 
+    async def branch(self, session_id: str, *, items: int | None = None) -> RedisSession:
+        """A new session on the server that begins with the first `items` items of this one, or all. To be closed by itself.
+
+        Raises `SessionError` where a session of that id has begun.
+        """
+        check_limit(items, "items")
+        branch = copy.copy(self)
+        branch.session_id = check_session_id(session_id)
+        key = session_id.encode()
+        last = sys.maxsize if items is None else items - 1
+        if not await self._call(_BRANCH, key, last, keys=(self._names.items + key, self._names.info + key)):
+            raise has_begun(session_id)
+        branch._database = self._database.another()
+        return branch
+
     async def aclose(self) -> None:
         """Release the connections of this event loop, unless another session or store uses them."""
         await self._database.aclose()
@@ -240,10 +274,10 @@ class RedisSession(ManagedSession):
     async def _replace(self, expected: Sequence[bytes], texts: Sequence[bytes]) -> bool:
         return bool(await self._call(_REPLACE, len(expected), *expected, *texts))
 
-    async def _call(self, script: Script, *args: Word) -> object:
+    async def _call(self, script: Script, *args: Word, keys: Sequence[bytes] = ()) -> object:
         session_id, names = self.session_id.encode(), self._names
-        keys = [names.items + session_id, names.info + session_id, names.all, names.of_user]
-        return await _called(self._database, script, keys, session_id, *self._labels, *args)
+        own = (names.items + session_id, names.info + session_id, names.all, names.of_user)
+        return await _called(self._database, script, (*own, *keys), session_id, *self._labels, *args)
 
     def _decoded(self, text: bytes) -> Item:
         return decode_item(text, f"an entry of {self!r}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
-from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
+from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id, has_begun
 from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata
 from agentsdk.types.errors import SessionBusyError, SessionError
 from agentsdk.types.items import InputItem, Item, items_from_input
@@ -50,6 +51,13 @@ _BEGIN = """
     INSERT INTO agentsdk_sessions (session_id, user, metadata, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
     ON CONFLICT (session_id) DO UPDATE SET user = CASE user WHEN '' THEN ?2 ELSE user END"""
 _UPDATE = "UPDATE agentsdk_sessions SET user = coalesce(?2, user), metadata = coalesce(?3, metadata) WHERE session_id = ?1"
+_BRANCH = """
+    INSERT INTO agentsdk_sessions (session_id, user, metadata, created_at, updated_at, branched_from)
+    SELECT ?1, coalesce(max(user), ?2), coalesce(max(metadata), ?3), ?4, ?4, ?5 FROM agentsdk_sessions WHERE session_id = ?5
+    ON CONFLICT (session_id) DO NOTHING"""
+_COPY = """
+    INSERT INTO agentsdk_session_items (session_id, item)
+    SELECT ?, item FROM agentsdk_session_items WHERE session_id = ? ORDER BY id LIMIT ?"""
 _END = "DELETE FROM agentsdk_sessions WHERE session_id = ?"
 # The items of a page only are counted.
 _SUMMARIES = """
@@ -167,6 +175,25 @@ class SQLiteSession(ManagedSession):
             connection.execute(_UPDATE, (self.session_id, user, metadata if metadata is None else encode_metadata(metadata)))
 
         await self._database.write(update)
+
+    async def branch(self, session_id: str, *, items: int | None = None) -> SQLiteSession:
+        """A new session in the file that begins with the first `items` items of this one, or all. To be closed by itself.
+
+        Raises `SessionError` where a session of that id has begun.
+        """
+        check_limit(items, "items")
+        branch = copy.copy(self)
+        branch.session_id = check_session_id(session_id)
+
+        def write(connection: sqlite3.Connection) -> None:
+            row = (session_id, *self._labels, time.time(), self.session_id)
+            if not connection.execute(_BRANCH, row).rowcount:
+                raise has_begun(session_id)
+            connection.execute(_COPY, (session_id, self.session_id, -1 if items is None else items))
+
+        await self._database.write(write)
+        branch._database = self._database.another()
+        return branch
 
     def close(self) -> None:
         """Finish what was asked for and release the file; a second call does nothing. May block: see `aclose`."""
