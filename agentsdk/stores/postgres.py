@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
-from agentsdk.databases.asyncpg_types import Pool, Row
-from agentsdk.databases.postgres import Listening, PostgresDatabase, Tables
+from agentsdk.databases.asyncpg_types import Connection, Pool, Row
+from agentsdk.databases.postgres import PostgresDatabase, Tables
 from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
+from agentsdk.stores.postgres_notify import Notifier, subscribe
+from agentsdk.stores.waiters import REVISION, Waiters
 from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
 
 # "C" sorts by code point, as Python does. Room in the pages lets a summary be replaced without a change to any index. An
@@ -89,22 +90,20 @@ _ADD_EVENTS = f"""
         SELECT head.id, {_EXPECTED} + place - 1, event
         FROM head, unnest({_EVENTS}::bytea[]) WITH ORDINALITY AS new (event, place)
     )
-    SELECT CASE WHEN cardinality({_EVENTS}::bytea[]) > 0
-        THEN pg_notify('agentsdk_runs_' || head.tableoid, {_OF["rev"]} || ' {REVISION}' || {_OF["run_id"]}) END
-    FROM head
+    SELECT id FROM head
 """
 _BEGIN = f"""
     WITH head AS (
         INSERT INTO agentsdk_runs ({_COLUMNS}) VALUES ({_VALUES})
         ON CONFLICT (run_id) DO UPDATE SET ({_COLUMNS}) = ({_VALUES}) WHERE {_IF_EXPECTED}
-        RETURNING id, tableoid
+        RETURNING id
     )
     {_ADD_EVENTS}
 """
 _GO_ON = f"""
     WITH head AS (
         UPDATE agentsdk_runs SET ({_COLUMNS}) = ({_VALUES}) WHERE run_id = {_OF["run_id"]} AND {_IF_EXPECTED}
-        RETURNING id, tableoid
+        RETURNING id
     )
     {_ADD_EVENTS}
 """
@@ -125,9 +124,7 @@ _PRUNE = """
     SELECT count(*) FROM gone
 """
 
-
 _REV = "SELECT rev FROM agentsdk_runs WHERE run_id = $1"
-_CHANNEL = "SELECT 'agentsdk_runs_' || 'agentsdk_runs'::regclass::oid"
 
 
 class PostgresRunStore(RunStore):
@@ -148,6 +145,8 @@ class PostgresRunStore(RunStore):
             url_or_pool, _TABLES, repr(self), busy_timeout=busy_timeout, max_connections=max_connections
         )
         self._waiters = Waiters()
+        self._subscribe = partial(subscribe, self._database)
+        self._notifier = Notifier(self._database)
 
     def __repr__(self) -> str:
         return "PostgresRunStore()"
@@ -156,10 +155,19 @@ class PostgresRunStore(RunStore):
         """Add events to a run's log, if it is where expected, in one statement. Raises `RunConflictError`."""
         statement = _GO_ON if expected_rev else _BEGIN
         values = [getattr(summary, field) for field in _FIELDS]
-        while not await self._database.fetch(statement, *values, expected_rev, events):
+
+        async def append(connection: Connection) -> bool:
+            rows = await connection.fetch(statement, *values, expected_rev, events)
+            if rows and events:
+                await self._notifier.add(REVISION + run_id, summary.rev, connection)
+            return bool(rows)
+
+        while not await self._database.run(append):
             refused = conflict(await self.summary(run_id), expected_rev, summary)
             if refused is not None:
                 raise refused  # else it has become free meanwhile
+        self._waiters.notify(REVISION + run_id, summary.rev)
+        self._notifier.start()
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`."""
@@ -200,24 +208,22 @@ class PostgresRunStore(RunStore):
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         """A run's revision once it is above `after_rev`, or after `timeout` seconds.
 
-        An append notifies as part of its transaction. While anybody waits, one connection of this store listens, for all who
+        An append notifies right after its transaction. While anybody waits, one connection of this store listens, for all who
         wait on an event loop; if it is lost, they connect and look again. It must reach the server itself, or a PgBouncer in
-        session mode: through others nothing is heard, and the revision is read at the end only.
+        session mode. What does not arrive, through others or from a process that was killed meanwhile, is found by one
+        statement a second for all who wait.
         """
-        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id), self._listen)
+        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id), self._subscribe)
 
     async def aclose(self) -> None:
         """Release the connections of the running event loop. Those of other loops close with their loops."""
         await self._waiters.aclose(f"{self!r} is closed; make a new one")
+        await self._notifier.aclose()
         await self._database.aclose()
 
     async def _rev(self, run_id: str) -> int:
         rows = await self._database.fetch(_REV, run_id)
         return rows[0][0] if rows else 0
-
-    async def _listen(self, waiters: LoopWaiters) -> Listening:
-        channel: str = (await self._database.fetch(_CHANNEL))[0][0]
-        return await self._database.listen(channel, waiters.on_message, waiters.recheck)
 
 
 def _summary(row: Row) -> RunSummary:

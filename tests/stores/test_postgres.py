@@ -418,17 +418,17 @@ async def test_a_pool_that_was_given_is_used_and_left_open(url: str) -> None:
     async def keep(connection: asyncpg.Connection) -> None:
         """asyncpg's own way to make a connection fit for its next user is a statement, too."""
 
-    async with asyncpg.create_pool(url, init=watch, reset=keep, min_size=1, max_size=2, statement_cache_size=0) as pool:
+    async with asyncpg.create_pool(url, init=watch, reset=keep, min_size=1, max_size=1, statement_cache_size=0) as pool:
         store, session = PostgresRunStore(pool), PostgresSession("s", pool)
         await append(store, "r", 0, b"one")
         await session.add_items([{"role": "user", "content": "hi"}])
         statements.clear()
         await append(store, "r", 1, b"two", b"three")
-        assert len(statements) == 1, "an append is one statement"
+        assert len([one for one in statements if "pg_notify" not in one]) == 1, "an append is one statement"
+        await store.aclose()
         statements.clear()
         await session.add_items([{"role": "user", "content": "hi"}, {"role": "user", "content": "again"}])
         assert len(statements) == 1
-        await store.aclose()
         await session.aclose()
         other = PostgresRunStore(pool)
         assert await other.read("r") == [b"one", b"two", b"three"]
