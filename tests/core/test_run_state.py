@@ -25,6 +25,7 @@ from agentsdk.types.events import (
     ApprovalJudged,
     CallRetried,
     CallsInDoubt,
+    InputAdded,
     InputReplaced,
     LimitRaised,
     LimitReachedEvent,
@@ -307,6 +308,8 @@ def test_the_conversation_is_valid_input_at_every_moment() -> None:
 @given(logs())
 def test_a_state_reads_as_it_was_saved(log: list[RunEvent]) -> None:
     cut = max(1, len(log) - 2)
+    if any(isinstance(event, InputAdded) for event in log[cut:]):
+        cut = len(log)  # messages that are to enter do so when the run goes on, not before
     state = RunState(fold(log[:cut]), log[cut:])
     loaded = RunState.from_string(AGENT, state.to_string())
     assert loaded.pieces() == state.pieces()
