@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         tool,
     )
     from agentsdk.tracing import OpenTelemetryTracer, trace
+    from agentsdk.worker import Worker
 
 __version__ = "0.2.0"
 
@@ -255,6 +256,7 @@ __all__ = [
     "TruncateToolResults",
     "Usage",
     "UserError",
+    "Worker",
     "aclose",
     "function_tool",
     "handoff",
@@ -319,6 +321,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
                 "ToolsToFinalOutputResult function_tool read_result tool"
             ),
             "agentsdk.tracing": "OpenTelemetryTracer trace",
+            "agentsdk.worker": "Worker",
         },
         SUBMODULES,
     )

@@ -26,7 +26,7 @@ from agentsdk.engine.run import Run, input_of, require_asyncio
 from agentsdk.models.shield import wait_until_done
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitReachedEvent, ModelReplied
+from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitReachedEvent, ModelReplied, RunPaused
 from agentsdk.types.generics import TOutput
 from agentsdk.types.items import Item, item_to_dict
 from agentsdk.types.response import ModelResponse
@@ -59,7 +59,7 @@ class _Outcome(Generic[TOutput]):
         run = self._going
         if run.state.ended is None:
             waiting = len(self.interruptions)
-            why = f"{waiting} call(s) wait for a person" if waiting else "it was stopped or still goes on"
+            why = f"{waiting} call(s) wait for a person" if waiting else "it was paused or stopped, or still goes on"
             raise UserError(
                 f"the run of agent {run.state.first_agent!r} has no final output: {why}; look at result.interruptions, "
                 "decide on result.to_state() and pass that to Runner.run"
@@ -86,12 +86,30 @@ class _Outcome(Generic[TOutput]):
         return list(interruptions(self._state))
 
     @property
+    def paused(self) -> RunPaused | None:
+        """Who paused the run, when and why; None where nobody has. `Runner.unpause` lets it go on."""
+        return self._state.paused
+
+    @property
     def limit_reached(self) -> LimitReachedEvent | None:
         """The limit that the run stopped at, or that its final output was given at: a last answer, or that of an error handler.
 
         With `on_limit="pause"` a person may raise it: `to_state().raise_limit(...)`.
         """
         return self._state.limit
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the run went no further: `"finished"`; the kind of the limit that it stopped at, or gave its output at;
+        `"waiting"` for a person; `"paused"`; or `"stopped"` where it was asked to stop after a turn, or still goes on."""
+        state = self._state
+        if state.limit is not None:
+            return state.limit.limit
+        if state.ended is not None:
+            return "finished"
+        if self.interruptions:
+            return "waiting"
+        return "stopped" if state.paused is None else "paused"
 
     @property
     def last_agent(self) -> Agent[Any, Any]:
@@ -208,7 +226,7 @@ class RunResult(_Outcome[TOutput]):
 
     def __repr__(self) -> str:
         state = self._state
-        waits = bool(self.interruptions) or (state.limit is not None and state.limit.pauses)
+        waits = bool(self.interruptions or state.paused) or (state.limit is not None and state.limit.pauses)
         status = "finished" if state.ended is not None else "paused" if waits else "stopped"
         limit = "" if state.limit is None else f", limit_reached={state.limit.limit!r}"
         return f"RunResult({status}, agent={state.agent!r}, turns={state.turns}{limit})"
@@ -221,7 +239,7 @@ class RunResultStreaming(_Outcome[TOutput]):
     the `async for` or the `async with` early stops the run, its tools and its sockets; `async with` and `aclose` wait for that.
     """
 
-    __slots__ = ("_begin", "_channel", "_reader", "_reading", "_stop_after_turn", "_stopping", "_task")
+    __slots__ = ("_begin", "_cancelled_by", "_channel", "_reader", "_reading", "_stop_after_turn", "_stopping", "_task")
 
     def __init__(
         self, begin: Callable[[RunResultStreaming[TOutput], Channel[StreamEvent]], Coroutine[object, object, None]]
@@ -234,11 +252,12 @@ class RunResultStreaming(_Outcome[TOutput]):
         self._reading: asyncio.Task[Any] | None = None
         self._stopping = False
         self._stop_after_turn = False
+        self._cancelled_by = ""
 
     def attach(self, run: Run) -> None:
         """The runner names the run that has started."""
         self._run = run
-        run.stop_requested = self._stop_after_turn
+        run.stop_requested, run.cancelled_by = self._stop_after_turn, self._cancelled_by
 
     async def __aenter__(self) -> Self:
         _ = self._started()
@@ -271,12 +290,21 @@ class RunResultStreaming(_Outcome[TOutput]):
         return GrowingOutput(_Events(self), lambda: Declaration.of(self.current_agent).output)
 
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
-        """Stop the run now, or when the turn that is going has ended. The events so far can still be read."""
+        """Stop the run now, or when the turn that is going has ended. The events so far can still be read.
+
+        A stored run is cancelled by that: only who asks for it goes on with it. Leaving the stream only stops it.
+        """
+        self._cancelled_by = "stream.cancel"
+        if self._run is not None:
+            self._run.cancelled_by = self._cancelled_by
         if mode == "after_turn":
             self._stop_after_turn = True
             if self._run is not None:
                 self._run.stop_requested = True
             return
+        self._stop()
+
+    def _stop(self) -> None:
         self._stopping = True
         if self._task is not None:
             self._task.cancel()
@@ -289,7 +317,7 @@ class RunResultStreaming(_Outcome[TOutput]):
         if task is None:
             return
         if not task.done():
-            self.cancel()
+            self._stop()
         await wait_until_done(task)
 
     @property
@@ -333,7 +361,7 @@ class RunResultStreaming(_Outcome[TOutput]):
     def abandon(self) -> None:
         """Stop the run without waiting, for a reader that was dropped."""
         if self._task is not None and not self._task.done():
-            self.cancel()
+            self._stop()
 
     def _started(self) -> asyncio.Task[None]:
         if self._task is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, cast, overload
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from agentsdk.core.run_state import Kept, RunState
 from agentsdk.define.agent import MODEL, Agent
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
-from agentsdk.define.stream_events import StreamEvent
+from agentsdk.define.stream_events import StreamEvent, WatchEvent
 from agentsdk.engine.begin import begin_run, clock_of
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.guards import guards_of, was_given_context
@@ -33,7 +33,7 @@ from agentsdk.ports.session import SESSION, Session
 from agentsdk.ports.tracer import Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_tracer
-from agentsdk.types.declared import FLAG, Fields, a, optional
+from agentsdk.types.declared import FLAG, Fields, a, number, optional, whole
 from agentsdk.types.errors import ResumableState, UserError
 from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from agentsdk.core.state import State
     from agentsdk.engine.replay import Replay
     from agentsdk.engine.rerun import Change, ReplayWithChanges
+    from agentsdk.types.signals import CancelMode, Decision
 
 _DEFAULT = RunConfig()
 _ARGUMENTS = Fields(
@@ -61,6 +62,9 @@ _ARGUMENTS = Fields(
     change=optional(a(Agent, "an Agent")),
     model=MODEL,
     live_effects=FLAG,
+    at=optional(number("a finite Unix timestamp in seconds")),
+    after=whole("a revision, 0 or more", 0),
+    priority=optional(whole("a whole number; the highest is taken first")),
 )
 _CATALOG = KnownModels()
 
@@ -237,6 +241,58 @@ class Runner:
 
         return await drive(agents, run_id, input, begin_with, config, run=run, show=show)
 
+    @staticmethod
+    async def submit(
+        agent: Agent[TContext, Any],
+        input: str | Sequence[InputItem],
+        *,
+        run_config: RunConfig,
+        run_id: str | None = None,
+        at: float | None = None,
+        priority: int | None = None,
+        context: TContext | None = None,
+        session: Session | None = None,
+    ) -> str:
+        """Put a run into `run_config.store` without running it: a `Worker` takes it; the run's id.
+
+        It is due now, or at `at` (a Unix timestamp in seconds); of the runs that are due, workers take those of the highest
+        `priority` first, then the one that has been due longest. What `session` holds becomes part of the run's input; the
+        worker that runs it is given the session again. `context` is kept with the run where `run_config.context_codec` says
+        how.
+
+        A second call with the same `run_id` and input changes nothing. Raises `RunConflictError` where the id is another
+        run's, and like `run` for what is wrong with the arguments.
+        """
+        from agentsdk.engine.stored import store_of
+        from agentsdk.engine.submit import submit
+
+        _ARGUMENTS.check_given(session=session, at=at, priority=priority)
+        store = store_of(run_config)
+        config = run_config if run_id is None else dataclasses.replace(run_config, run_id=check_run_id(run_id))
+        history = () if session is None else await load_history(session)
+        run, begin = _begun(agent, input, history, context, _Options(run_config=config))
+        return await submit(store, run, begin, agent, input, at, priority)
+
+    @staticmethod
+    def watch(run_id: str, *, run_config: RunConfig, after: int = 0) -> AsyncGenerator[WatchEvent, None]:
+        """What happens in the run `run_id` of `run_config.store`, from revision `after` on, until it is finished, has failed or
+        is cancelled: `async for event in Runner.watch(...)`.
+
+        A `RecordedEvent` for each event of its log, and while the run is in work in this process, on this same store object,
+        its deltas and its tools' progress, unless `buffer_output` keeps them back. Any number may watch; a reader that stops
+        reading holds up nobody, and misses deltas only. Whoever was cut off goes on with `after=event.revision`.
+
+        Raises `UserError` at once for an argument that is wrong; when read, `RunNotFoundError`, and `StoreError` for a store
+        that fails: watch again from the last revision.
+        """
+        from agentsdk.engine.stored import store_of
+        from agentsdk.engine.watch import watch
+
+        _ARGUMENTS.check_given(after=after)
+        store_of(run_config)
+        assert run_config.store is not None
+        return watch(run_config.store, check_run_id(run_id), after)
+
     @overload
     @staticmethod
     def run_sync(
@@ -385,16 +441,72 @@ class Runner:
 
         return RunState(await load_run(store_of(run_config), run_id, at), state_key=run_config.state_key)
 
+    @overload
     @staticmethod
-    async def decide(state: RunState, *, run_config: RunConfig) -> RunState:
+    async def decide(state: RunState, *, run_config: RunConfig) -> RunState: ...
+    @overload
+    @staticmethod
+    async def decide(state: str, decision: Decision, *, run_config: RunConfig) -> int: ...
+    @staticmethod
+    async def decide(state: RunState | str, decision: Decision | None = None, *, run_config: RunConfig) -> RunState | int:
         """Put what was decided on `state` into the store, for whoever resumes the run. Any process may: it needs no agent.
 
-        Raises `RunConflictError` if another process holds the run, or has decided the same calls.
+        Or, of the run of an id, post one `decision`, which is plain data, like `send`: its number in the mailbox. Also the live
+        owner of the run takes it, when all other calls of the turn have ended.
+
+        Raises `RunConflictError` if the call does not wait, or no more; of a `state` also if another process holds the run.
         """
+        from agentsdk.engine import signals
         from agentsdk.engine.stored import save_decisions, store_of
 
+        if isinstance(state, str) and decision is not None:
+            return await signals.decide(state, decision, run_config)
         _ARGUMENTS.check_given(state=state)
-        return await save_decisions(store_of(run_config), state, clock_of(run_config)(), price_with(run_config.prices))
+        given = cast(RunState, state)
+        return await save_decisions(store_of(run_config), given, clock_of(run_config)(), price_with(run_config.prices))
+
+    @staticmethod
+    async def send(run_id: str, message: str | InputItem, *, priority: int = 0, by: str = "", run_config: RunConfig) -> int:
+        """Send the run `run_id` of `run_config.store` a message: a user's text, or a `Message` of any role but the assistant's.
+
+        It enters at the run's next turn, once the input guardrails have let it pass, and the run does not end before; of those
+        that wait, the highest `priority` enters first. A run that waits or has failed is ready with it. Any process may send:
+        it needs no agent. Gives the message's number in the mailbox; it is taken when `RunSummary.taken` has come to that.
+
+        Raises `RunNotFoundError`, `RunConflictError` for a run that is finished or cancelled, and `UserError` for what is no
+        message. After a `StoreUnavailableError` the message may be there.
+        """
+        from agentsdk.engine import signals
+
+        return await signals.send(run_id, message, priority, by, run_config)
+
+    @staticmethod
+    async def pause(run_id: str, *, by: str = "", reason: str = "", run_config: RunConfig) -> int:
+        """Have the run go no further than its turn, until `unpause`. Its owner's call returns, with `result.paused`.
+
+        Gives and raises what `send` does.
+        """
+        from agentsdk.engine import signals
+
+        return await signals.pause(run_id, by, reason, run_config)
+
+    @staticmethod
+    async def unpause(run_id: str, *, by: str = "", run_config: RunConfig) -> int:
+        """Let a paused run go on: a `Worker` does, or who drives it. Gives and raises what `send` does."""
+        from agentsdk.engine import signals
+
+        return await signals.unpause(run_id, by, run_config)
+
+    @staticmethod
+    async def cancel(run_id: str, *, mode: CancelMode = "now", by: str = "", reason: str = "", run_config: RunConfig) -> int:
+        """Stop the run: at once, as if its process were stopped, or `"after_turn"`. It is cancelled then: only who asks for it,
+        with `resume`, goes on with it. Its owner's call raises `RunCancelledError`.
+
+        Gives and raises what `send` does.
+        """
+        from agentsdk.engine import signals
+
+        return await signals.cancel(run_id, mode, by, reason, run_config)
 
     @staticmethod
     async def fork(
@@ -505,6 +617,33 @@ class Runner:
             return await replay(recorded, agent, run_config)
         changed = Change(agent, change or agent, model, live_effects)
         return await _replay_with_changes(recorded, changed, 1 if at is None else at, new_run_id, context, run_config)
+
+
+async def drive_claimed(
+    agents: Mapping[str, Agent[Any, Any]],
+    run_id: str,
+    owner: str,
+    *,
+    run_config: RunConfig,
+    context: object,
+    on_begin: Callable[[Run], None],
+    **arguments: Unpack[_StoredArguments[Any]],
+) -> RunResult[Any]:
+    """`Runner.drive` for a worker that has claimed the run as `owner`. `on_begin` is called with the run when it goes on."""
+    from agentsdk.engine.drive import drive
+
+    options = _Options(run_config=run_config, **arguments)
+
+    async def run(agent: Agent[Any, Any], state: RunState) -> RunResult[Any]:
+        run, begin = _begun(agent, state, (), context, options)
+        on_begin(run)
+        await execute(run, begin, options.session, options.error_handlers, agent)
+        return RunResult(run)
+
+    def show(agent: Agent[Any, Any], state: RunState) -> RunResult[Any]:
+        return RunResult(_begun(agent, state, (), context, options)[0])
+
+    return await drive(agents, run_id, None, None, run_config, run=run, show=show, owner=owner)
 
 
 async def _replay_with_changes(

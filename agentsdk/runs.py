@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from agentsdk.engine.rerun import ReplayWithChanges
     from agentsdk.ports.clock import Clock
     from agentsdk.result import RunResult, RunResultStreaming
+    from agentsdk.types.signals import Decision
 
 __all__ = [
     "Clock",
     "ContextCodec",
+    "Decision",
     "Divergence",
     "FinalOutput",
     "Handoff",
@@ -69,5 +71,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.engine.rerun": "ReplayWithChanges",
             "agentsdk.ports.clock": "Clock",
             "agentsdk.result": "RunResult RunResultStreaming",
+            "agentsdk.types.signals": "Decision",
         },
     )

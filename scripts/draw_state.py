@@ -27,9 +27,12 @@ from agentsdk.types.events import (
     OutputJudged,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunResumed,
     RunStarted,
+    RunUnpaused,
     SessionSaved,
+    SignalsTaken,
     Stopped,
     TimeSpent,
     ToolFinished,
@@ -65,7 +68,7 @@ MOVES: tuple[tuple[str, RunEvent, str], ...] = (
     ("between turns", RunEnded("Bye."), "ended"),
 )
 STAYS: Mapping[str, tuple[RunEvent, ...]] = {
-    "between turns": (InputAdded(HELLO), ViewRestored()),
+    "between turns": (ViewRestored(),),
     "in a turn": (
         ApprovalJudged("c", True),
         ApprovalDecided("c", "tool", "", True),
@@ -81,6 +84,10 @@ STAYS: Mapping[str, tuple[RunEvent, ...]] = {
 }
 ANYWHERE: tuple[RunEvent, ...] = (
     RunResumed("owner", 3.0),
+    InputAdded(HELLO),
+    SignalsTaken(1),
+    RunPaused(),
+    RunUnpaused(),
     Stopped("CancelledError"),
     LimitWarningEvent("turns", "8", "10"),
     LimitReachedEvent("turns"),
@@ -113,7 +120,7 @@ def check() -> None:
     assert drawn == set(get_args(RunEvent)), f"not in the picture: {set(get_args(RunEvent)) ^ drawn}"
 
 
-WIDTH, HEIGHT = 860, 360
+WIDTH, HEIGHT = 860, 382
 Y, TALL, WIDE = 56, 54, 150
 X = {"new": 24, "between turns": 232, "in a turn": 462, "ended": 686}
 

@@ -36,11 +36,13 @@ class Watched(MemoryRunStore):
         self.appends: list[Append] = []
         self.lost = False
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """As `MemoryRunStore.append`, while the process lives."""
-        if not self.lost:
-            await super().append(run_id, expected_rev, events, summary)
-            self.appends.append((expected_rev, decode_events(events), summary.status))
+        if self.lost:
+            return 0
+        signals = await super().append(run_id, expected_rev, events, summary)
+        self.appends.append((expected_rev, decode_events(events), summary.status))
+        return signals
 
 
 async def recorded() -> tuple[list[Append], list[Append]]:

@@ -279,3 +279,19 @@ async def test_an_iterator_may_be_handed_to_another_task_and_the_rest_awaited() 
     seen = await asyncio.create_task(rest())
     assert [first.type, *seen] == ["agent_updated_stream_event", "raw_response_event"]
     assert (await gated.run).final_output == "hello"
+
+
+async def test_a_result_says_why_the_run_went_no_further() -> None:
+    @function_tool(needs_approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    agent = Agent("clerk", model=ScriptedModel(["done", call("pay"), call("pay")]), tools=[pay])
+    assert (await Runner.run(agent, "go")).stop_reason == "finished"
+    waiting = await Runner.run(agent, "go")
+    assert waiting.stop_reason == "waiting"
+    state = waiting.to_state()
+    state.approve(state.interruptions[0])
+    config = RunConfig(on_limit="pause", limits=RunLimits(turns=1))
+    assert (await Runner.run(agent, state, run_config=config)).stop_reason == "turns"

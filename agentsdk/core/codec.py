@@ -33,7 +33,7 @@ class StoredEvent(Compact):
     event: RunEvent
 
 
-VERSION = 2
+VERSION = 3
 """The schema version written. Every version ever released still loads; see `core.migrations`."""
 
 MIN_KEY_BYTES = 32
@@ -106,7 +106,7 @@ def decode(text: str | bytes, key: StateKey | None) -> SavedRun:
         proofs = [_seal(data, one) for one in keys]
     except (msgspec.MsgspecError, UnicodeError, RecursionError, TypeError) as error:
         raise StateCorruptError(
-            f"not a saved run ({_place(error)}), expected what RunState.to_string() wrote; load an untouched copy"
+            f"not a saved run ({place_of(error)}), expected what RunState.to_string() wrote; load an untouched copy"
         ) from None
     if not isinstance(seal, str) or not any(_is_equal(proof, seal) for proof in proofs):
         raise StateTamperedError(
@@ -149,7 +149,7 @@ def _event(record: bytes, number: int) -> RunEvent:
         return event
     except (msgspec.MsgspecError, ValueError, RecursionError, TypeError) as error:
         raise StateCorruptError(
-            f"stored event {number} is none ({_place(error)}), expected what a run recorded; restore the store from a backup"
+            f"stored event {number} is none ({place_of(error)}), expected what a run recorded; restore the store from a backup"
         ) from None
 
 
@@ -193,7 +193,7 @@ def _seal(data: JsonObject, key: bytes) -> str:
     return hmac.new(key, msgspec.json.encode(data, order="deterministic"), hashlib.sha256).hexdigest()
 
 
-def _place(error: Exception) -> str:
+def place_of(error: Exception) -> str:
     """Where the decoder stopped, without the value it found there."""
     _, at, path = str(error).rpartition(" - at ")
     return f"{type(error).__name__} at {path}" if at and len(path) < 100 else type(error).__name__

@@ -238,8 +238,10 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
         case GuardrailJudged():
             return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "", releases=False)
         case ToolFinished():
-            return structs.replace(event, call_id=names.number(event.call_id), is_withheld=False)
-        case ToolUseJudged() | OutputJudged() | HandedOff() | RunEnded() | ViewRestored():
+            return structs.replace(event, call_id=names.number(event.call_id), is_withheld=False, started_at=0.0, at=0.0)
+        case RunEnded():
+            return structs.replace(event, at=0.0)
+        case ToolUseJudged() | OutputJudged() | HandedOff() | ViewRestored():
             return event
         case _:
             return None

@@ -54,7 +54,12 @@ def _from_1(data: JsonObject) -> JsonObject:
     return migrated
 
 
-STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _from_1}
+def _from_2(data: JsonObject) -> JsonObject:
+    """Version 3 has new events, and new fields at the end of events."""
+    return {**data, "version": 3}
+
+
+STEPS: dict[int, Callable[[JsonObject], JsonObject]] = {1: _from_1, 2: _from_2}
 """`STEPS[n]` turns a saved run of version n into one of version n + 1."""
 
 

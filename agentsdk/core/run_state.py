@@ -28,6 +28,7 @@ from agentsdk.types.events import (
     LimitReachedEvent,
     Nested,
     RunEvent,
+    RunPaused,
     RunStarted,
     ToolFinished,
     ViewRestored,
@@ -172,6 +173,11 @@ class RunState:
     def interruptions(self) -> list[PendingCall]:
         """The calls still to be decided: `ToolApprovalItem`s and `ToolInDoubtItem`s."""
         return list(interruptions(self.value))
+
+    @property
+    def paused(self) -> RunPaused | None:
+        """Who paused the run, when and why; None where nobody has."""
+        return self.value.paused
 
     @property
     def limit_reached(self) -> LimitReachedEvent | None:

@@ -31,9 +31,12 @@ from agentsdk.types.events import (
     OutputJudged,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunResumed,
     RunStarted,
+    RunUnpaused,
     SessionSaved,
+    SignalsTaken,
     Stopped,
     TimeSpent,
     ToolFinished,
@@ -78,6 +81,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
     is_last: bool = False
+    arrived: tuple[Item, ...] = ()
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
@@ -107,7 +111,7 @@ class State(Struct, frozen=True, gc=False):
     at its end, `is_restored` whether a person has taken one back since, `window` the size of the model's window where a refusal
     has shown it, 0 where none has. `has_cut`: whether a result was cut for being too long. `saved` items of the transcript are
     in the session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is
-    the user's context object as their codec wrote it.
+    the user's context object as their codec wrote it. `taken` signals of its mailbox are recorded.
     """
 
     log: Tape[RunEvent]
@@ -136,7 +140,9 @@ class State(Struct, frozen=True, gc=False):
     limits_raised: tuple[LimitRaised, ...] = ()
     elapsed: float = 0.0
     working: float = 0.0
-    stopped: str = ""
+    stopped: Stopped | None = None
+    paused: RunPaused | None = None
+    taken: int = 0
     ended: RunEnded | None = None
     context: str = ""
 
@@ -195,18 +201,23 @@ def _misplaced(event: RunEvent, position: int, reason: object) -> StateCorruptEr
     )
 
 
+def is_cancelled(state: State) -> bool:
+    """Whether somebody has cancelled the run, and nobody has gone on with it since."""
+    return state.stopped is not None and bool(state.stopped.by)
+
+
 def committed(turn: OpenTurn) -> tuple[Item, ...]:
-    """The items of a turn: the reply's output, then one result per call in call order.
+    """The items of a turn: the reply's output, then one result per call in call order, then the messages that arrived in it.
 
     A call without a result is paired with `UNKNOWN_OUTCOME`, so that no history ever holds an unanswered call; one whose result
     is withheld with `WITHHELD`.
     """
     if turn.response is None:
-        return ()
+        return turn.arrived
     output = turn.response.output
     results = turn.results
     answers = [_answer(item, results.get(item.call_id)) for item in output if type(item) is FunctionCall]
-    return (*output, *answers) if answers else output
+    return (*output, *answers, *turn.arrived) if answers or turn.arrived else output
 
 
 def transcript(state: State) -> tuple[Item, ...]:
@@ -242,7 +253,7 @@ def _started(state: State, event: RunStarted) -> State:
 
 
 def _resumed(state: State, event: RunResumed) -> State:
-    return _replace(state, stopped="")
+    return _replace(state, stopped=None)
 
 
 def _input_replaced(state: State, event: InputReplaced) -> State:
@@ -263,16 +274,31 @@ def _input_replaced(state: State, event: InputReplaced) -> State:
         provisional=max(0, state.saved + state.provisional - state.history),
         ended=None,
         limit=None,
-        stopped="",
+        stopped=None,
     )
 
 
 def _input_added(state: State, event: InputAdded) -> State:
-    if state.turn is not None:
-        raise _MisplacedError("input enters between two turns")
+    turn = state.turn
+    if turn is not None:
+        return _replace(state, turn=_replace(turn, arrived=turn.arrived + event.items), stopped=None)
     transcript = state.transcript.extended(event.items)
     view = transcript if state.view is state.transcript else state.view.extended(event.items)
-    return _replace(state, transcript=transcript, view=view)
+    return _replace(state, transcript=transcript, view=view, stopped=None)
+
+
+def _signals_taken(state: State, event: SignalsTaken) -> State:
+    if event.through <= state.taken:
+        raise _MisplacedError("these signals were taken before")
+    return _replace(state, taken=event.through)
+
+
+def _paused(state: State, event: RunPaused) -> State:
+    return _replace(state, paused=event)
+
+
+def _unpaused(state: State, event: RunUnpaused) -> State:
+    return _replace(state, paused=None, stopped=None)
 
 
 def _guardrail(state: State, event: GuardrailJudged) -> State:
@@ -331,7 +357,7 @@ def _replied(state: State, event: ModelReplied) -> State:
         turns=state.turns + 1,
         all_turns=state.all_turns + 1,
         usage=event.response.usage if state.usage is NO_USAGE else state.usage + event.response.usage,
-        stopped="",
+        stopped=None,
         limit=limit,
     )
 
@@ -345,7 +371,8 @@ def _approval_judged(state: State, event: ApprovalJudged) -> State:
 def _approval_decided(state: State, event: ApprovalDecided) -> State:
     turn = _open(state)
     always = (*state.always, event) if event.always else state.always
-    return _replace(state, always=always, turn=_replace(turn, decisions={**turn.decisions, event.call_id: event}))
+    turn = _replace(turn, decisions={**turn.decisions, event.call_id: event})
+    return _replace(state, always=always, turn=turn, stopped=None)
 
 
 def _intended(state: State, event: ToolsIntended) -> State:
@@ -362,7 +389,17 @@ def _finished(state: State, event: ToolFinished) -> State:
         turn = _replace(turn, results=results, verdicts=_of_results_to_come(turn.verdicts, event.call_id))
     else:
         turn = _replace(turn, results=results)
+    if state.stopped is not None:
+        state = _replace(state, stopped=_still_stopped(state))
     return _replace(state, turn=turn, has_cut=True) if _shows_cut(event) else _replace(state, turn=turn)
+
+
+def _still_stopped(state: State) -> Stopped | None:
+    """What stands of a stop after a result, or an event of a nested run: a person may say so of a run that has failed.
+
+    In a cancelled one it may be late word of a call that was cut.
+    """
+    return state.stopped if is_cancelled(state) else None
 
 
 def _of_results_to_come(verdicts: tuple[GuardrailJudged, ...], call_id: str) -> tuple[GuardrailJudged, ...]:
@@ -386,7 +423,7 @@ def _retried(state: State, event: CallRetried) -> State:
     turn = _open(state)
     intended = tuple(call_id for call_id in turn.intended if call_id != event.call_id)
     in_doubt = tuple(call_id for call_id in turn.in_doubt if call_id != event.call_id)
-    return _replace(state, turn=_replace(turn, intended=intended, in_doubt=in_doubt))
+    return _replace(state, turn=_replace(turn, intended=intended, in_doubt=in_doubt), stopped=None)
 
 
 def _tool_use(state: State, event: ToolUseJudged) -> State:
@@ -446,7 +483,7 @@ def _limit(state: State, event: LimitReachedEvent) -> State:
 
 
 def _limit_raised(state: State, event: LimitRaised) -> State:
-    return _replace(state, limit=None, limits_raised=(*state.limits_raised, event))
+    return _replace(state, limit=None, limits_raised=(*state.limits_raised, event), stopped=None)
 
 
 def _time(state: State, event: TimeSpent) -> State:
@@ -456,11 +493,11 @@ def _time(state: State, event: TimeSpent) -> State:
 def _ended(state: State, event: RunEnded) -> State:
     turn = state.turn
     limit = state.limit if event.at_limit or (turn is not None and turn.is_last) else None
-    return _replace(state if turn is None else _commit(state), ended=event, stopped="", limit=limit)
+    return _replace(state if turn is None else _commit(state), ended=event, stopped=None, limit=limit)
 
 
 def _stopped(state: State, event: Stopped) -> State:
-    return _replace(_with_feedback_anew(state) if event.reason == GAVE_UP else state, stopped=event.reason)
+    return _replace(_with_feedback_anew(state) if event.reason == GAVE_UP else state, stopped=event)
 
 
 def _with_feedback_anew(state: State) -> State:
@@ -487,6 +524,7 @@ def _nested(state: State, event: Nested) -> State:
     return _replace(
         state,
         turn=_replace(turn, children={**turn.children, event.call_id: child}),
+        stopped=_still_stopped(state),
         always=state.always if len(child.always) == len(before.always) else (*state.always, child.always[-1]),
         usage=state.usage if child.usage is before.usage else state.usage + _difference(child.usage, before.usage),
         all_turns=state.all_turns + child.all_turns - before.all_turns,
@@ -519,6 +557,9 @@ _CHANGES = _Changes(
         RunResumed: _resumed,
         InputReplaced: _input_replaced,
         InputAdded: _input_added,
+        SignalsTaken: _signals_taken,
+        RunPaused: _paused,
+        RunUnpaused: _unpaused,
         GuardrailJudged: _guardrail,
         AttemptSpent: _attempt,
         ModelReplied: _replied,

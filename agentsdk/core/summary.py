@@ -6,7 +6,10 @@ from agentsdk.core.limits.totals import followed
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.state import State
 from agentsdk.types.events import RunStarted
-from agentsdk.types.summary import RunStatus, RunSummary
+from agentsdk.types.summary import Phase, RunStatus, RunSummary
+
+CANCELLED = "CancelledError"
+"""The reason of a run that was cancelled: by who wanted it so, or with the process or the request that it ran in."""
 
 
 def summarize(state: State, *, now: float, owner: str, held_until: float) -> RunSummary:
@@ -15,10 +18,13 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     assert isinstance(started, RunStarted)
     waiting = len(interruptions(state))
     cost = followed(state.log)
+    held = held_until > now
+    status = "running" if held else _status(state, waiting)
+    stopped = state.stopped
     return RunSummary(
         run_id=state.run_id,
         rev=len(state.log),
-        status="running" if held_until > now else _status_when_free(state, waiting),
+        status=status,
         agent=state.agent,
         started_at=started.at,
         updated_at=now,
@@ -27,16 +33,40 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
         input_tokens=state.usage.input_tokens,
         output_tokens=state.usage.output_tokens,
         waiting=waiting,
-        reason=state.stopped or ("" if state.limit is None else state.limit.limit),
+        reason=stopped.reason if stopped is not None else "" if state.limit is None else state.limit.limit,
         forked_from=started.forked_from,
         paid="" if cost is None else str(cost),
         owner=owner,
         held_until=held_until,
         first_agent=state.first_agent,
+        phase=_phase(state) if held else "",
+        error="" if stopped is None else stopped.error,
+        due_at=held_until if held else max(now, started.due_at) if status == "ready" else 0.0,
+        priority=started.priority,
+        elapsed=state.elapsed,
+        ended_at=0.0 if state.ended is None else state.ended.at,
+        taken=state.taken,
+        metadata=started.metadata,
     )
 
 
-def _status_when_free(state: State, waiting: int) -> RunStatus:
+def _status(state: State, waiting: int) -> RunStatus:
+    stopped = state.stopped
     if state.ended is not None:
         return "finished"
-    return "waiting" if waiting or (state.limit is not None and state.limit.pauses) else "stopped"
+    if stopped is not None and stopped.by:
+        return "cancelled"
+    if stopped is not None and stopped.reason == CANCELLED:
+        return "ready"  # its process was stopped: what it was at goes on elsewhere, before anybody is waited for
+    if waiting or state.paused is not None or (state.limit is not None and state.limit.pauses):
+        return "waiting"
+    return "ready" if stopped is None else "failed"
+
+
+def _phase(state: State) -> Phase:
+    turn = state.turn
+    if turn is None:
+        return "prepare"
+    if turn.response is None:
+        return "ask"
+    return "act" if any(call.call_id not in turn.results for call in turn.calls) else "judge"

@@ -25,19 +25,25 @@ from __future__ import annotations
 
 import binascii
 import contextlib
+import errno
 import os
 import threading
 import time
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from math import isfinite
 from types import ModuleType
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
+from agentsdk.databases.summary_json import decode_summary
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError
 from agentsdk.types.summary import RunSummary
+
+T = TypeVar("T")
 
 VERSION = 1
 """Of the commit line. A later one keeps its first and its last two fields, so that this version can tell."""
@@ -108,6 +114,16 @@ class LogFile:
             )
         return found
 
+    def events(self, last: Append, start: int) -> list[bytes]:
+        """The events from number `start` on, up to those of `last`. Raises `DamagedLogError`."""
+        parts: list[list[bytes]] = []
+        append: Append | None = last
+        while append is not None and append.summary.rev > start:
+            parts.append(append.events())
+            append = self.before(append)
+        events = [event for part in reversed(parts) for event in part]
+        return events[max(len(events) - (last.summary.rev - start), 0) :]
+
     def write(self, events: Sequence[bytes], summary: RunSummary, after: Append | None, *, sync: bool) -> None:
         """Append to a log whose last append is `after`; `sync` waits for the disk. Only with the lock.
 
@@ -153,7 +169,7 @@ class LogFile:
                 "upgrade agentsdk, or give another directory"
             )
         try:
-            summary = msgspec.json.decode(commit.summary, type=RunSummary)
+            summary = decode_summary(bytes(commit.summary))
         except msgspec.MsgspecError:
             raise StoreError(f"{self._name} holds no summary of a run: it was changed by others; restore a backup") from None
         return Append(summary, lines, start - commit.bytes, end)
@@ -195,7 +211,7 @@ def _encoded(events: Sequence[bytes], summary: RunSummary) -> bytes:
         text = msgspec.json.encode(summary)
     except (UnicodeEncodeError, OverflowError):
         text = b""
-    if not text or not all(map(isfinite, (summary.started_at, summary.updated_at, summary.held_until))):
+    if not text or not all(isfinite(value) for value in astuple(summary) if isinstance(value, float)):
         raise StoreError(
             "the summary of the run cannot be kept as JSON, expected whole numbers of at most 64 bits, finite times, and text "
             "without lone surrogates"
@@ -217,6 +233,14 @@ def _unwrapped(line: bytes) -> bytes:
     return binascii.a2b_base64(line[len(_WRAPPED) : -2]) if line.startswith(_WRAPPED) else line
 
 
+def read_twice(read: Callable[[], T]) -> T:
+    """What `read` returns; damage that is seen once may have been a torn end that was just being replaced."""
+    try:
+        return read()
+    except DamagedLogError:
+        return read()
+
+
 def synced(file: int) -> None:
     """Wait until what was written to `file`, or into a folder, outlives a power loss."""
     import fcntl
@@ -229,6 +253,21 @@ def synced(file: int) -> None:
         except OSError:
             pass  # not on this file system
     os.fsync(file)
+
+
+def file_error(owner: str, error: OSError) -> StoreError:
+    """What `error` means for a store of files, and what to do; `owner` names the store."""
+    remedy = {
+        errno.ENOSPC: "cannot grow: the disk is full; make room and try again",
+        errno.EDQUOT: "cannot grow: the quota of this user is used up; make room and try again",
+        errno.EACCES: "may not be used by this user; permit it, all folders and files in it too, or give another directory",
+        errno.EPERM: "may not be used by this user; permit it, all folders and files in it too, or give another directory",
+        errno.EROFS: "is on a disk that is read only; give another directory",
+        errno.EMFILE: "cannot be opened: this process has too many files open; raise its limit (ulimit -n)",
+        errno.ENOLCK: "cannot be locked; expected a folder on a local disk, give another directory",
+        errno.ENOTSUP: "cannot be locked; expected a folder on a local disk, give another directory",
+    }.get(error.errno or 0, "cannot be read or written; expected folders of logs as the store made them, on a disk that works")
+    return StoreError(f"{owner} {remedy} ({errno.errorcode.get(error.errno or 0, type(error).__name__)})")
 
 
 def locking() -> ModuleType | None:

@@ -47,6 +47,7 @@ class Tables(Struct, frozen=True, kw_only=True):
     version: int
     statements: tuple[str, ...]
     columns: tuple[tuple[str, str, str], ...] = ()
+    on_columns: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
 
 
@@ -220,6 +221,8 @@ class PostgresDatabase:
                     await connection.execute(statement)
                 for table, column, declaration in tables.columns:
                     await connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {declaration}")
+                for statement in tables.on_columns:
+                    await connection.execute(statement)
                 for statement in tables.indexes:
                     await connection.execute(statement)
                 await connection.execute(

@@ -38,6 +38,7 @@ class Tables(NamedTuple):
     `kind` is its noun in messages ("run", "session"). `create` makes what is missing of the tables, all named `agentsdk_*`;
     a file whose tables are of a newer `version` is refused. `busy` is for a lock that did not come free, `error` for the rest.
     `columns` (table, name, declaration) came later: with a default, so that programs that do not know them can still write.
+    `upgrade` needs them, indexes and triggers say, and may be executed again each time the file is opened.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Tables(NamedTuple):
     error: type[StoreError]
     busy: type[StoreError]
     columns: tuple[tuple[str, str, str], ...] = ()
+    upgrade: tuple[str, ...] = ()
 
 
 class SQLiteFile(NamedTuple):
@@ -237,7 +239,7 @@ class SQLiteThread:
             time.sleep(0.01)
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
-        kind, version, create, error, _, columns = self._file.tables
+        kind, version, create, error, _, columns, upgrade = self._file.tables
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_VERSIONS)
@@ -252,6 +254,8 @@ class SQLiteThread:
             for table, column, declaration in columns:
                 if column not in (row[1] for row in connection.execute(f"PRAGMA table_info({table})")):
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {declaration}")
+            for statement in upgrade:
+                connection.execute(statement)
             connection.execute("INSERT OR IGNORE INTO agentsdk_schema (kind, version) VALUES (?, ?)", (kind, version))
 
     def _disconnect(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_args
 
 from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
@@ -42,6 +42,7 @@ from agentsdk.types.generics import TContext
 from agentsdk.types.items import InputItem, Item
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.summary import check_run_id
+from agentsdk.types.text import storable_text
 
 if TYPE_CHECKING:  # most runs have no window: the strategies are imported by those that do
     from agentsdk.core.window.context_window import ContextWindow
@@ -163,6 +164,9 @@ class RunConfig:
     store is busy or cannot be reached, never longer than the lease. `context_codec` saves the context object with the run.
     `inbox`: messages put there enter at the next turn.
 
+    `metadata` are texts of yours by name (a user, a tenant), kept with a new run; `RunQuery(metadata=...)` finds it by them. Of
+    the runs that are due, workers take those of the highest `priority` first.
+
     Raises `UserError` naming the field that is wrong.
     """
 
@@ -201,6 +205,8 @@ class RunConfig:
     store_timeout: float = 20.0
     context_codec: ContextCodec[Any] | None = None
     inbox: Inbox | None = None
+    metadata: Mapping[str, str] | None = None
+    priority: int = 0
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
@@ -224,6 +230,11 @@ def _is_window(value: object) -> bool:
     from agentsdk.core.window.context_window import ContextWindow
 
     return isinstance(value, ContextWindow)
+
+
+def _is_metadata(value: object) -> bool:
+    pairs = cast("Mapping[object, object]", value).items() if isinstance(value, Mapping) else ((None, None),)
+    return all(isinstance(text, str) and storable_text(text) == text for pair in pairs for text in pair)
 
 
 _COUNT = whole("a whole number, 0 or more", 0)
@@ -266,5 +277,7 @@ _FIELDS = Fields(
     store_timeout=number("finite seconds, 0 or more; 20 suits most", least=0),
     context_codec=optional(a(ContextCodec, "a ContextCodec; pass ContextCodec(encode=..., decode=...)")),
     inbox=optional(a(Inbox, "an Inbox; pass Inbox()")),
+    metadata=optional(Expected("a dict of texts without NUL and lone surrogates; write {'user': 'ada'}", _is_metadata)),
+    priority=whole("a whole number; the highest is taken first"),
 )
 _DEFAULT = RunConfig()

@@ -14,6 +14,7 @@ from msgspec import Struct
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_items import RunItem
 from agentsdk.types.deltas import ModelStreamEvent
+from agentsdk.types.events import RunEvent
 
 
 class RawResponsesStreamEvent(Struct, frozen=True):
@@ -89,6 +90,18 @@ class ToolProgressStreamEvent(Struct, frozen=True):
     path: tuple[str, ...] = ()
     type: ClassVar[Literal["tool_progress_stream_event"]] = "tool_progress_stream_event"
 
+
+class RecordedEvent(Struct, frozen=True):
+    """An event of a run's log, as `Runner.watch` gives it. Whoever goes on after it passes `after=revision`."""
+
+    revision: int
+    event: RunEvent
+    path: tuple[str, ...] = ()
+    type: ClassVar[Literal["recorded_event"]] = "recorded_event"
+
+
+WatchEvent = RecordedEvent | RawResponsesStreamEvent | ToolProgressStreamEvent
+"""What `async for event in Runner.watch(...)` gives."""
 
 StreamEvent = (
     RawResponsesStreamEvent

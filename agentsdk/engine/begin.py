@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
+from msgspec import structs
+
 from agentsdk.core.keys import SCHEME
 from agentsdk.core.limits.run_limits import with_raised
 from agentsdk.core.pairing import joined
@@ -86,7 +88,11 @@ def _fresh(
         run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
     run_id = deps.config.run_id or os.urandom(8).hex()
     guards = guards_of(agent, deps.config, context.context)
-    return run, (RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards),)
+    started = RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards)
+    metadata, priority = deps.config.metadata, deps.config.priority
+    if metadata or priority:
+        started = structs.replace(started, metadata=dict(metadata or ()), priority=priority)
+    return run, (started,)
 
 
 def input_items(given: object, history: tuple[Item, ...]) -> tuple[tuple[Item, ...], int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar, cast
+from typing import TypeGuard, TypeVar, cast
 
 from agentsdk.ports.run_store import RunStore, wait_for_revision
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import AgentsException, StoreError
-from agentsdk.types.summary import RunSummary
+from agentsdk.types.summary import DueRuns, RunSummary
 
 T = TypeVar("T")
 
@@ -21,19 +21,18 @@ class CheckedStore:
     def __init__(self, store: RunStore) -> None:
         self._store = store
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        """Add events; what the store returns does not matter."""
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        """Add events; how many signals were ever posted to the run."""
         assert summary.rev == expected_rev + len(events), "a summary that is ahead of its log would keep the run from going on"
-        await self._asked(run_id, "append", lambda: self._store.append(run_id, expected_rev, events, summary))
+        signals: object = await self._asked(run_id, "append", lambda: self._store.append(run_id, expected_rev, events, summary))
+        if not isinstance(signals, int) or not is_whole(signals, 0):
+            raise self._wrong(run_id, "append", signals, "how many signals were posted to the run")
+        return signals
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """The events from number `from_rev` on."""
         events: object = await self._asked(run_id, "read", lambda: self._store.read(run_id, from_rev))
-        if not isinstance(events, list | tuple) or not all(
-            isinstance(event, bytes) for event in cast("Sequence[object]", events)
-        ):
-            raise self._wrong(run_id, "read", events, "a list of bytes, one for each event")
-        return list(cast("Sequence[bytes]", events))
+        return self._checked_bytes(run_id, "read", events, "a list of bytes, one for each event")
 
     async def summary(self, run_id: str) -> RunSummary | None:
         """The run's summary; None for a run that does not exist."""
@@ -41,6 +40,25 @@ class CheckedStore:
         if summary is not None and not _is_summary(summary):
             raise self._wrong(run_id, "summary", summary, "the RunSummary that was appended last, or None")
         return summary
+
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """The runs that a worker may take."""
+        runs = cast("Sequence[object]", await self._asked("", "due", lambda: self._store.due(query)))
+        if not isinstance(runs, list | tuple) or not all(map(_is_summary, runs)):
+            raise self._wrong("", "due", cast(object, runs), "a list of RunSummary")
+        return list(cast("Sequence[RunSummary]", runs))
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """Put a signal into the run's mailbox; its number there."""
+        number: object = await self._asked(run_id, "post", lambda: self._store.post(run_id, signal))
+        if not isinstance(number, int) or not is_whole(number, 1):
+            raise self._wrong(run_id, "post", number, "the signal's number, from 1")
+        return number
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """What was posted to the run behind number `after`."""
+        signals: object = await self._asked(run_id, "signals", lambda: self._store.signals(run_id, after))
+        return self._checked_bytes(run_id, "signals", signals, "a list of bytes, one for each signal")
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         """Keep data beside the run; what the store returns does not matter."""
@@ -60,6 +78,25 @@ class CheckedStore:
             raise self._wrong(run_id, "wait", rev, "the run's revision")
         return rev
 
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        """How many signals were posted to the run, once above `after`, or after `timeout` seconds."""
+        number: object = await self._asked(run_id, "wait_signals", lambda: self._store.wait_signals(run_id, after, timeout))
+        if not isinstance(number, int) or not is_whole(number, 0):
+            raise self._wrong(run_id, "wait_signals", number, "how many signals were posted to the run")
+        return number
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """Another number than `seen` once some run may have become due."""
+        number: object = await self._asked("", "wait_due", lambda: self._store.wait_due(seen, timeout))
+        if not isinstance(number, int) or not is_whole(number, 0):
+            raise self._wrong("", "wait_due", number, "a number of its own")
+        return number
+
+    def _checked_bytes(self, run_id: str, method: str, given: object, expected: str) -> list[bytes]:
+        if _is_bytes_list(given):
+            return list(given)
+        raise self._wrong(run_id, method, given, expected)
+
     async def _asked(self, run_id: str, method: str, ask: Callable[[], Awaitable[T]]) -> T:
         try:
             return await ask()
@@ -67,18 +104,26 @@ class CheckedStore:
             raise
         except Exception as error:
             raise StoreError(
-                f"the store of run {run_id!r} raised {type(error).__name__} in {method}, expected what a RunStore does; "
+                f"{_store_of(run_id)} raised {type(error).__name__} in {method}, expected what a RunStore does; "
                 "see the chained exception, and go on with error.state, or with Runner.resume from what the store has"
             ) from error
 
     def _wrong(self, run_id: str, method: str, given: object, expected: str) -> StoreError:
         return StoreError(
-            f"the store of run {run_id!r} gave {shown(given)} from {method}, expected {expected}; "
+            f"{_store_of(run_id)} gave {shown(given)} from {method}, expected {expected}; "
             "try it with agentsdk.testing.store_conformance"
         )
 
 
-def _is_summary(given: object) -> bool:
+def _store_of(run_id: str) -> str:
+    return f"the store of run {run_id!r}" if run_id else "the run store"
+
+
+def _is_bytes_list(given: object) -> TypeGuard[Sequence[bytes]]:
+    return isinstance(given, list | tuple) and all(isinstance(item, bytes) for item in cast("Sequence[object]", given))
+
+
+def _is_summary(given: object) -> TypeGuard[RunSummary]:
     return (
         isinstance(given, RunSummary)
         and is_whole(given.rev, 0)

@@ -7,11 +7,13 @@ from typing import Any, TypeVar, cast
 
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.run_state import Kept, RunState
-from agentsdk.core.state import State
+from agentsdk.core.state import State, is_cancelled
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.begin import clock_of, input_items
+from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.claim import let_go
 from agentsdk.engine.log_positions import nested_agent
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.stored import find_run, is_held, store_of
@@ -33,8 +35,12 @@ async def drive(
     *,
     run: Callable[[Agent[Any, Any], Any], Awaitable[T]],
     show: Callable[[Agent[Any, Any], RunState], T],
+    owner: str = "",
 ) -> T:
-    """What `Runner.drive` does: `run` runs an agent on an input or a state, `show` gives a state's result as it stands."""
+    """What `Runner.drive` does: `run` runs an agent on an input or a state, `show` gives a state's result as it stands.
+
+    `owner` has claimed the run, and goes on as that.
+    """
     store, registry = store_of(config), registry_of(agents)
     attempt = 1
     while True:
@@ -44,14 +50,17 @@ async def drive(
         else:
             agent = agent_of(registry, state)
             require_same_input(state, given)
-            start = RunState(state, state_key=config.state_key, kept=Kept(len(state.log)))
-            if is_suspended(state, agent):
+            start = RunState(state, state_key=config.state_key, kept=Kept(len(state.log), owner))
+            if is_suspended(state, agent) and not await _has_signals(store, state):
+                if owner:
+                    await let_go(store, state, owner, clock_of(config)())
                 return show(agent, start)
+            require_tools(state, find_agent(agent, state.agent))
         try:
             return await run(agent, start)
         except RunConflictError:
             # Another one was first: what it has come to by now is due, unless it is still at it.
-            if attempt == _ATTEMPTS or await is_held(store, run_id, clock_of(config)()):
+            if owner or attempt == _ATTEMPTS or await is_held(store, run_id, clock_of(config)()):
                 raise
         attempt += 1
 
@@ -121,8 +130,39 @@ def require_same_input(state: State, given: object) -> None:
         )
 
 
+def require_tools(state: State, agent: Agent[Any, Any] | None) -> None:
+    """Raises `StateMismatchError` where a call that a person was asked for, or that has begun, is to a tool that is gone.
+
+    The loop would say so too, but only once it has gone on with the run: here it is left as it is, for who has the tool.
+    """
+    turn = state.turn
+    if agent is None or turn is None:
+        return
+    declared = Declaration.of(agent)
+    for call in turn.calls:
+        call_id = call.call_id
+        if call_id in turn.results or not (call_id in turn.intended or call_id in turn.asked):
+            continue
+        if call.name not in declared.tools and call.name not in declared.handoffs:
+            raise StateMismatchError(
+                f"call {call_id!r} of run {state.run_id!r} is to tool {call.name!r}, which agent {agent.name!r} no longer has, "
+                "expected the tools the run was started with; give the agent that tool again"
+            )
+        if (child := turn.children.get(call_id)) is not None:
+            require_tools(child, nested_agent(state, agent, call_id))
+
+
+async def _has_signals(store: CheckedStore, state: State) -> bool:
+    """Whether something waits in the mailbox of a run that takes it."""
+    summary = None if is_cancelled(state) else await store.summary(state.run_id)
+    return summary is not None and summary.signals > state.taken
+
+
 def is_suspended(state: State, first: Agent[Any, Any]) -> bool:
-    """Whether going on would come to nothing new: the run waits for a person, or for a limit to be raised, all else done."""
+    """Whether going on would come to nothing new: the run was cancelled, is paused, or waits for a person or for a limit to be
+    raised, all else done."""
+    if is_cancelled(state) or (state.ended is None and state.paused is not None):
+        return True
     if state.ended is None and state.limit is not None and state.limit.pauses:
         return True
     return bool(interruptions(state)) and only_waits(state, find_agent(first, state.agent))

@@ -16,16 +16,16 @@ _UNBOUND: BoundArguments = ((), {})
 
 
 class Job:
-    """A call that may run: its tool, its arguments as parsed and as `bound` for the body, the context that the body gets,
-    whether that has begun, its span, and where the stream events of a nested run go, None where nobody reads them."""
+    """A call that may run: its tool, its arguments as parsed and as `bound` for the body, the context that the body gets, when
+    that has begun, its span, and where the stream events of a nested run go, None where nobody reads them."""
 
-    __slots__ = ("arguments", "begun", "bound", "call", "channel", "context", "span", "tool")
+    __slots__ = ("arguments", "bound", "call", "channel", "context", "span", "started_at", "tool")
 
     def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
         self.call = call
         self.tool = tool
         self.arguments = arguments
-        self.begun = False
+        self.started_at: float | None = None
         self.channel: StreamChannel | None = run.channel
         self.span: Span | None = None
         self.bound: BoundArguments = _UNBOUND

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable
 from typing import Any, cast
 
+from agentsdk.core.state import is_cancelled
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import ErrorKind, RunErrorHandlerInput, RunErrorHandlerResult, RunErrorHandlers
 from agentsdk.engine import hooks
@@ -37,7 +39,13 @@ from agentsdk.types.errors import (
     ToolCallLimitExceededError,
     UserError,
 )
-from agentsdk.types.events import RunEnded, RunEvent, Stopped, TimeSpent
+from agentsdk.types.events import ContextSaved, RunEnded, RunEvent, RunStarted, Stopped, TimeSpent
+from agentsdk.types.text import shortened, storable_text
+
+logger = logging.getLogger("agentsdk")
+
+MAX_ERROR_CHARS = 500
+"""How much of an error's message is recorded."""
 
 _HANDLED: tuple[tuple[type[AgentsException], ErrorKind], ...] = (
     (MaxTurnsExceeded, "max_turns"),
@@ -113,6 +121,7 @@ async def _run_until_done(
     first: Agent[Any, Any],
 ) -> None:
     fresh = not run.state.log
+    is_unbegun = fresh or _was_submitted(run)
     store = run.deps.config.store
     try:
         if run.deps.config.context_codec is not None and run.state.ended is None:
@@ -125,43 +134,70 @@ async def _run_until_done(
 
             begin = await begin_stored(run, begin, CheckedStore(store), first)
         if begin:
-            await run.record(*begin)
+            await _begin(run, begin)
         if run.recorder is not None:
             await run.recorder.flush()
-        if fresh:
+        if is_unbegun:
             await hooks.agent_started(run)
         try:
             await _driven(run)
         except LimitExceededError as error:
             await _past_limits(run, error, handlers)
+        if run.cancelled_by and run.recorder is not None and run.state.ended is None:
+            await run.record(_stop(run, asyncio.CancelledError()))
     except AgentsException as error:
         error.state = run.snapshot()
         if isinstance(error, LimitExceededError) or not await _handled(run, error, handlers):
             raise
-    if spent := _stop_clock(run):
+    if run.state.ended is not None:
+        run.unrecorded_time = _elapsed(run)
+    elif spent := _stop_clock(run):
         await run.record(*spent)
     if session is not None:
         await save_session(run, session)
     if run.recorder is not None:
         await run.recorder.finish()
+        if run.state.ended is not None and run.recorder.signals > run.state.taken:
+            logger.warning("run %r ended before it took its last signals: they stay in its mailbox", run.state.run_id)
+
+
+async def _begin(run: Run, events: tuple[RunEvent, ...]) -> None:
+    """Record the events that the run begins with, and in the same append what waits in its mailbox."""
+    if not run.has_signals:
+        await run.record(*events)
+        return
+    from agentsdk.engine.signals import take_signals
+
+    await take_signals(run, *events)
+
+
+def _was_submitted(run: Run) -> bool:
+    """Whether nobody has begun with the run yet."""
+    return all(isinstance(event, RunStarted | ContextSaved) for event in run.state.log[:3])
+
+
+def _elapsed(run: Run) -> float:
+    """Seconds that the run has gone on here since that was last recorded; it goes on no longer."""
+    began, run.began = run.began, None
+    return 0.0 if began is None else run.deps.now() - began
 
 
 def _stop_clock(run: Run) -> list[RunEvent]:
-    """The run goes on no longer here: what is to be recorded of its time, where it may go on elsewhere."""
-    elapsed = 0.0 if run.began is None else run.deps.now() - run.began
-    run.began = None
-    if run.state.ended is not None:
-        run.unrecorded_time = elapsed
-        return []
+    """The run goes on no longer here, but may elsewhere: what is to be recorded of its time."""
+    elapsed = _elapsed(run)
     return [TimeSpent(run.state.elapsed + elapsed, run.state.working)] if elapsed else []
 
 
 def _driven(run: Run) -> Awaitable[None]:
     if run.began is None:
         run.began = run.deps.now()
-    if run.limits.deadline is None and run.limits.active_time is None:
-        return run.drive(run)
-    return within_time(run, lambda: run.drive(run))
+    timed = run.limits.deadline is not None or run.limits.active_time is not None
+    driven = within_time(run, lambda: run.drive(run)) if timed else run.drive(run)
+    if run.recorder is None:
+        return driven
+    from agentsdk.engine.signals import cancellable
+
+    return cancellable(run, driven)
 
 
 async def _past_limits(run: Run, error: LimitExceededError, handlers: RunErrorHandlers | None) -> None:
@@ -200,13 +236,21 @@ async def _stopped(run: Run, failure: BaseException, session: Session | None) ->
 
     if run.state.log and is_ours:
         is_recorded = recorder is not None or isinstance(failure, InvalidOutputError) or not isinstance(failure, Exception)
-        if run.state.ended is None:
-            await keep(_record_stop(run, Stopped(type(failure).__name__) if is_recorded else None))
+        if run.state.ended is None and not is_cancelled(run.state):
+            await keep(_record_stop(run, _stop(run, failure) if is_recorded else None))
         if session is not None and not isinstance(failure, SessionError):  # what became of its write nobody knows
             await keep(save_session(run, session, after=failure))
     if recorder is not None:
         await keep(recorder.finish())
     return cancelled
+
+
+def _stop(run: Run, failure: BaseException) -> Stopped:
+    """How the log says that the run stopped for `failure`: a cancellation that somebody wanted has a name."""
+    is_ours = isinstance(failure, AgentsException)
+    error = shortened(storable_text(str(failure)), MAX_ERROR_CHARS) if is_ours else ""
+    by = "" if isinstance(failure, Exception) else run.cancelled_by
+    return Stopped(type(failure).__name__, error, by, run.deps.now())
 
 
 async def _record_stop(run: Run, stopped: Stopped | None) -> None:
@@ -232,6 +276,7 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
                 "return RunErrorHandlerResult(final_output)"
             ) from error
         run.final_output = given.final_output
-        await run.record(RunEnded(as_json(given.final_output), True, isinstance(error, LimitExceededError)))
+        at_limit = isinstance(error, LimitExceededError)
+        await run.record(RunEnded(as_json(given.final_output), True, at_limit, run.deps.now()))
         return True
     return False

@@ -13,18 +13,18 @@ from agentsdk.engine.guardrails import final_value
 from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import save_context
-from agentsdk.engine.turn import finish, run_again, run_single_turn
+from agentsdk.engine.turn import finish, may_go_on, run_again, run_single_turn
 from agentsdk.engine.turn_scope import turn_scope
 
 
 async def run_loop(run: Run) -> None:
-    """Take turns until one gives the final output or waits for a person, or the run was asked to stop after a turn."""
+    """Take turns until one gives the final output or waits for a person, or the run is paused or to stop after a turn."""
     ended = run.state.ended
     if ended is not None:
         run.final_output = final_value(Declaration.of(run.agent).output, ended.output, ended.is_json)
         return
     scope, keeps_context = turn_scope(run), run.deps.config.context_codec is not None
-    while True:
+    while run.recorder is None or await may_go_on(run):
         goes_on = True
         with scope:
             turn = await run_single_turn(run)
@@ -34,7 +34,7 @@ async def run_loop(run: Run) -> None:
                 case Handoff() as handoff:
                     await hand_over(run, turn.prepared, turn.processed, handoff)
                 case Interruption():
-                    goes_on = False  # a person decides on the open turn
+                    goes_on = run.has_signals  # else a person decides on the open turn
                 case FinalOutput() as final:
                     goes_on = not await finish(run, turn, final)
                 case _:

@@ -18,6 +18,7 @@ from agentsdk.engine.limits.reservation import Reservation, charge, reserve, sto
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_chat_span
+from agentsdk.engine.watchers import watched
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
@@ -76,10 +77,11 @@ async def ask_last(run: Run, prepared: Prepared, prompt: str) -> None:
 
 @dataclass(slots=True)
 class _Reply:
-    """The turn's reply, and what was reserved for it."""
+    """The turn's reply, what was reserved for it, and when it was asked for."""
 
     response: ModelResponse
     reservation: Reservation | None
+    asked_at: float
 
 
 @dataclass(slots=True)
@@ -116,8 +118,8 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
     while True:
         attempt = await _attempt(run, prepared, model, system_prompt, last)
         match attempt:
-            case _Reply(response, reservation):
-                await _record_reply(run, prepared, model, response, reservation, is_last=bool(last))
+            case _Reply():
+                await _record_reply(run, prepared, model, attempt, is_last=bool(last))
                 return
             case _Partial():
                 pass
@@ -158,6 +160,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
         if run.has_budget:
             reservation = await reserve(run, prepared, request, is_last=bool(last))
             request = reservation.capped(request)
+        asked_at = run.deps.now()
         response = await _reply(run, model, request)
     except BaseException as error:
         if reservation is not None:
@@ -179,7 +182,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     if not partial and is_empty(response):
         await _record_discarded_attempt(run, model, response, reservation)
         return _Empty()
-    return _Reply(_joined(partial, response) if partial else response, reservation)
+    return _Reply(_joined(partial, response) if partial else response, reservation, asked_at)
 
 
 def _validated(run: Run, model: Model, response: ModelResponse) -> ModelResponse:
@@ -191,21 +194,14 @@ def _validated(run: Run, model: Model, response: ModelResponse) -> ModelResponse
     return with_unique_calls(response, run.call_ids)
 
 
-async def _record_reply(
-    run: Run,
-    prepared: Prepared,
-    model: Model,
-    response: ModelResponse,
-    reservation: Reservation | None,
-    *,
-    is_last: bool,
-) -> None:
+async def _record_reply(run: Run, prepared: Prepared, model: Model, reply: _Reply, *, is_last: bool) -> None:
+    response, reservation = reply.response, reply.reservation
     for item in response.output:
         if type(item) is FunctionCall:
             run.call_ids.add(item.call_id)
     counted = run.counted if run.deps.config.call_model_input_filter is None else 0
     asked = "" if response.model == model.name else model.name
-    await run.record(ModelReplied(response, run.deps.now(), prepared.disabled, counted, asked, is_last))
+    await run.record(ModelReplied(response, run.deps.now(), prepared.disabled, counted, asked, is_last, reply.asked_at))
     if reservation is not None:
         await reservation.spent(response, turns=1)
     await hooks.llm_ended(run, response)
@@ -230,7 +226,7 @@ def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
         prepared.request_tools,
         prepared.spec.output,
         _settings(run, prepared),
-        run.channel is not None,
+        run.channel is not None or (bool(watched) and run.watchers is not None),
         run.request_id(),
     )
 
@@ -262,22 +258,26 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
 async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
     """One reply of the model, whose deltas go to the reader, if there is one. Raises `ModelError`s."""
     completed: ResponseCompleted | None = None
-    channel = run.channel
+    channel, is_watched = run.channel, bool(watched) and run.watchers is not None
     events: AsyncGenerator[ModelStreamEvent, None] | None = None
     try:
         events = model.stream(request)
-        if channel is None:
+        if channel is None and not is_watched:
             async for event in events:
                 if type(event) is ResponseCompleted:
                     completed = event
         else:
-            put, path = channel.put_nowait, run.path
+            path = run.path
             async for event in events:
                 if type(event) is ResponseCompleted:
                     completed = event
-                put(RawResponsesStreamEvent(event, path))
-                if channel.is_full:
-                    await channel.wait_for_room()
+                shown = RawResponsesStreamEvent(event, path)
+                if is_watched:
+                    run.show_watchers(shown)
+                if channel is not None:
+                    channel.put_nowait(shown)
+                    if channel.is_full:
+                        await channel.wait_for_room()
     except BaseException as error:
         await _close(events)
         if isinstance(error, ModelError) and error.attempts:

@@ -71,6 +71,8 @@ class Recorder:
     ) -> None:
         """`state` is where the run begins; `kept` says what the store has of it, and who holds it there if we still do."""
         self.failure: AgentsException | None = None
+        self.signals = 0
+        """How many signals were posted to the run, as far as is known."""
         self.redefined = False
         """Whether the model was last heard by agents of another declaration."""
         self._store = store
@@ -192,6 +194,11 @@ class Recorder:
                 timer.cancel()
 
     @property
+    def revision(self) -> int:
+        """How many events the store has."""
+        return self._rev
+
+    @property
     def kept(self) -> Kept:
         """What the store has of the run, and what it lacks."""
         return Kept(self._rev, "" if self.failure is None else self._owner, dict(self._attachments))
@@ -290,7 +297,8 @@ class Recorder:
             held_until = now if self._finishing else now + self._lease
             summary = summarize(state, now=now, owner=self._owner, held_until=held_until)
             try:
-                await self._store.append(state.run_id, self._rev, records, summary)
+                posted = await self._store.append(state.run_id, self._rev, records, summary)
+                self.signals = max(self.signals, posted)
                 break
             except RunConflictError:
                 there = await self._left_open(state.run_id, records) if self._is_uncertain and records else 0

@@ -18,11 +18,12 @@ from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.inbox import Inbox
-from agentsdk.define.stream_events import StreamEvent, ToolProgressStreamEvent
+from agentsdk.define.stream_events import RawResponsesStreamEvent, StreamEvent, ToolProgressStreamEvent
 from agentsdk.engine.channel import Channel, NestedChannel
 from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
 from agentsdk.engine.limits.limiter import Limiter
+from agentsdk.engine.watchers import Watchers, watched
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted
@@ -84,8 +85,9 @@ class Run(Journal, eq=False, kw_only=True):
     around it.
 
     Of the open turn: `instructions` are the agent's where a callable gives them, and after how many turns it did; `counted` the
-    tokens of the next request, 0 where nothing needs them. `stop_requested`: the run stops after this turn. `calibration` is
-    how much of the log was read to learn what the model bills for a counted token, and that.
+    tokens of the next request, 0 where nothing needs them. `stop_requested`: the run stops after this turn. `cancelled_by`: who
+    has cancelled it in this process. `calibration` is how much of the log was read to learn what the model bills for a counted
+    token, and that.
 
     `began`: since when this process has gone on with it, None where the state has that time; `unrecorded_time`, in seconds, is
     what it has not when the run is over.
@@ -108,6 +110,7 @@ class Run(Journal, eq=False, kw_only=True):
     counted: int = 0
     calibration: tuple[int, Calibration] = _NOTHING_LEARNED
     stop_requested: bool = False
+    cancelled_by: str = ""
     began: float | None = None
     unrecorded_time: float = 0.0
     _request_prefix: str = ""
@@ -122,19 +125,44 @@ class Run(Journal, eq=False, kw_only=True):
     def emit(self, data: object, tool_name: str, call_id: str, is_over: Callable[[], bool]) -> None:
         """Show progress of one of its calls to the reader of the stream, from whatever thread."""
         channel = self.channel
-        if channel is None:
+        if channel is None and self.watchers is None:
             return
         event = ToolProgressStreamEvent(data, tool_name, call_id, self.agent, self.path)
 
         def show() -> None:
             if not (is_over() or self.is_left):
-                channel.put_nowait(event)
+                if channel is not None:
+                    channel.put_nowait(event)
+                self.show_watchers(event)
 
-        channel.call(show)
+        if channel is None:
+            show()
+        else:
+            channel.call(show)
+
+    @property
+    def watchers(self) -> Watchers | None:
+        """Who watches the run in this process and may see its deltas; None where nobody does."""
+        config = self.deps.config
+        if not watched or config.buffer_output:
+            return None
+        return watched.get((id(config.store), self.root_id))
+
+    def show_watchers(self, delta: RawResponsesStreamEvent | ToolProgressStreamEvent) -> None:
+        """Offer a delta to who watches the run in this process."""
+        watchers, recorder = self.watchers, self.root.recorder
+        if watchers is not None and recorder is not None:
+            watchers.put_nowait(recorder.revision, delta)
 
     def thread_patience(self) -> float | None:
         """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""
         return self.deps.grace.left(THREADS)
+
+    @property
+    def has_signals(self) -> bool:
+        """Whether something waits in its mailbox, as far as is known. A nested run has none of its own."""
+        recorder, state = self.recorder, self.state
+        return recorder is not None and recorder.signals > state.taken and state.ended is None
 
     @property
     def cost(self) -> Decimal | None:

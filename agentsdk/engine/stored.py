@@ -124,6 +124,7 @@ async def begin_stored(
     kept = kept._replace(rev=rev)
     deps.full_results.update(kept.attachments)
     run.recorder = Recorder(store, config, now, state, kept, run.advance, deps.grace)
+    run.recorder.signals = 0 if summary is None else summary.signals
     if not state.log:
         started, *more = begin
         return (structs.replace(started, fingerprint=fingerprint), *more)

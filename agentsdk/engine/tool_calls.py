@@ -94,7 +94,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
         unbegun = [
             CallRetried(call_id)
             for job in jobs
-            if not job.begun and (call_id := job.call.call_id) in turn.intended and call_id not in turn.results
+            if job.started_at is None and (call_id := job.call.call_id) in turn.intended and call_id not in turn.results
         ]
         if unbegun:
             await run.record_beside(error, *unbegun)
@@ -103,7 +103,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
 
 async def _intend(run: Run, jobs: Sequence[Job]) -> None:
     """Record that calls are about to run."""
-    await run.record(ToolsIntended(tuple([job.call.call_id for job in jobs])))
+    await run.record(ToolsIntended(tuple([job.call.call_id for job in jobs]), run.deps.now()))
     recorder = run.root.recorder
     if recorder is not None and not run.is_left:
         await recorder.before_calls(have_effect=any(job.tool.effect != "none" for job in jobs))
@@ -269,7 +269,7 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
     recorder = run.root.recorder
     if recorder is not None:
         await recorder.hold()
-    job.begun = True
+    job.started_at = run.deps.now()
     if run.channel is not None and job.tool.tool_output_guardrails and isinstance(job.tool, AgentTool):
         with answer_buffer(run, job):
             result = await _answered(run, job)
@@ -299,12 +299,10 @@ async def _answered(run: Run, job: Job) -> ToolFinished | None:
         # The call is answered before its error ends the run, so that resuming never runs it again.
         raised = error
         result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
-    if not job.tool.tool_output_guardrails:
-        await run.record(result)
-    else:
-        await run.record(structs.replace(result, is_withheld=True))
-        if raised is None:
-            return await run_tool_output_guardrails(run, job)
+    result = _timed(run, job, result)
+    await run.record(result)
+    if result.is_withheld and raised is None:
+        return await run_tool_output_guardrails(run, job)
     if raised is not None:
         raise raised
     return result
@@ -332,9 +330,15 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
     try:
         await run.keep(overflow)
     except asyncio.CancelledError:
-        await run.record(structs.replace(finished, is_withheld=bool(job.tool.tool_output_guardrails)))
+        await run.record(_timed(run, job, finished))
         raise
     return finished
+
+
+def _timed(run: Run, job: Job, result: ToolFinished) -> ToolFinished:
+    """A result as it is recorded: when it came, and that nobody is shown it before its guardrails have let it pass."""
+    is_withheld, started_at = bool(job.tool.tool_output_guardrails), job.started_at or 0.0
+    return structs.replace(result, is_withheld=is_withheld, started_at=started_at, at=run.deps.now())
 
 
 def _redefined(run: Run) -> bool:

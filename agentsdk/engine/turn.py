@@ -90,18 +90,44 @@ async def run_again(run: Run, done: SingleTurn) -> None:
 async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
     """End the run with its final output, once the output guardrails have let it pass.
 
-    False where a message has arrived in the inbox meanwhile: the turn is closed with it, and the run goes on.
+    False where a message has arrived meanwhile, with which the turn is closed, or somebody has paused the run.
     """
-    if run.inboxes and await take_messages(run, TurnEnded()):
-        run.final_output = None
+    if (run.inboxes or run.recorder is not None or open_turn(run).arrived) and await _goes_on(run):
         return False
     if run.final_output is None:
         run.final_output = final_value(done.prepared.declared.output, step.output, step.is_json)
     if has_output_guardrails(run):
         await run_output_guardrails(run, done.prepared, run.final_output)
+        if run.has_signals and await _goes_on(run):  # posted while they judged
+            return False
     release_output(run)
-    await run.record(RunEnded(step.output, step.is_json))
+    await run.record(RunEnded(step.output, step.is_json, at=run.deps.now()))
     await hooks.agent_ended(run, run.final_output)
+    return True
+
+
+async def may_go_on(run: Run) -> bool:
+    """Take what waits in the mailbox of a stored run; False while the run is paused."""
+    if run.has_signals:
+        from agentsdk.engine.signals import take_signals
+
+        await take_signals(run)
+    return run.state.paused is None
+
+
+async def _goes_on(run: Run) -> bool:
+    """Whether a run with its final output does not end with it: because of a message, which closes the turn, or a pause."""
+    if run.inboxes:
+        await take_messages(run)
+    if run.has_signals:
+        from agentsdk.engine.signals import take_signals
+
+        await take_signals(run, ends=not open_turn(run).arrived)
+    if open_turn(run).arrived:
+        await run.record(TurnEnded())
+    elif run.state.paused is None:
+        return False
+    run.final_output = None
     return True
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, UserError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 POLL_INTERVAL = 0.05
 """Seconds between two looks at a store that cannot tell when it changes."""
@@ -26,8 +26,10 @@ class RunStore(Protocol):
     process, or for another event loop, works there too.
     """
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add `events` to the log of `run_id` and replace its summary, in one step, if the run is at `expected_rev`.
+
+        Returns how many signals were ever posted to the run. The summary that stands then is `summary.beside(signals)`.
 
         0 begins a run that does not exist. Without events only the summary is replaced: who holds the run, and until when.
         `summary.rev` is `expected_rev + len(events)`. Raises `RunConflictError`, nothing changed, if the run is at another
@@ -43,8 +45,28 @@ class RunStore(Protocol):
         """The run's summary; None for a run that does not exist."""
         ...
 
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """The runs that a worker may take, as `query` says and in its order."""
+        ...
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """What was posted to the run behind number `after`, in order. Raises `RunNotFoundError`.
+
+        All of it stays until the run is deleted: how much of it was taken is recorded in the log.
+        """
+        ...
+
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """The runs that `query` asks for, by `started_at` and then `run_id`, both descending."""
+        ...
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """Put `signal` into the run's mailbox, behind those before it; its number there, from 1.
+
+        It does not touch the log, so it disturbs nobody's append. In the same step the summary becomes
+        `summary.beside(number)`: a run that waits or has failed is ready. Raises `RunNotFoundError`, and `RunConflictError`,
+        nothing posted, for a run that is finished or cancelled.
+        """
         ...
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
@@ -73,6 +95,26 @@ class RunStore(Protocol):
         method. Raises `UserError` for a timeout that is none.
         """
         return await wait_by_polling(self, run_id, after_rev, timeout)
+
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        """How many signals were posted to the run, as soon as that is above `after`, or when `timeout` seconds have passed.
+
+        Otherwise as `wait`. This one polls.
+        """
+        return await wait_by_polling(self, run_id, after, timeout, field="signals")
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """A number other than `seen` as soon as some run may have become due, or else `seen` after `timeout` seconds.
+
+        `seen` is what the call before gave in this process and event loop, 0 in the first call, which returns at once.
+        An append or a post by which a run is `ready` ends the wait, in this process or another; that a time has come
+        does not: ask `due` again after a while. So may whatever else makes the store uncertain of what it was told.
+
+        This one polls: it says so every `POLL_INTERVAL` seconds.
+        """
+        check_timeout(timeout)
+        await asyncio.sleep(min(timeout, POLL_INTERVAL) if seen else 0)
+        return seen + 1
 
     async def aclose(self) -> None:
         """Let go of connections, files and threads. A second call does nothing; any other call raises `StoreError` then."""
@@ -106,10 +148,23 @@ def not_found(run_id: str) -> RunNotFoundError:
     return RunNotFoundError(f"the store has no run {run_id!r}, expected the id of one; RunStore.list gives them")
 
 
+def not_open(summary: RunSummary) -> RunConflictError:
+    """The error for a signal to a run that takes none any more."""
+    return RunConflictError(
+        f"run {summary.run_id!r} is {summary.status}, expected one that goes on; begin another run, or fork it with Runner.fork"
+    )
+
+
 async def wait_by_polling(
-    store: RunStore, run_id: str, after_rev: int, timeout: float, *, interval: float = POLL_INTERVAL
+    store: RunStore,
+    run_id: str,
+    after: int,
+    timeout: float,
+    *,
+    field: Literal["rev", "signals"] = "rev",
+    interval: float = POLL_INTERVAL,
 ) -> int:
-    """`RunStore.wait` for a store that cannot tell when it changes: reads the run's summary every `interval` seconds.
+    """`RunStore.wait` for a store that cannot tell when it changes: reads a field of the summary every `interval` seconds.
 
     Raises what `summary` raises, and `UserError` for a timeout that is none.
     """
@@ -119,9 +174,9 @@ async def wait_by_polling(
     while True:
         left = deadline - loop.time()
         summary = await store.summary(run_id)
-        rev = 0 if summary is None else summary.rev
-        if rev > after_rev or left <= 0:
-            return rev
+        number: int = 0 if summary is None else getattr(summary, field)
+        if number > after or left <= 0:
+            return number
         await asyncio.sleep(min(interval, left))
 
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from agentsdk.stores.postgres import PostgresRunStore
     from agentsdk.stores.redis import RedisRunStore
     from agentsdk.stores.sqlite import SQLiteRunStore
-    from agentsdk.types.summary import RunQuery, RunSummary
+    from agentsdk.types.summary import DueRuns, RunQuery, RunSummary
 
 __all__ = [
+    "DueRuns",
     "EncryptedRunStore",
     "FileRunStore",
     "MemoryRunStore",
@@ -43,6 +44,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.stores.postgres": "PostgresRunStore",
             "agentsdk.stores.redis": "RedisRunStore",
             "agentsdk.stores.sqlite": "SQLiteRunStore",
-            "agentsdk.types.summary": "RunQuery RunSummary",
+            "agentsdk.types.summary": "DueRuns RunQuery RunSummary",
         },
     )

@@ -15,7 +15,7 @@ from agentsdk.databases.cipher import Cipher, is_chained, tag
 from agentsdk.ports.run_store import RUN_STORE, RunStore, wait_for_revision
 from agentsdk.types.declared import Fields
 from agentsdk.types.errors import RunNotFoundError, StateTamperedError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 MAX_SEEN = 1_024
 """The runs whose latest event is remembered."""
@@ -59,16 +59,17 @@ class EncryptedRunStore(RunStore):
     def __repr__(self) -> str:
         return f"EncryptedRunStore({self._store!r})"
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
         records: list[bytes] = []
         after = await self._tag_before(run_id, expected_rev) if events else b""
         for number, event in enumerate(events, expected_rev):
             records.append(self._cipher.seal(run_id, _event(number), event, after=after))
             after = tag(records[-1])
-        await self._store.append(run_id, expected_rev, records, summary)
+        signals = await self._store.append(run_id, expected_rev, records, summary)
         if records:
             self._remember(run_id, expected_rev, records)
+        return signals
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`, `StateTamperedError`."""
@@ -133,9 +134,21 @@ class EncryptedRunStore(RunStore):
         """A run's summary."""
         return await self._store.summary(run_id)
 
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """The runs that a worker may take."""
+        return await self._store.due(query)
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """What was posted to a run. Raises `RunNotFoundError`, `StateTamperedError`."""
+        return [self._cipher.open(run_id, _SIGNAL, record) for record in await self._store.signals(run_id, after)]
+
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """The runs that fit."""
         return await self._store.list(query)
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """Put a signal into a run's mailbox, encrypted. Raises `RunNotFoundError`, and `RunConflictError` where it is over."""
+        return await self._store.post(run_id, self._cipher.seal(run_id, _SIGNAL, signal))
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         """Keep `data` beside a run's log. Raises `RunNotFoundError`."""
@@ -159,12 +172,23 @@ class EncryptedRunStore(RunStore):
         """A run's revision once it is above `after_rev`, or after `timeout` seconds. Waits as the store within does."""
         return await wait_for_revision(self._store, run_id, after_rev, timeout)
 
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        """How many signals were posted to a run, once above `after`, or after `timeout` seconds."""
+        return await self._store.wait_signals(run_id, after, timeout)
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """Another number than `seen` once some run may have become due, or `seen` after `timeout` seconds."""
+        return await self._store.wait_due(seen, timeout)
+
     async def aclose(self) -> None:
         """Close the store within."""
         await self._store.aclose()
 
 
 # These texts are bound into the records: with another wording they would not open.
+
+
+_SIGNAL = "signal"
 
 
 def _event(number: int) -> str:

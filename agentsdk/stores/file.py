@@ -1,7 +1,9 @@
-"""A run store in files: a folder for each run, with its log as JSON lines and what is attached to it.
+"""A run store in files: a folder for each run, with its log and its mailbox as JSON lines and what is attached to it.
 
     runs/order-7/log.jsonl
+    runs/order-7/mailbox.jsonl
     runs/order-7/attachments/call_1
+    runs/.ready
 
 How an append to a log is atomic and durable is said in `databases.log_file`. Of what is done to a whole run:
 
@@ -10,30 +12,31 @@ How an append to a log is atomic and durable is said in `databases.log_file`. Of
 - A run is deleted by one rename, of its folder into `.deleted`, with the lock of its log: whatever belongs to it goes at once,
   and one that is begun again under its id has a folder of its own. What a process that died left in `.deleted` goes with the
   next deletion.
+- A signal is posted with the lock of the log, which it leaves as it is: the run's summary is that of its last append, beside
+  as many signals as there are.
+- What leaves a run ready changes `.ready` too, so that a worker that waits has one file to look at.
 - An attachment is written beside its place and renamed to it, with the lock too, so that it never ends up in a deleted run.
-
-An id that is a plain name in small letters is the name of its folder. Any other, and one that a file system could take for
-another (`A` and `a`, `é` in its two spellings), has the characters that are plain and a digest. No id is ever a path.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
-import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
-from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from agentsdk.databases.finished import finished
-from agentsdk.databases.log_file import Append, DamagedLogError, LogFile, fork_lock, locked, locking, synced
-from agentsdk.ports.run_store import RunStore, conflict, not_found
+from agentsdk.databases.log_file import Append, LogFile, file_error, fork_lock, locked, locking, read_twice, synced
+from agentsdk.ports.run_store import RunStore, conflict, not_found, not_open
+from agentsdk.stores.file_mailbox import Mailbox
+from agentsdk.stores.file_names import file_name
+from agentsdk.stores.file_ready import ReadyFile, ReadyWatch
+from agentsdk.stores.waiters import LoopWaiters, Waiters
 from agentsdk.types.declared import Expected, Fields, number, one_of
 from agentsdk.types.errors import StoreBusyError, StoreError, UserError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -44,11 +47,11 @@ T = TypeVar("T")
 
 _MOST_THREADS = 32
 _LOG = "log.jsonl"
+_MAILBOX = "mailbox.jsonl"
 _ATTACHMENTS = "attachments"
 _NEW = ".new"
+_READY = ".ready"
 _DELETED = ".deleted"
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-_NOT_PLAIN = re.compile(r"[^a-z0-9_-]+")
 
 
 def _is_path(value: object) -> bool:
@@ -73,7 +76,8 @@ class FileRunStore(RunStore):
     most `busy_timeout` seconds: keep that well inside the lease of the runs.
 
     The directory must be on a local disk. It is made if the folder it is in exists; what is new may be read and written by its
-    owner only. `list` and `prune` read the end of every log, so their time grows with the number of runs.
+    owner only. `list`, `due` and `prune` read the end of every log, so their time grows with the number of runs; and who waits
+    looks every 50 ms. For many runs and workers take `SQLiteRunStore`.
 
     Raises `UserError` on a platform that cannot lock files (Windows). Every method raises `StoreError` for files that are
     damaged, unwritable or of a newer version, for a full disk, and once closed; and `StoreBusyError` when a lock did not come
@@ -92,6 +96,8 @@ class FileRunStore(RunStore):
         self._directory = os.path.realpath(os.fsdecode(directory))
         self._busy_timeout = busy_timeout
         self._sync = synchronous == "FULL"
+        self._ready = ReadyFile(self._path(_READY))
+        self._waiters = Waiters()
         self._threads: ThreadPoolExecutor | None = None
         self._pid = 0
         self._closed = False
@@ -99,34 +105,43 @@ class FileRunStore(RunStore):
     def __repr__(self) -> str:
         return f"FileRunStore({self._directory!r})"
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
         given = tuple(events)
-        await self._run(lambda: self._append(run_id, expected_rev, given, summary))
+        return self._told(await self._run(lambda: self._append(run_id, expected_rev, given, summary)))
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`, and `StoreError` if the log is damaged."""
-        name = _name(run_id)
+        name = file_name(run_id)
 
         def read() -> list[bytes]:
             with contextlib.suppress(FileNotFoundError), open(self._path(name, _LOG), "rb", buffering=0) as file:
                 log = self._log(file.fileno(), name, whole=from_rev == 0)
                 last = self._last(log, name)
                 if last is not None:
-                    return _events(log, last, from_rev)
+                    return log.events(last, from_rev)
             raise not_found(run_id)
 
-        def read_twice() -> list[bytes]:
-            try:
-                return read()
-            except DamagedLogError:  # or a torn end was just being replaced
-                return read()
-
-        return await self._run(read_twice)
+        return await self._run(lambda: read_twice(read))
 
     async def summary(self, run_id: str) -> RunSummary | None:
         """A run's summary."""
-        return await self._run(lambda: self._summary(_name(run_id)))
+        return await self._run(lambda: self._summary(file_name(run_id)))
+
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """The runs that a worker may take."""
+        return await self._run(lambda: sorted(filter(query.fits, self._summaries()), key=query.order)[: query.limit])
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """What was posted to a run. Raises `RunNotFoundError`, and `StoreError` if the mailbox is damaged."""
+        name = file_name(run_id)
+
+        def read() -> list[bytes]:
+            if self._summary(name) is None:
+                raise not_found(run_id)
+            return self._mailbox(name).signals(after)
+
+        return await self._run(lambda: read_twice(read))
 
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """The runs that fit."""
@@ -138,16 +153,20 @@ class FileRunStore(RunStore):
 
         return await self._run(find)
 
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """Put a signal into a run's mailbox. Raises `RunNotFoundError`, and `RunConflictError` where it is over."""
+        return self._told(await self._run(lambda: self._post(run_id, signal)))
+
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         """Keep `data` beside a run's log. Raises `RunNotFoundError`."""
-        await self._run(lambda: self._attach(run_id, _name(name), data))
+        await self._run(lambda: self._attach(run_id, file_name(name), data))
 
     async def attachment(self, run_id: str, name: str) -> bytes | None:
         """What was attached under `name`."""
 
         def read() -> bytes | None:
             try:
-                with open(self._path(_name(run_id), _ATTACHMENTS, _name(name)), "rb") as file:
+                with open(self._path(file_name(run_id), _ATTACHMENTS, file_name(name)), "rb") as file:
                     return file.read()
             except FileNotFoundError:
                 return None
@@ -171,13 +190,34 @@ class FileRunStore(RunStore):
 
         return await self._run(prune)
 
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """Another number than `seen` once some run may have become due, or `seen` after `timeout` seconds.
+
+        What other processes leave ready is seen within about 20 ms, without a look at any log.
+        """
+        return await self._waiters.wait_due(seen, timeout, self._watch)
+
     async def aclose(self) -> None:
         """Finish what was asked for, and let go of the threads."""
+        await self._waiters.aclose(self._closed_message)
         with fork_lock:
             self._closed = True
             threads, self._threads = self._threads, None
         if threads is not None and self._pid == os.getpid():
             await asyncio.to_thread(threads.shutdown)
+
+    @property
+    def _closed_message(self) -> str:
+        return f"{self!r} is closed; make a new one"
+
+    async def _watch(self, waiters: LoopWaiters) -> ReadyWatch:
+        return ReadyWatch(self._ready, waiters)
+
+    def _told(self, standing: RunSummary) -> int:
+        """How many signals there are, once those who wait in this process know of the run."""
+        if standing.status == "ready":
+            self._waiters.notify_due()
+        return standing.signals
 
     async def _run(self, job: Callable[[], T]) -> T:
         """What `job` returns, run on a thread. A cancelled caller goes on only once it has ended."""
@@ -186,7 +226,7 @@ class FileRunStore(RunStore):
             try:
                 return job()
             except OSError as error:
-                raise self._explained(error) from error
+                raise file_error(f"{self!r}", error) from error
 
         return await finished(asyncio.wrap_future(self._submitted(work)))
 
@@ -196,14 +236,14 @@ class FileRunStore(RunStore):
 
         with fork_lock:
             if self._closed:
-                raise StoreError(f"{self!r} is closed; make a new one")
+                raise StoreError(self._closed_message)
             if self._threads is None or self._pid != os.getpid():  # threads do not cross a fork
                 self._pid = os.getpid()
                 self._threads = ThreadPoolExecutor(_MOST_THREADS, f"agentsdk {os.path.basename(self._directory)}")
             return self._threads.submit(work)
 
-    def _append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        name = _name(run_id)
+    def _append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> RunSummary:
+        name = file_name(run_id)
         try:
             with self._created(name) if expected_rev == 0 else self._locked(name) as file:
                 log = self._log(file, name)
@@ -219,14 +259,37 @@ class FileRunStore(RunStore):
                     )
                 if last is None:
                     self._sync_folders(self._path(name), self._directory)
-                log.write(events, summary, last, sync=self._sync)
+                standing = summary.beside(self._mailbox(name).count())
+                log.write(events, standing, last, sync=self._sync)
+                return self._changed(standing)
         except FileNotFoundError:
             raise conflict(None, expected_rev, summary) or StoreBusyError(
                 f"run {run_id!r} was just being deleted from {self!r}, expected it to be free; try again"
             ) from None
 
+    def _changed(self, standing: RunSummary) -> RunSummary:
+        if standing.status == "ready":
+            self._ready.change()
+        return standing
+
+    def _post(self, run_id: str, signal: bytes) -> RunSummary:
+        name = file_name(run_id)
+        try:
+            with self._locked(name) as log:
+                last = self._last(self._log(log, name), name)
+                if last is None:
+                    raise not_found(run_id)
+                if last.summary.is_over:
+                    raise not_open(last.summary)
+                number = self._mailbox(name).post(signal, last.summary, sync=self._sync)
+                if number == 1:
+                    self._sync_folders(self._path(name))
+                return self._changed(last.summary.beside(number))
+        except FileNotFoundError:
+            raise not_found(run_id) from None
+
     def _attach(self, run_id: str, name: str, data: bytes) -> None:
-        run = _name(run_id)
+        run = file_name(run_id)
         folder = self._path(run, _ATTACHMENTS)
         try:
             with self._locked(run) as log:
@@ -246,11 +309,11 @@ class FileRunStore(RunStore):
 
     def _delete(self, run_id: str, wanted: Callable[[RunSummary], bool]) -> bool:
         """Delete the run if its summary is still `wanted`; whether that was done."""
-        name, deleted = _name(run_id), self._path(_DELETED)
+        name, deleted = file_name(run_id), self._path(_DELETED)
         try:
             with self._locked(name) as file:
                 last = self._last(self._log(file, name), name)
-                if last is not None and not wanted(last.summary):
+                if last is not None and not wanted(self._standing(last, name)):
                     return False
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(deleted, 0o700)
@@ -281,19 +344,26 @@ class FileRunStore(RunStore):
                 last = self._last(self._log(file.fileno(), name), name)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return None if last is None else last.summary
+        return None if last is None else self._standing(last, name)
+
+    def _standing(self, last: Append, name: str) -> RunSummary:
+        """The summary of the run's last append, as it stands beside what was posted."""
+        return last.summary.beside(self._mailbox(name).count())
 
     def _last(self, log: LogFile, name: str) -> Append | None:
         last = log.last()
-        if last is not None and _name(last.summary.run_id) != name:
+        if last is not None and file_name(last.summary.run_id) != name:
             raise StoreError(
                 f"{self._path(name)!r} holds run {last.summary.run_id!r}, expected that in a folder named "
-                f"{_name(last.summary.run_id)!r}: it was renamed or copied; move it back, or out of the directory"
+                f"{file_name(last.summary.run_id)!r}: it was renamed or copied; move it back, or out of the directory"
             )
         return last
 
     def _log(self, file: int, name: str, *, whole: bool = False) -> LogFile:
         return LogFile(file, f"the log {self._path(name, _LOG)!r}", whole=whole)
+
+    def _mailbox(self, name: str) -> Mailbox:
+        return Mailbox(self._path(name, _MAILBOX))
 
     def _locked(self, name: str) -> contextlib.AbstractContextManager[int]:
         return locked(self._path(name, _LOG), timeout=self._busy_timeout)
@@ -322,36 +392,3 @@ class FileRunStore(RunStore):
 
     def _path(self, *names: str) -> str:
         return os.path.join(self._directory, *names)
-
-    def _explained(self, error: OSError) -> StoreError:
-        remedy = {
-            errno.ENOSPC: "cannot grow: the disk is full; make room and try again",
-            errno.EDQUOT: "cannot grow: the quota of this user is used up; make room and try again",
-            errno.EACCES: "may not be used by this user; permit it, all folders and files in it too, or give another directory",
-            errno.EPERM: "may not be used by this user; permit it, all folders and files in it too, or give another directory",
-            errno.EROFS: "is on a disk that is read only; give another directory",
-            errno.EMFILE: "cannot be opened: this process has too many files open; raise its limit (ulimit -n)",
-            errno.ENOLCK: "cannot be locked; expected a folder on a local disk, give another directory",
-            errno.ENOTSUP: "cannot be locked; expected a folder on a local disk, give another directory",
-        }.get(
-            error.errno or 0, "cannot be read or written; expected folders of logs as the store made them, on a disk that works"
-        )
-        return StoreError(f"{self!r} {remedy} ({errno.errorcode.get(error.errno or 0, type(error).__name__)})")
-
-
-def _name(text: str) -> str:
-    """The name of the folder of a run, or of the file of an attachment."""
-    if _PLAIN.fullmatch(text):
-        return text
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return f"{_NOT_PLAIN.sub('_', text.lower())[:40].strip('_-')}+{digest}"
-
-
-def _events(log: LogFile, last: Append, from_rev: int) -> list[bytes]:
-    parts: list[list[bytes]] = []
-    append: Append | None = last
-    while append is not None and append.summary.rev > from_rev:
-        parts.append(append.events())
-        append = log.before(append)
-    events = [event for part in reversed(parts) for event in part]
-    return events[max(len(events) - (last.summary.rev - from_rev), 0) :]

@@ -1,24 +1,26 @@
-"""LISTEN and NOTIFY for `PostgresRunStore.wait`.
+"""LISTEN and NOTIFY for `PostgresRunStore.wait`, `wait_signals` and `wait_due`.
 
 PostgreSQL commits transactions that notify one after the other, in all of the server. An append that notified would keep all
-others waiting for its disk. So it is notified right after it, together with others, by a statement that waits for no disk. A
-process that is killed in between has not notified: who listens also reads, now and then.
+others waiting for its disk. So it is notified right after it, together with others, by a statement that waits for no disk; so
+is a post. A process that is killed in between has not notified: who listens also reads, now and then.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 
 from agentsdk.databases.asyncpg_types import Connection
 from agentsdk.databases.postgres import Listening, PostgresDatabase
-from agentsdk.stores.waiters import REVISION, LoopWaiters
+from agentsdk.stores.waiters import DUE, REVISION, LoopWaiters
 from agentsdk.types.errors import StoreError
 
 _CHANNEL = "SELECT 'agentsdk_runs_' || 'agentsdk_runs'::regclass::oid"
 _NOTIFY = f"SELECT pg_notify(({_CHANNEL}), message) FROM unnest($1::text[]) AS message"
-_REVS = f"""
-    SELECT topic, rev FROM unnest($1::text[]) AS topic JOIN agentsdk_runs ON run_id = substr(topic, {len(REVISION) + 1})
+_NUMBERS = f"""
+    SELECT topic, CASE WHEN starts_with(topic, '{REVISION}') THEN rev ELSE signals END
+    FROM unnest($1::text[]) AS topic JOIN agentsdk_runs ON run_id = substr(topic, strpos(topic, ':') + 1)
 """
 
 _SEND_INTERVAL = 0.02
@@ -38,12 +40,14 @@ class Notifier:
         self._database = database
         self._outboxes: dict[asyncio.AbstractEventLoop, _Outbox] = {}
 
-    async def add(self, topic: str, number: int, connection: Connection) -> None:
-        """The topic has come to `number`, which is to be sent once the caller has called `start`.
+    async def add(self, numbers: Mapping[str, int], connection: Connection) -> None:
+        """The topics have come to these numbers, which are to be sent once the caller has called `start`. `DUE` has none.
 
         Where the task waits for a connection although it is time, all is sent now, through the caller's `connection`. Raises
         nothing: what cannot be sent is lost.
         """
+        if not numbers:
+            return
         loop = asyncio.get_running_loop()
         outbox = self._outboxes.get(loop)
         if outbox is None:
@@ -51,7 +55,7 @@ class Notifier:
                 if other.is_closed():
                     self._outboxes.pop(other, None)
             outbox = self._outboxes[loop] = _Outbox(self._database)
-        await outbox.add(topic, number, connection)
+        await outbox.add(numbers, connection)
 
     def start(self) -> None:
         """Let the task send what was added, at once or 20 ms after it did before. Call it with the connection given back."""
@@ -76,8 +80,8 @@ class _Outbox:
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def add(self, topic: str, number: int, connection: Connection) -> None:
-        self._pending[topic] = number
+    async def add(self, numbers: Mapping[str, int], connection: Connection) -> None:
+        self._pending |= numbers
         if self._is_running() and asyncio.get_running_loop().time() >= self._next:
             with suppress(Exception):
                 await self._send(connection)
@@ -122,7 +126,8 @@ class _Outbox:
         if not pending:
             return
         try:
-            await connection.fetch(_NOTIFY, [f"{number} {topic}" for topic, number in pending.items()])
+            messages = [topic if topic == DUE else f"{number} {topic}" for topic, number in pending.items()]
+            await connection.fetch(_NOTIFY, messages)
         except asyncio.CancelledError:
             self._pending = pending | self._pending
             raise
@@ -156,6 +161,7 @@ class Subscription:
     async def _read(self) -> None:
         while True:
             await asyncio.sleep(_READ_INTERVAL)
+            topics = self._waiters.topics
             with suppress(StoreError):  # that the server is away is seen by who listens
-                for row in await self._database.fetch(_REVS, self._waiters.topics):
+                for row in await self._database.fetch(_NUMBERS, topics) if topics else ():
                     self._waiters.notify(row[0], row[1])

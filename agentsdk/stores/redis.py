@@ -1,26 +1,28 @@
 """A run store in Redis: for many processes on many machines.
 
 Each call is one Lua script, which the server runs with nothing in between: that is what makes an append a compare-and-set (it
-compares revision and lease, then writes) and what keeps a run and the indexes it is in consistent after a crash. A store is a
-hash of summaries by run id, a list of events for each run, and sorted sets of run ids that `list` reads: one for each status,
-by start, and one of running runs, by the end of their lease. Times are sent as text, since Lua would round them.
+compares revision and lease, then writes) and what keeps a run and the indexes it is in consistent after a crash. They are in
+`redis_scripts`, which says what is kept where.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, cast, get_args
 
 import msgspec
 
 from agentsdk.databases.redis import Listening, RedisDatabase, Script, Word, check_prefix
-from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
+from agentsdk.databases.summary_json import decode_summary
+from agentsdk.ports.run_store import RunStore, conflict, not_found, not_open
+from agentsdk.stores import redis_scripts as scripts
+from agentsdk.stores.waiters import REVISION, SIGNALS, LoopWaiters, Waiters
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary, check_run_id
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary, check_run_id
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -28,154 +30,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("agentsdk")
 
 _STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
+_TIMES = ("started_at", "updated_at", "held_until", "due_at", "elapsed", "ended_at")
 _PAGE = 500
 
-# KEYS 1 to 7 of every script: the version; a hash of summaries by run id; for each status, the run ids by when they began; and
-# those in work by when their lease passes.
-_BEGIN = """
-local version = redis.call('GET', KEYS[1])
-if version and version ~= '1' then return redis.error_reply('NEWERVERSION') end
-redis.call('HLEN', KEYS[2])
-for index = 3, 7 do redis.call('ZCARD', KEYS[index]) end
-local runs, running, held = KEYS[2], KEYS[3], KEYS[7]
-"""
-
-_APPEND = Script(
-    _BEGIN
-    + """
-local log, run, expected, owner, now = KEYS[8], ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
-local index, started, held_until, summary, channel = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local stored, length = redis.call('HGET', runs, run), redis.call('LLEN', log)
-local rev, refused = 0, false
-if stored then
-  local present = cjson.decode(stored)
-  rev = present.rev
-  refused = present.owner ~= owner and present.held_until > now
-end
-if rev ~= expected or rev ~= length or refused then return {stored, length} end
-redis.call('SETNX', KEYS[1], '1')
-redis.call('HSET', runs, run, summary)
-redis.call('ZADD', KEYS[index], started, run)
-for other = 3, 6 do
-  if other ~= index then redis.call('ZREM', KEYS[other], run) end
-end
-if KEYS[index] == running then redis.call('ZADD', held, held_until, run) else redis.call('ZREM', held, run) end
-for first = 10, #ARGV, 1000 do
-  redis.call('RPUSH', log, unpack(ARGV, first, math.min(first + 999, #ARGV)))
-end
--- The work is done: a user who may not publish must not be told that it has failed.
-if #ARGV > 9 then redis.pcall('PUBLISH', channel, rev + #ARGV - 9 .. ' rev:' .. run) end
-return false
-"""
-)
-
-_READ = Script(
-    _BEGIN
-    + """
-local stored = redis.call('HGET', runs, ARGV[1])
-return stored and {stored, redis.call('LRANGE', KEYS[8], ARGV[2], -1)}
-"""
-)
-
-_SUMMARY = Script(_BEGIN + "return redis.call('HGET', runs, ARGV[1])")
-
-# From each index its first runs, and all that began at the same time as the last of those. Those of one index that began
-# before the last of another are not all there yet: `floor` is where the answer is complete down to.
-_LIST = Script(
-    _BEGIN
-    + """
-local top, bottom, size = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local floor, found = false, {}
-for at = 8, #KEYS do
-  local page = redis.call('ZREVRANGEBYSCORE', KEYS[at], top, bottom, 'WITHSCORES', 'LIMIT', 0, size)
-  if #page == 2 * size then
-    local last = page[#page]
-    page = redis.call('ZREVRANGEBYSCORE', KEYS[at], top, last, 'WITHSCORES')
-    if not floor or tonumber(last) > tonumber(floor) then floor = last end
-  end
-  for one = 1, #page, 2 do found[#found + 1] = redis.call('HGET', runs, page[one]) end
-end
-return {floor, found}
-"""
-)
-
-# The same for the runs in work whose lease has passed. A program of an earlier version keeps no list of leases: what it has
-# taken out of work is taken off here once that lease has passed, and where the list is of another length then, what it has
-# begun is put on.
-_ABANDONED = Script(
-    _BEGIN
-    + """
-local top, bottom, size, now = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local is_open = string.sub(top, 1, 1) == '('
-local high, low = tonumber(is_open and string.sub(top, 2) or top) or math.huge, tonumber(bottom) or -math.huge
-local function passed()
-  local found = {}
-  for _, run in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now)) do
-    local text = redis.call('ZSCORE', running, run)
-    local started = tonumber(text)
-    if not text then
-      redis.call('ZREM', held, run)
-    elseif started >= low and (started < high or (started == high and not is_open)) then
-      found[#found + 1] = {run = run, started = started, text = text}
-    end
-  end
-  return found
-end
-local found = passed()
-if redis.call('ZCARD', held) ~= redis.call('ZCARD', running) then
-  for _, run in ipairs(redis.call('ZRANGE', running, 0, -1)) do
-    local stored = not redis.call('ZSCORE', held, run) and redis.call('HGET', runs, run)
-    if stored then redis.call('ZADD', held, string.format('%.17g', cjson.decode(stored).held_until), run) end
-  end
-  found = passed()
-end
-table.sort(found, function(one, other) return one.started > other.started end)
-local floor, page = false, {}
-for place, one in ipairs(found) do
-  if place > size and one.started < found[size].started then
-    floor = found[size].text
-    break
-  end
-  page[place] = redis.call('HGET', runs, one.run)
-end
-return {floor, page}
-"""
-)
-
-_ATTACH = Script(
-    _BEGIN
-    + """
-if redis.call('HEXISTS', runs, ARGV[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[8], ARGV[2], ARGV[3])
-return 1
-"""
-)
-
-_ATTACHMENT = Script(_BEGIN + "return redis.call('HGET', KEYS[8], ARGV[1])")
-
-# Without a time, whatever the runs are; else those that still have the status, last updated before it.
-_DELETE = Script(
-    _BEGIN
-    + """
-local before, status, deleted = tonumber(ARGV[1]), ARGV[2], 0
-for at = 3, #ARGV do
-  local run = ARGV[at]
-  local goes = true
-  if before then
-    local stored = redis.call('HGET', runs, run)
-    local present = stored and cjson.decode(stored)
-    goes = present and present.updated_at < before and present.status == status
-  end
-  if goes then
-    redis.call('HDEL', runs, run)
-    for index = 3, 7 do redis.call('ZREM', KEYS[index], run) end
-    redis.call('UNLINK', KEYS[2 * at + 2], KEYS[2 * at + 3])
-    deleted = deleted + 1
-  end
-end
-return deleted
-"""
-)
+_Row = tuple[bytes | None, bytes | None]
 
 _warned: set[str] = set()
 
@@ -206,7 +64,8 @@ class RedisRunStore(RunStore):
     def __init__(self, url_or_client: str | Redis, *, prefix: str = "agentsdk", timeout: float = 10.0) -> None:
         self._database = RedisDatabase(url_or_client, timeout=timeout)
         self._tag = b"{%s}:" % check_prefix(prefix)
-        self._keys = tuple(self._tag + name.encode() for name in ("version", "runs", *_STATUSES, "held"))
+        self._head = tuple(self._tag + name.encode() for name in scripts.HEAD)
+        self._keys = (*self._head, *(self._tag + name.encode() for name in scripts.INDEXES))
         self._channel = self._tag + b"appended:" + self._database.number.encode()  # channels know no databases
         self._waiters = Waiters()
         self._asked = False
@@ -214,34 +73,20 @@ class RedisRunStore(RunStore):
     def __repr__(self) -> str:
         return f"RedisRunStore({self._database!r})"
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
         check_run_id(run_id)
-        written = _written(summary)
-        index = 3 + _STATUSES.index(summary.status)
-        now, started, held_until = repr(summary.updated_at), repr(summary.started_at), repr(summary.held_until)
-        refused = await self._call(
-            _APPEND,
-            [self._log(run_id)],
-            run_id,
-            expected_rev,
-            summary.owner,
-            now,
-            index,
-            started,
-            held_until,
-            written,
-            self._channel,
-            *events,
-        )
-        if refused is not None:
-            stored, length = cast("tuple[bytes | None, int]", refused)
-            found = None if stored is None else self._decoded(stored)
-            raise conflict(found, expected_rev, summary) or self._damaged(run_id, length, 0 if found is None else found.rev)
+        keys = (*self._keys, self._of("log", run_id), self._of("signals", run_id))
+        reply = await self._call(scripts.APPEND, keys, run_id, expected_rev, _written(summary), self._channel, *events)
+        if isinstance(reply, int):
+            return reply
+        stored, length = cast("tuple[bytes | None, int]", reply)
+        found = None if stored is None else self._decoded(stored)
+        raise conflict(found, expected_rev, summary) or self._damaged(run_id, length, 0 if found is None else found.rev)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`."""
-        reply = await self._call(_READ, [self._log(run_id)], _encoded(run_id), from_rev)
+        reply = await self._call(scripts.READ, (*self._head, self._of("log", run_id)), _encoded(run_id), from_rev)
         if reply is None:
             raise not_found(run_id)
         stored, events = cast("tuple[bytes, list[bytes]]", reply)
@@ -252,42 +97,96 @@ class RedisRunStore(RunStore):
 
     async def summary(self, run_id: str) -> RunSummary | None:
         """A run's summary."""
-        stored = cast("bytes | None", await self._call(_SUMMARY, [], _encoded(run_id)))
-        return None if stored is None else self._decoded(stored)
+        stored, signals = cast("_Row", await self._call(scripts.SUMMARY, self._head, _encoded(run_id)))
+        return None if stored is None else self._decoded(stored, signals)
+
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """The runs that a worker may take.
+
+        Costs O(limit), whatever else is due, if there are few different priorities.
+        """
+        agents: tuple[Word, ...] = ("all",) if query.agents is None else ("chosen", *map(_encoded, set(query.agents)))
+        rows = cast("list[bytes | None]", await self._find(scripts.FIND_DUE, repr(query.at), query.limit, *agents))
+        return sorted(filter(query.fits, self._decoded_of(_paired(rows))), key=query.order)[: query.limit]
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """Put a signal into a run's mailbox. Raises `RunNotFoundError`, and `RunConflictError` where it is over."""
+        keys = (*self._keys, self._of("signals", run_id))
+        reply = await self._call(scripts.POST, keys, _encoded(run_id), signal, self._channel)
+        if isinstance(reply, int):
+            return reply
+        if reply is None:
+            raise not_found(run_id)
+        stored, length, signals = cast("tuple[bytes, int, int]", reply)
+        summary = self._decoded(stored)
+        raise not_open(summary) if summary.is_over else self._damaged(run_id, length, signals, "signals")
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """What was posted to a run. Raises `RunNotFoundError`."""
+        reply = await self._call(scripts.READ_SIGNALS, (*self._head, self._of("signals", run_id)), _encoded(run_id), after)
+        if reply is None:
+            raise not_found(run_id)
+        count, signals = cast("tuple[int, list[bytes]]", reply)
+        if len(signals) != max(count - after, 0):
+            raise self._damaged(run_id, after + len(signals), count, "signals")
+        return signals
+
+    async def _list_by_metadata(self, query: RunQuery, statuses: Sequence[RunStatus]) -> list[RunSummary]:
+        bounds = [query.before, None if query.started_before is None else (query.started_before, "")]
+        before = min((bound for bound in bounds if bound is not None), default=None)
+        started, run_id = ("", "") if before is None else (repr(before[0]), before[1])
+        after = "" if query.started_after is None else repr(query.started_after)
+        pairs = [_encoded(text) for pair in query.metadata.items() for text in pair]
+        place, found = b"", list[RunSummary]()
+        size = min(query.limit, _PAGE)
+        while True:
+            words = (place, started, run_id, after, size, len(statuses), *statuses, *pairs)
+            pages = cast("list[tuple[list[bytes], list[bytes | None]]]", await self._find(scripts.BY_METADATA, *words))
+            place = max((places[-1] for places, _ in pages if len(places) == size), default=b"")
+            placed = [one for places, rows in pages for one in zip(places, _paired(rows), strict=True) if one[0] >= place]
+            placed.sort(key=itemgetter(0), reverse=True)
+            found += filter(query.fits, self._decoded_of(row for _, row in placed))
+            if not place or len(found) >= query.limit:
+                return found[: query.limit]
+            size = min(2 * size, _PAGE)
 
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """The runs that fit."""
         if query.abandoned_at is not None and query.status not in (None, "running"):
             return []
         statuses = _STATUSES if query.status is None else (query.status,)
-        indexes = [self._tag + status.encode() for status in statuses]
-        top = "+inf" if query.started_before is None else f"({query.started_before!r}"
-        if query.after is not None and (query.started_before is None or query.after.started_at < query.started_before):
-            top = repr(query.after.started_at)
+        if query.metadata and query.abandoned_at is None:
+            return await self._list_by_metadata(query, statuses)
+        before, started_before = query.before, query.started_before
+        top = "+inf" if started_before is None else f"({started_before!r}"
+        if before is not None and (started_before is None or before[0] < started_before):
+            top = repr(before[0])
         bottom = "-inf" if query.started_after is None else repr(query.started_after)
         found: list[RunSummary] = []
         size = min(query.limit, _PAGE)
         while True:
             if query.abandoned_at is None:
-                reply = await self._call(_LIST, indexes, top, bottom, size)
+                reply = await self._find(scripts.LIST, top, bottom, size, *statuses)
             else:
-                reply = await self._call(_ABANDONED, [], top, bottom, size, repr(query.abandoned_at))
-            floor, stored = cast("tuple[bytes | None, list[bytes | None]]", reply)
-            page = [self._decoded(one) for one in stored if one is not None]
-            page = [one for one in page if query.fits(one) and (floor is None or one.started_at >= float(floor))]
-            found += sorted(page, key=lambda one: (one.started_at, one.run_id), reverse=True)
+                reply = await self._find(scripts.ABANDONED, top, bottom, size, repr(query.abandoned_at))
+            floor, rows = cast("tuple[bytes | None, list[bytes | None]]", reply)
+            page = {one.run_id: one for one in self._decoded_of(_paired(rows)) if query.fits(one)}
+            complete = [one for one in page.values() if floor is None or one.started_at >= float(floor)]
+            found += sorted(complete, key=lambda one: (one.started_at, one.run_id), reverse=True)
             if floor is None or len(found) >= query.limit:
                 return found[: query.limit]
             top, size = f"({floor.decode()}", min(2 * size, _PAGE)
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         """Keep `data` beside a run's log. Raises `RunNotFoundError`."""
-        if not await self._call(_ATTACH, [self._attached(run_id)], _encoded(run_id), _encoded(name), data):
+        keys = (*self._head, self._of("attached", run_id))
+        if not await self._call(scripts.ATTACH, keys, _encoded(run_id), _encoded(name), data):
             raise not_found(run_id)
 
     async def attachment(self, run_id: str, name: str) -> bytes | None:
         """What was attached under `name`."""
-        return cast("bytes | None", await self._call(_ATTACHMENT, [self._attached(run_id)], _encoded(name)))
+        keys = (*self._head, self._of("attached", run_id))
+        return cast("bytes | None", await self._call(scripts.ATTACHMENT, keys, _encoded(name)))
 
     async def delete(self, run_id: str) -> None:
         """Remove a run."""
@@ -310,11 +209,19 @@ class RedisRunStore(RunStore):
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         """A run's revision once it is above `after_rev`, or after `timeout` seconds.
 
-        An append publishes on the channel `{prefix}:appended:<database>`, as part of its script. While anybody waits, one
-        connection of this store is subscribed to it, for all who wait on an event loop; if it is lost, they connect and look
-        again. A user of the server needs the channel, both who appends and who waits.
+        An append publishes on the channel `{prefix}:appended:<database>`, as part of its script; so does a post. While anybody
+        waits, one connection of this store is subscribed to it, for all who wait on an event loop; if it is lost, they connect
+        and look again. A user of the server needs the channel, both who appends or posts and who waits.
         """
         return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id), self._listen)
+
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        """How many signals were posted to a run, once above `after`, or after `timeout` seconds."""
+        return await self._waiters.wait(SIGNALS + run_id, after, timeout, partial(self._posted, run_id), self._listen)
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """Another number than `seen` once some run may have become due, or `seen` after `timeout` seconds."""
+        return await self._waiters.wait_due(seen, timeout, self._listen)
 
     async def aclose(self) -> None:
         """Release the connections of this event loop, unless another store or session uses them."""
@@ -325,18 +232,28 @@ class RedisRunStore(RunStore):
         summary = await self.summary(run_id)
         return 0 if summary is None else summary.rev
 
+    async def _posted(self, run_id: str) -> int:
+        summary = await self.summary(run_id)
+        return 0 if summary is None else summary.signals
+
     async def _listen(self, waiters: LoopWaiters) -> Listening:
         return await self._database.listen(self._channel, waiters.on_message, waiters.recheck)
 
     async def _delete(self, run_ids: Sequence[str], before: str, status: str) -> int:
-        keys = [key for run_id in run_ids for key in (self._log(run_id), self._attached(run_id))]
-        return cast(int, await self._call(_DELETE, keys, before, status, *map(_encoded, run_ids)))
+        keys = [self._of(kind, run_id) for run_id in run_ids for kind in ("log", "attached", "signals")]
+        return cast(int, await self._call(scripts.DELETE, (*self._keys, *keys), before, status, *map(_encoded, run_ids)))
+
+    async def _find(self, script: Script, *args: Word) -> object:
+        """What a script finds, once all that programs of earlier versions have written is found as today."""
+        while (reply := await self._call(script, self._keys, *args)) is None:
+            await self._call(scripts.ADOPT, self._keys)
+        return reply
 
     async def _call(self, script: Script, keys: Sequence[bytes], *args: Word) -> object:
         if not self._asked:
             await self._warn_of_losses()
             self._asked = True
-        return await self._database.call(script, (*self._keys, *keys), *args)
+        return await self._database.call(script, keys, *args)
 
     async def _warn_of_losses(self) -> None:
         """Say in the log how the server can lose what `append` has returned from."""
@@ -361,23 +278,26 @@ class RedisRunStore(RunStore):
             if settings.get(setting, safe) != safe:
                 logger.warning("%s %s", name, says)
 
-    def _log(self, run_id: str) -> bytes:
-        return self._tag + b"log:" + _encoded(run_id)
+    def _of(self, kind: str, run_id: str) -> bytes:
+        """The key of what belongs to one run."""
+        return self._tag + kind.encode() + b":" + _encoded(run_id)
 
-    def _attached(self, run_id: str) -> bytes:
-        return self._tag + b"attached:" + _encoded(run_id)
+    def _decoded_of(self, rows: Iterable[_Row]) -> Iterator[RunSummary]:
+        """The summaries of runs that are still there."""
+        return (self._decoded(stored, signals) for stored, signals in rows if stored is not None)
 
-    def _decoded(self, text: bytes) -> RunSummary:
+    def _decoded(self, text: bytes, signals: bytes | None = None) -> RunSummary:
         try:
-            return msgspec.json.decode(text, type=RunSummary)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            stored = decode_summary(text)
+        except (msgspec.MsgspecError, ValueError):
             raise StoreError(
                 f"{self!r} has a summary that is none: damaged, or of a newer version; restore it from a backup"
             ) from None
+        return stored.beside(int(signals or 0))
 
-    def _damaged(self, run_id: str, length: int, rev: int) -> StoreError:
+    def _damaged(self, run_id: str, length: int, expected: int, what: str = "events") -> StoreError:
         return StoreError(
-            f"run {run_id!r} of {self!r} has {length} events, expected {rev}: keys were evicted or removed; "
+            f"run {run_id!r} of {self!r} has {length} {what}, expected {expected}: keys were evicted or removed; "
             "restore it from a backup, and set maxmemory-policy noeviction"
         )
 
@@ -386,8 +306,14 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _paired(rows: Sequence[bytes | None]) -> Iterator[_Row]:
+    """Summaries, each with how many signals were posted, from a list in which one follows the other."""
+    values = iter(rows)
+    return zip(values, values, strict=True)
+
+
 def _written(summary: RunSummary) -> bytes:
-    if not all(map(math.isfinite, (summary.started_at, summary.updated_at, summary.held_until))):
+    if not all(math.isfinite(getattr(summary, field)) for field in _TIMES):
         raise UserError(
             f"the summary of run {summary.run_id!r} has a time that is not finite, expected a Unix timestamp in seconds"
         )

@@ -6,72 +6,43 @@ file's table. Ordered by run, or with the events in the index itself, it would r
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from agentsdk.databases.sqlite import SQLiteDatabase, Synchronous, Tables
-from agentsdk.ports.run_store import RunStore, conflict, not_found
-from agentsdk.stores.waiters import REVISION, LoopWaiters, Waiters
-from agentsdk.types.errors import StoreBusyError, StoreError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.databases.sqlite import SQLiteDatabase, Synchronous
+from agentsdk.ports.run_store import RunStore, conflict, not_found, not_open
+from agentsdk.stores.sqlite_tables import TABLES
+from agentsdk.stores.sqlite_watch import SQLiteWatch
+from agentsdk.stores.waiters import REVISION, SIGNALS, LoopWaiters, Waiters
+from agentsdk.types.errors import StoreError
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 if TYPE_CHECKING:
     import sqlite3
 
-_TABLES = Tables(
-    kind="run",
-    version=1,
-    create=(
-        """CREATE TABLE IF NOT EXISTS agentsdk_runs (
-            key INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, rev INTEGER NOT NULL,
-            status TEXT NOT NULL, agent TEXT NOT NULL, started_at REAL NOT NULL, updated_at REAL NOT NULL,
-            turns INTEGER NOT NULL, requests INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
-            waiting INTEGER NOT NULL, reason TEXT NOT NULL, forked_from TEXT NOT NULL,
-            owner TEXT NOT NULL, held_until REAL NOT NULL)""",
-        "CREATE INDEX IF NOT EXISTS agentsdk_runs_started ON agentsdk_runs (started_at, run_id)",
-        "CREATE INDEX IF NOT EXISTS agentsdk_runs_status ON agentsdk_runs (status, started_at, run_id)",
-        "CREATE INDEX IF NOT EXISTS agentsdk_runs_agent ON agentsdk_runs (agent, started_at, run_id)",
-        """CREATE TABLE IF NOT EXISTS agentsdk_run_events (
-            run INTEGER NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (run, number))""",
-        """CREATE TABLE IF NOT EXISTS agentsdk_run_attachments (
-            run INTEGER NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (run, name))""",
-        """CREATE TRIGGER IF NOT EXISTS agentsdk_runs_deleted AFTER DELETE ON agentsdk_runs BEGIN
-            DELETE FROM agentsdk_run_events WHERE run = OLD.key;
-            DELETE FROM agentsdk_run_attachments WHERE run = OLD.key;
-        END""",
-    ),
-    error=StoreError,
-    busy=StoreBusyError,
-    columns=(
-        ("agentsdk_runs", "first_agent", "TEXT NOT NULL DEFAULT ''"),
-        ("agentsdk_runs", "paid", "TEXT NOT NULL DEFAULT ''"),
-    ),
-)
 _FIELDS = RunSummary.__struct_fields__
+_METADATA = _FIELDS.index("metadata")
 _COLUMNS = ", ".join(_FIELDS)
+_ONES = ", ".join(f"one.{name}" for name in _FIELDS)
 _BEGIN_RUN = f"INSERT INTO agentsdk_runs ({_COLUMNS}) VALUES ({', '.join('?' * len(_FIELDS))})"
 _SUMMARY = f"SELECT {_COLUMNS} FROM agentsdk_runs WHERE run_id = ?"
 _ADD = "INSERT INTO agentsdk_run_events (run, number, data) SELECT key, ?, ? FROM agentsdk_runs WHERE run_id = ?"
-# One statement, so that it sees one state of the file. A run without such events is one row whose data is NULL.
+_POST = "INSERT INTO agentsdk_run_signals (run, number, data) SELECT key, ?, ? FROM agentsdk_runs WHERE run_id = ?"
+# One statement each, so that it sees one state of the file. A run without such events is one row whose data is NULL.
 _READ = """SELECT rev, data FROM agentsdk_runs LEFT JOIN agentsdk_run_events ON run = key AND number >= ?
+    WHERE run_id = ? ORDER BY number"""
+_SIGNALS = """SELECT signals, data FROM agentsdk_runs LEFT JOIN agentsdk_run_signals ON run = key AND number > ?
     WHERE run_id = ? ORDER BY number"""
 _ATTACH = """INSERT OR REPLACE INTO agentsdk_run_attachments (run, name, data)
     SELECT key, ?, ? FROM agentsdk_runs WHERE run_id = ?"""
 _ATTACHED = "SELECT data FROM agentsdk_run_attachments JOIN agentsdk_runs ON key = run WHERE run_id = ? AND name = ?"
 _DELETE = "DELETE FROM agentsdk_runs WHERE run_id = ?"
-_REV = "SELECT rev FROM agentsdk_runs WHERE run_id = ?"
-_REVS = (
-    f"SELECT topic.value, rev FROM json_each(?) topic JOIN agentsdk_runs ON run_id = substr(topic.value, {len(REVISION) + 1})"
-)
-
-WAIT_INTERVAL = 0.02
-"""Seconds between two looks whether another process has changed the file, while somebody waits."""
+_NUMBER = "SELECT rev, signals FROM agentsdk_runs WHERE run_id = ?"
+_NOTIFY_READY = "UPDATE agentsdk_runs_ready SET number = number + 1"
 
 
 class SQLiteRunStore(RunStore):
@@ -89,57 +60,91 @@ class SQLiteRunStore(RunStore):
     def __init__(
         self, db_path: str | os.PathLike[str], *, busy_timeout: float = 10.0, synchronous: Synchronous = "FULL"
     ) -> None:
-        self._database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous=synchronous)
+        self._database = SQLiteDatabase(db_path, TABLES, busy_timeout=busy_timeout, synchronous=synchronous)
         self._waiters = Waiters()
 
     def __repr__(self) -> str:
         return f"SQLiteRunStore({self._database.path!r})"
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add events to a run's log in one transaction, if it is where expected. Raises `RunConflictError`."""
 
-        def append(connection: sqlite3.Connection) -> None:
-            row = connection.execute(_SUMMARY, (run_id,)).fetchone()
-            stored = None if row is None else self._summary(row)
+        def append(connection: sqlite3.Connection) -> RunSummary:
+            stored = self._stored(connection, run_id)
             refused = conflict(stored, expected_rev, summary)
             if refused is not None:
                 raise refused
-            if stored is None:
-                connection.execute(_BEGIN_RUN, msgspec.structs.astuple(summary))
-            else:
-                _update(connection, stored, summary)
+            standing = summary.beside(0 if stored is None else stored.signals)
+            _replace(connection, stored, standing)
             connection.executemany(_ADD, [(number, event, run_id) for number, event in enumerate(events, expected_rev)])
+            return standing
 
-        await self._database.write(append)
+        standing = await self._database.write(append)
         self._waiters.notify(REVISION + run_id, summary.rev)
+        if standing.status == "ready":
+            self._waiters.notify_due()
+        return standing.signals
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """A run's events. Raises `RunNotFoundError`, and `StoreError` if some are missing from the file."""
-        rows = await self._database.run(lambda connection: connection.execute(_READ, (from_rev, run_id)).fetchall())
-        if not rows:
-            raise not_found(run_id)
-        events: list[bytes] = [data for _, data in rows if data is not None]
-        if len(events) != max(rows[0][0] - from_rev, 0):
-            raise StoreError(
-                f"the log of run {run_id!r} in {self!r} has {len(events)} events from {from_rev} on, expected {rows[0][0]} in "
-                "all: the file was changed by others; restore a backup"
-            )
-        return events
+        return await self._kept(_READ, run_id, from_rev, "log", "events")
 
     async def summary(self, run_id: str) -> RunSummary | None:
         """A run's summary."""
-        row = await self._database.run(lambda connection: connection.execute(_SUMMARY, (run_id,)).fetchone())
-        return None if row is None else self._summary(row)
+        return await self._database.run(lambda connection: self._stored(connection, run_id))
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
-        """The runs that fit."""
-        statement, values = _find(query)
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """The runs that a worker may take."""
+        return await self._find(*_due(query))
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """What was posted to a run. Raises `RunNotFoundError`, and `StoreError` if some is missing from the file."""
+        return await self._kept(_SIGNALS, run_id, after, "mailbox", "signals")
+
+    async def _find(self, statement: str, values: Sequence[object]) -> list[RunSummary]:
         rows = await self._database.run(lambda connection: connection.execute(statement, values).fetchall())
         return [self._summary(row) for row in rows]
 
+    async def _kept(self, statement: str, run_id: str, after: int, where: str, what: str) -> list[bytes]:
+        """What lies in the log or the mailbox of a run behind the first `after`."""
+        rows = await self._database.run(lambda connection: connection.execute(statement, (after, run_id)).fetchall())
+        if not rows:
+            raise not_found(run_id)
+        kept: list[bytes] = [data for _, data in rows if data is not None]
+        if len(kept) != max(rows[0][0] - after, 0):
+            raise StoreError(
+                f"the {where} of run {run_id!r} in {self!r} has {len(kept)} {what} from {after} on, expected {rows[0][0]} in "
+                "all: the file was changed by others; restore a backup"
+            )
+        return kept
+
+    async def list(self, query: RunQuery) -> list[RunSummary]:
+        """The runs that fit."""
+        return await self._find(*_listed(query))
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """Put a signal into a run's mailbox. Raises `RunNotFoundError`, and `RunConflictError` where it is over."""
+
+        def post(connection: sqlite3.Connection) -> RunSummary:
+            stored = self._stored(connection, run_id)
+            if stored is None:
+                raise not_found(run_id)
+            if stored.is_over:
+                raise not_open(stored)
+            standing = stored.beside(stored.signals + 1)
+            _replace(connection, stored, standing)
+            connection.execute(_POST, (standing.signals, signal, run_id))
+            return standing
+
+        standing = await self._database.write(post)
+        self._waiters.notify(SIGNALS + run_id, standing.signals)
+        if standing.status == "ready":
+            self._waiters.notify_due()
+        return standing.signals
+
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         """Keep `data` beside a run's log. Raises `RunNotFoundError`."""
-        if not await self._database.run(lambda connection: connection.execute(_ATTACH, (name, data, run_id)).rowcount):
+        if not await self._database.write(lambda connection: connection.execute(_ATTACH, (name, data, run_id)).rowcount):
             raise not_found(run_id)
 
     async def attachment(self, run_id: str, name: str) -> bytes | None:
@@ -149,23 +154,32 @@ class SQLiteRunStore(RunStore):
 
     async def delete(self, run_id: str) -> None:
         """Remove a run."""
-        await self._database.run(lambda connection: connection.execute(_DELETE, (run_id,)).rowcount)
+        await self._database.write(lambda connection: connection.execute(_DELETE, (run_id,)).rowcount)
 
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
         """Delete runs of these `statuses` last updated before `before`, a Unix timestamp in seconds, in one transaction."""
         chosen = tuple(statuses)
         statement = f"DELETE FROM agentsdk_runs WHERE updated_at < ? AND status IN ({', '.join('?' * len(chosen))})"
-        return await self._database.run(lambda connection: connection.execute(statement, (before, *chosen)).rowcount)
+        return await self._database.write(lambda connection: connection.execute(statement, (before, *chosen)).rowcount)
 
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         """A run's revision once it is above `after_rev`, or after `timeout` seconds.
 
-        What this store appends is seen at once. What others append is seen within about 20 ms: one look at the file's
-        `data_version` on that interval serves all who wait, and nobody looks while nobody waits.
+        What this store appends is seen at once. What others append is seen within about 20 ms: one look at the file's `-wal`
+        on that interval serves all who wait, and nobody looks while nobody waits.
         """
-        return await self._waiters.wait(
-            REVISION + run_id, after_rev, timeout, functools.partial(self._rev, run_id), self._watch
-        )
+        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._number, run_id, 0), self._watch)
+
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        """How many signals were posted to a run, once above `after`, or after `timeout` seconds. Seen as by `wait`."""
+        return await self._waiters.wait(SIGNALS + run_id, after, timeout, partial(self._number, run_id, 1), self._watch)
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """Another number than `seen` once some run may have become due, or `seen` after `timeout` seconds.
+
+        Seen as by `wait`. While no other process writes, waiting executes no statement.
+        """
+        return await self._waiters.wait_due(seen, timeout, self._watch)
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a consistent copy of the file, sessions in it included, to a new one at `path`; runs go on meanwhile.
@@ -179,83 +193,86 @@ class SQLiteRunStore(RunStore):
         await self._waiters.aclose(f"{self!r} is closed; make a new one")
         await self._database.aclose()
 
-    async def _rev(self, run_id: str) -> int:
-        row = await self._database.run(lambda connection: connection.execute(_REV, (run_id,)).fetchone())
-        return 0 if row is None else row[0]
+    async def _number(self, run_id: str, column: int) -> int:
+        row = await self._database.run(lambda connection: connection.execute(_NUMBER, (run_id,)).fetchone())
+        return 0 if row is None else row[column]
 
-    async def _watch(self, waiters: LoopWaiters) -> _Watch:
-        return _Watch(self._database, waiters)
+    async def _watch(self, waiters: LoopWaiters) -> SQLiteWatch:
+        return await SQLiteWatch(self._database, waiters).open()
+
+    def _stored(self, connection: sqlite3.Connection, run_id: str) -> RunSummary | None:
+        row = connection.execute(_SUMMARY, (run_id,)).fetchone()
+        return None if row is None else self._summary(row)
 
     def _summary(self, row: tuple[object, ...]) -> RunSummary:
+        fields = dict(zip(_FIELDS, row, strict=True))
         try:
-            return msgspec.convert(dict(zip(_FIELDS, row, strict=True)), RunSummary)
-        except msgspec.ValidationError:
+            fields["metadata"] = msgspec.json.decode(cast("str", fields["metadata"]))
+            return msgspec.convert(fields, RunSummary)
+        except (msgspec.MsgspecError, TypeError):
             raise StoreError(
                 f"a row of agentsdk_runs in {self!r} is no summary of a run: the file was changed by others; restore a backup"
             ) from None
 
 
-class _Watch:
-    """Looks at the file on an interval, and notifies who waits whenever it has changed."""
-
-    def __init__(self, database: SQLiteDatabase, waiters: LoopWaiters) -> None:
-        self._database = database
-        self._waiters = waiters
-        self._task = asyncio.create_task(self._look(), name="agentsdk SQLiteRunStore.wait")
-
-    def is_open(self) -> bool:
-        """Whether it still looks."""
-        return not self._task.done()
-
-    async def aclose(self) -> None:
-        """Look no more."""
-        self._task.cancel()
-        await asyncio.wait((self._task,))
-
-    async def _look(self) -> None:
-        seen: object = None
-        try:
-            while True:
-                await asyncio.sleep(WAIT_INTERVAL)
-                look = functools.partial(_changed, seen, self._waiters.topics)
-                seen, numbers = await self._database.run(look)
-                for topic, number in numbers:
-                    self._waiters.notify(topic, number)
-        except StoreError:
-            self._waiters.recheck()  # and so each waiter comes to the error itself
-
-
-def _changed(seen: object, topics: Sequence[str], connection: sqlite3.Connection) -> tuple[object, Sequence[tuple[str, int]]]:
-    """The file's state, and, if it is not the one `seen`, the numbers of these topics."""
-    # `data_version` is about all but this connection, and `total_changes` about what other stores of this process do on it.
-    version = connection.execute("PRAGMA data_version").fetchone()[0]
-    state = (connection, version, connection.total_changes)
-    return state, [] if state == seen else connection.execute(_REVS, (json.dumps(topics),)).fetchall()
-
-
-def _update(connection: sqlite3.Connection, stored: RunSummary, summary: RunSummary) -> None:
+def _replace(connection: sqlite3.Connection, stored: RunSummary | None, summary: RunSummary) -> None:
     """Write the columns that have changed: SQLite rewrites every index that names a column it is told to write."""
-    changed = [name for name in _FIELDS if getattr(stored, name) != getattr(summary, name)]
-    if changed:
-        columns = ", ".join(f"{name} = ?" for name in changed)
-        values = [getattr(summary, name) for name in changed]
-        connection.execute(f"UPDATE agentsdk_runs SET {columns} WHERE run_id = ?", (*values, stored.run_id))
+    values = _values(summary)
+    if stored is None:
+        connection.execute(_BEGIN_RUN, values)
+    else:
+        changed = [(name, new) for name, old, new in zip(_FIELDS, _values(stored), values, strict=True) if new != old]
+        if changed:
+            columns = ", ".join(f"{name} = ?" for name, _ in changed)
+            values = (*(value for _, value in changed), stored.run_id)
+            connection.execute(f"UPDATE agentsdk_runs SET {columns} WHERE run_id = ?", values)
+    if summary.status == "ready":
+        connection.execute(_NOTIFY_READY)
 
 
-def _find(query: RunQuery) -> tuple[str, Sequence[object]]:
-    after = query.after
-    conditions: dict[str, Sequence[object | None]] = {
-        "status = ?": (query.status,),
-        "agent = ?": (query.agent,),
-        "started_at >= ?": (query.started_after,),
-        "started_at < ?": (query.started_before,),
-        "input_tokens + output_tokens >= ?": (query.min_tokens,),
-        "status = 'running' AND held_until <= ?": (query.abandoned_at,),
-        "(started_at, run_id) < (?, ?)": (None,) if after is None else (after.started_at, after.run_id),
-    }
-    given = {condition: values for condition, values in conditions.items() if values[0] is not None}
-    where = " AND ".join(given) or "TRUE"
+def _values(summary: RunSummary) -> tuple[object, ...]:
+    values = list(msgspec.structs.astuple(summary))
+    values[_METADATA] = msgspec.json.encode(summary.metadata).decode()
+    return tuple(values)
+
+
+def _due(query: DueRuns) -> tuple[str, Sequence[object]]:
+    """One part is read along the index of what is due, the other is of the runs in work, which are few."""
+    condition = "due_at > 0 AND due_at <= ?"
+    values: list[object] = [query.at]
+    if query.agents is not None:
+        condition += f" AND first_agent IN ({', '.join('?' * len(query.agents))})"
+        values += query.agents
+    values.append(query.limit)
+    order = "ORDER BY priority DESC, due_at, run_id LIMIT ?"
+    part = f"SELECT * FROM (SELECT {_COLUMNS} FROM agentsdk_runs WHERE status {{}} 'running' AND {condition} {order})"
+    return f"{part.format('<>')} UNION ALL {part.format('=')} {order}", [*values, *values, query.limit]
+
+
+def _listed(query: RunQuery) -> tuple[str, Sequence[object]]:
+    """A page is read along the index of what is asked for, which is in the order of the answer."""
+    table, started_at, run_id = "agentsdk_runs AS one", "one.started_at", "one.run_id"
+    pairs = list(query.metadata.items())
+    if pairs:
+        table = "agentsdk_run_metadata AS pair CROSS JOIN agentsdk_runs AS one ON one.run_id = pair.run_id"
+        started_at, run_id = "pair.started_at", "pair.run_id"
+    is_pair = "pair.name = ? AND pair.value = ?"
+    has_pair = f"""EXISTS (SELECT 1 FROM agentsdk_run_metadata AS other WHERE other.name = ? AND other.value = ?
+        AND other.started_at = {started_at} AND other.run_id = {run_id})"""
+    conditions: list[tuple[str, Sequence[object | None]]] = [
+        *((is_pair, pair) for pair in pairs[:1]),
+        *((has_pair, pair) for pair in pairs[1:]),
+        ("status = ?", (query.status,)),
+        ("agent = ?", (query.agent,)),
+        (f"{started_at} >= ?", (query.started_after,)),
+        (f"{started_at} < ?", (query.started_before,)),
+        ("input_tokens + output_tokens >= ?", (query.min_tokens,)),
+        ("status = 'running' AND held_until <= ?", (query.abandoned_at,)),
+        (f"({started_at}, {run_id}) < (?, ?)", query.before or (None,)),
+    ]
+    given = [(condition, values) for condition, values in conditions if values[0] is not None]
+    where = " AND ".join(condition for condition, _ in given) or "TRUE"
     return (
-        f"SELECT {_COLUMNS} FROM agentsdk_runs WHERE {where} ORDER BY started_at DESC, run_id DESC LIMIT ?",
-        [*(value for values in given.values() for value in values), query.limit],
+        f"SELECT {_ONES} FROM {table} WHERE {where} ORDER BY {started_at} DESC, {run_id} DESC LIMIT ?",
+        [*(value for _, values in given for value in values), query.limit],
     )

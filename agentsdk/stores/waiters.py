@@ -1,13 +1,18 @@
-"""Who waits on a store: `RunStore.wait` for stores that can notify.
+"""Who waits on a store: `RunStore.wait`, `wait_signals` and `wait_due` for stores that can notify.
 
-A topic has a number that grows: that of `REVISION` and a run's id is the run's revision. A store notifies its `Waiters` of what
-it changes itself; what others change comes through one subscription for each event loop, open while anybody waits there. A
-waiter registers, has the subscription opened, and only then reads the number, so that no change falls between.
+A topic has a number that grows: that of `REVISION` and a run's id is the run's revision, that of `SIGNALS` and its id how many
+signals were posted to it. A store notifies its `Waiters` of what it changes itself; what others change comes through one
+subscription for each event loop, open while anybody waits there. A waiter registers, has the subscription opened, and only then
+reads the number, so that no change falls between.
+
+That a run has become ready has no topic. Each event loop has a number that is another one whenever that may have happened. Who
+waits for it reads nothing, and comes again and again: the subscription stays open meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -35,6 +40,14 @@ Subscribe = Callable[["LoopWaiters"], Awaitable[Subscription]]
 
 REVISION = "rev:"
 """What the topic of a run's revision begins with, before the run's id."""
+SIGNALS = "signals:"
+"""What the topic of a run's mailbox begins with, before the run's id."""
+DUE = "due"
+"""The message that a run has become ready."""
+DUE_LINGER = 30.0
+"""Seconds that the subscription of `wait_due` stays open after its last call."""
+
+_due_numbers = itertools.count(1)
 
 
 class _Waiter:
@@ -63,11 +76,21 @@ class LoopWaiters:
         self._failure: StoreError | None = None
         self._lock = asyncio.Lock()
         self._waiting: dict[str, set[_Waiter]] = {}
+        self._due = next(_due_numbers)
+        self._due_changed = asyncio.Event()
+        self._due_waiting = 0
+        self._lingering: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.Future[None] | None = None
 
     @property
     def topics(self) -> list[str]:
         """The topics that are waited for."""
         return list(self._waiting)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anybody waits, or has just waited for what is due."""
+        return bool(self._waiting) or self._due_waiting > 0 or self._lingering is not None
 
     def notify(self, topic: str, number: int) -> None:
         """The topic has come to `number`: wake those who wait for that."""
@@ -76,10 +99,18 @@ class LoopWaiters:
                 waiter.number = max(waiter.number, number)
                 waiter.woken.set()
 
+    def notify_due(self) -> None:
+        """A run may have become ready: wake those who wait for that."""
+        self._due = next(_due_numbers)
+        self._due_changed.set()
+        self._due_changed = asyncio.Event()
+
     def on_message(self, message: str) -> None:
-        """`notify` by a message of another process, `"{number} {topic}"`; any other is not for us."""
+        """`notify_due` or `notify` by a message of another process: `DUE` or `"{number} {topic}"`; any other is not for us."""
         number, _, topic = message.partition(" ")
-        if number.isascii() and number.isdecimal():
+        if message == DUE:
+            self.notify_due()
+        elif number.isascii() and number.isdecimal():
             self.notify(topic, int(number))
 
     def recheck(self) -> None:
@@ -87,11 +118,15 @@ class LoopWaiters:
         for waiters in self._waiting.values():
             for waiter in waiters:
                 waiter.woken.set()
+        self.notify_due()
 
     def close(self, closed: str) -> None:
         """End all waits with `StoreError(closed)`."""
         self._closed = closed
         self.recheck()
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._end_linger()
 
     def require_open(self) -> None:
         """Raises `StoreError` if the store was closed."""
@@ -111,12 +146,12 @@ class LoopWaiters:
         self._waiting.setdefault(topic, set()).add(waiter)
 
     def remove(self, topic: str, waiter: _Waiter) -> bool:
-        """Whether it was the last of all."""
+        """Whether nobody is left."""
         waiters = self._waiting[topic]
         waiters.discard(waiter)
         if not waiters:
             del self._waiting[topic]
-        return not self._waiting
+        return not self.is_used
 
     async def subscribed(self, subscribe: Subscribe) -> None:
         """Return when all changes from now on are notified here. Raises what `subscribe` raises."""
@@ -135,12 +170,38 @@ class LoopWaiters:
             except StoreError as error:
                 self._failure = error
                 raise
+            self.notify_due()  # whatever became ready before was not told here
+
+    async def until_due(self, seen: int, deadline: float) -> int:
+        """The number of what became ready once it is not `seen`, or at `deadline` by the event loop's clock."""
+        if self._due == seen:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await self._due_changed.wait()
+        return self._due
+
+    def begin_due(self) -> None:
+        """Somebody calls `wait_due`."""
+        self._due_waiting += 1
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+
+    def end_due(self) -> None:
+        """The call is over, and soon there is another, or else the subscription is closed."""
+        self._due_waiting -= 1
+        if self._due_waiting == 0 and not self._closed:
+            self._lingering = self.loop.call_later(DUE_LINGER, self._end_linger)
 
     async def unsubscribe(self, *, unused: bool) -> None:
-        """Close the subscription; `unused`: unless somebody has come to wait."""
+        """Close the subscription; `unused`: unless somebody waits."""
         async with self._lock:
-            if not (unused and self._waiting):
+            if not (unused and self.is_used):
                 await self._unsubscribe()
+
+    def _end_linger(self) -> None:
+        self._lingering = None
+        self._leaving = asyncio.ensure_future(self.unsubscribe(unused=True))
 
     async def _unsubscribe(self) -> None:
         subscription, self._subscription = self._subscription, None
@@ -192,10 +253,31 @@ class Waiters:
             if waiters.remove(topic, waiter):
                 await finished(asyncio.ensure_future(self._leave(waiters)))
 
+    async def wait_due(self, seen: int, timeout: float, subscribe: Subscribe | None = None) -> int:
+        """As `RunStore.wait_due`; `subscribe` as in `wait`. Raises `UserError` for a timeout that is none."""
+        check_timeout(timeout)
+        waiters = self._of_running_loop()
+        deadline = waiters.loop.time() + timeout
+        waiters.begin_due()
+        try:
+            waiters.require_open()
+            if subscribe is not None and timeout > 0:
+                await waiters.subscribed(subscribe)
+            number = await waiters.until_due(seen, deadline)
+            waiters.require_open()
+            return number
+        finally:
+            waiters.end_due()
+
     def notify(self, topic: str, number: int) -> None:
         """The topic has come to `number`."""
         for waiters in list(self._of_loops.values()):
             waiters.call(waiters.notify, topic, number)
+
+    def notify_due(self) -> None:
+        """A run has become ready."""
+        for waiters in list(self._of_loops.values()):
+            waiters.call(waiters.notify_due)
 
     async def aclose(self, closed: str) -> None:
         """End all waits with `StoreError(closed)`, and the running loop's subscription."""
@@ -207,7 +289,7 @@ class Waiters:
             await finished(asyncio.ensure_future(own.unsubscribe(unused=False)))
 
     def _of_running_loop(self) -> LoopWaiters:
-        """Those of the running loop."""
+        """The running loop's."""
         for loop in list(self._of_loops):
             if loop.is_closed():  # abandoned with its waiters
                 self._of_loops.pop(loop, None)
@@ -218,5 +300,5 @@ class Waiters:
 
     async def _leave(self, waiters: LoopWaiters) -> None:
         await waiters.unsubscribe(unused=True)
-        if not waiters.topics:
+        if not waiters.is_used:
             self._of_loops.pop(waiters.loop, None)

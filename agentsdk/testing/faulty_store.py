@@ -7,7 +7,7 @@ from typing import Literal, TypeVar, get_args
 
 from agentsdk.ports.run_store import RunStore, wait_for_revision
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 T = TypeVar("T")
 
@@ -19,8 +19,8 @@ Fault = Literal["locked", "full", "lost", "torn"]
 class FaultyStore(RunStore):
     """Fails operation number `at` (from 1 on) with `fault`; before and after it, `store` works.
 
-    Every method but `aclose` counts as an operation. To see an app through a fault anywhere, run it once with an `at` that is
-    never reached, then for each `at` up to `operations`.
+    Every method but `aclose` and `wait_signals`, which only a run that takes a while calls, counts as an operation. To see an
+    app through a fault anywhere, run it once with an `at` that is never reached, then for each `at` up to `operations`.
 
     Raises `UserError` for an unknown fault, or an `at` below 1.
     """
@@ -38,9 +38,9 @@ class FaultyStore(RunStore):
     def __repr__(self) -> str:
         return f"FaultyStore({self.store!r}, {self._fault!r}, at={self._at})"
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """As `RunStore.append`, or the fault."""
-        await self._operate(lambda: self.store.append(run_id, expected_rev, events, summary))
+        return await self._operate(lambda: self.store.append(run_id, expected_rev, events, summary))
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         """As `RunStore.read`, or the fault."""
@@ -50,9 +50,21 @@ class FaultyStore(RunStore):
         """As `RunStore.summary`, or the fault."""
         return await self._operate(lambda: self.store.summary(run_id))
 
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        """As `RunStore.due`, or the fault."""
+        return await self._operate(lambda: self.store.due(query))
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        """As `RunStore.signals`, or the fault."""
+        return await self._operate(lambda: self.store.signals(run_id, after))
+
     async def list(self, query: RunQuery) -> list[RunSummary]:
         """As `RunStore.list`, or the fault."""
         return await self._operate(lambda: self.store.list(query))
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        """As `RunStore.post`, or the fault."""
+        return await self._operate(lambda: self.store.post(run_id, signal))
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         """As `RunStore.attach`, or the fault."""
@@ -73,6 +85,14 @@ class FaultyStore(RunStore):
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         """As `RunStore.wait`, or the fault."""
         return await self._operate(lambda: wait_for_revision(self.store, run_id, after_rev, timeout))
+
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        """As `RunStore.wait_signals`."""
+        return await self.store.wait_signals(run_id, after, timeout)
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        """As `RunStore.wait_due`, or the fault."""
+        return await self._operate(lambda: self.store.wait_due(seen, timeout))
 
     async def aclose(self) -> None:
         """Close `store`."""

@@ -37,6 +37,7 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── ConsecutiveErrorsExceededError     turns running in which every call failed
 │   ├── RepeatedCallsError                 the same calls with the same results, round after round
 │   └── NoProgressError                    turns running that brought nothing new
+├── RunCancelledError                      somebody cancelled the run: .by .reason
 ├── GuardrailError                         a guardrail
 │   ├── GuardrailFailedError               it raised: fails closed
 │   ├── InputGuardrailTripwireTriggered    .guardrail_result is its verdict
@@ -335,6 +336,15 @@ class RepeatedCallsError(LimitExceededError):
 
 class NoProgressError(LimitExceededError):
     """`limits.no_progress` turns running brought nothing new."""
+
+
+class RunCancelledError(AgentsException):
+    """Somebody cancelled the run, with `Runner.cancel`: `by` says who, `reason` why."""
+
+    def __init__(self, message: str, *, by: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.by = by
+        self.reason = reason
 
 
 class GuardrailError(AgentsException):

@@ -25,6 +25,8 @@ class RunStarted(Compact, tag="started"):
 
     A stored run says how its agent was declared (`fingerprint`), a fork also which run it left (`forked_from`). `keys` is the
     scheme of its idempotency keys and approvals, see `core.keys`. `guards` names what guards it, see `engine.guards`.
+    `metadata` is what `RunConfig.metadata` gave. Of the runs that are due, workers take those of the highest `priority` first;
+    this one not before `due_at`, a Unix timestamp.
     """
 
     run_id: str
@@ -36,6 +38,9 @@ class RunStarted(Compact, tag="started"):
     forked_from: str = ""
     keys: int = 0
     guards: tuple[tuple[str, ...], ...] = ()
+    metadata: dict[str, str] = {}  # noqa: RUF012 - a Struct gives each event one of its own
+    priority: int = 0
+    due_at: float = 0.0
 
 
 class RunResumed(Compact, tag="resumed"):
@@ -53,9 +58,34 @@ class InputReplaced(Compact, tag="input"):
 
 
 class InputAdded(Compact, tag="added"):
-    """Messages that arrived while the run was going on; they enter between two turns."""
+    """Messages that arrived while the run was going on; they enter between two turns: in an open one, when it ends."""
 
     items: tuple[Item, ...]
+
+
+class SignalsTaken(Compact, tag="signals"):
+    """The signals up to number `through` of the run's mailbox are recorded: what they did is in the events beside this one.
+
+    `refused` says of each that did nothing why: its number, and words for a person.
+    """
+
+    through: int
+    refused: tuple[tuple[int, str], ...] = ()
+
+
+class RunPaused(Compact, tag="paused"):
+    """The run goes on no further until somebody says so. `by` says who paused it."""
+
+    by: str = ""
+    reason: str = ""
+    at: float = 0.0
+
+
+class RunUnpaused(Compact, tag="unpaused"):
+    """A paused run may go on. `by` says who let it."""
+
+    by: str = ""
+    at: float = 0.0
 
 
 class GuardrailJudged(Compact, tag="verdict"):
@@ -102,7 +132,8 @@ class ModelReplied(Compact, tag="reply"):
     """The turn's reply, proven complete, its call ids unique in the run. `disabled` names tools that were not offered.
 
     `counted` are the tokens that were counted for its request; 0 where none were. `asked` is the name by which the model was
-    asked, where the response names another or none. `is_last`: it was asked for because a limit was reached.
+    asked, where the response names another or none. `is_last`: it was asked for because a limit was reached. `asked_at` is when
+    the request was made (a Unix timestamp), 0 where that is not known.
     """
 
     response: ModelResponse
@@ -111,6 +142,7 @@ class ModelReplied(Compact, tag="reply"):
     counted: int = 0
     asked: str = ""
     is_last: bool = False
+    asked_at: float = 0.0
 
 
 class ApprovalJudged(Compact, tag="asked"):
@@ -146,15 +178,17 @@ class ApprovalDecided(Compact, tag="decided"):
 
 
 class ToolsIntended(Compact, tag="intend"):
-    """These calls are about to run: written before any of them begins."""
+    """These calls are about to run: written before any of them begins, at `at` (a Unix timestamp)."""
 
     call_ids: tuple[str, ...]
+    at: float = 0.0
 
 
 class ToolFinished(Compact, tag="result"):
     """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut.
 
-    `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it.
+    `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran from `started_at`
+    to `at` (Unix timestamps); both are 0 where it did not run.
     """
 
     call_id: str
@@ -162,6 +196,8 @@ class ToolFinished(Compact, tag="result"):
     is_error: bool = False
     whole: str = ""
     is_withheld: bool = False
+    started_at: float = 0.0
+    at: float = 0.0
 
 
 class CallsInDoubt(Compact, tag="doubt"):
@@ -260,12 +296,19 @@ class RunEnded(Compact, tag="ended"):
     output: str
     is_json: bool = False
     at_limit: bool = False
+    at: float = 0.0
 
 
 class Stopped(Compact, tag="stopped"):
-    """The run was left before its end (cancelled, or an error); what was in flight is unknown."""
+    """The run was left before its end (cancelled, or an error); what was in flight is unknown.
+
+    `error` is what the error said, shortened. `by`: who cancelled it, where somebody did; it is not to go on then.
+    """
 
     reason: str
+    error: str = ""
+    by: str = ""
+    at: float = 0.0
 
 
 class SessionSaved(Compact, tag="saved"):
@@ -293,6 +336,9 @@ RunEvent = (
     | RunResumed
     | InputReplaced
     | InputAdded
+    | SignalsTaken
+    | RunPaused
+    | RunUnpaused
     | GuardrailJudged
     | AttemptSpent
     | ModelReplied

@@ -28,8 +28,11 @@ from agentsdk.types.events import (
     OutputJudged,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunStarted,
+    RunUnpaused,
     SessionSaved,
+    SignalsTaken,
     Stopped,
     TimeSpent,
     ToolFinished,
@@ -118,14 +121,17 @@ def logs(draw: Draw, depth: int = 0) -> list[RunEvent]:
         log += turn
         if not is_closed:
             break
-    return _with_compactions_to_restore(log + draw(_at_the_end))
+    return _without_what_cannot_follow(log + draw(_at_the_end))
 
 
-def _with_compactions_to_restore(log: list[RunEvent]) -> list[RunEvent]:
-    """The log without the restorations of a view that was not compacted."""
+def _without_what_cannot_follow(log: list[RunEvent]) -> list[RunEvent]:
+    """The log without the restorations of a view that was not compacted, and with each signal taken once."""
     valid: list[RunEvent] = []
-    compacted = 0
+    compacted = taken = 0
     for event in log:
+        if isinstance(event, SignalsTaken):
+            taken += event.through
+            event = structs.replace(event, through=taken)
         if isinstance(event, ViewRestored):
             if not compacted:
                 continue
@@ -149,14 +155,15 @@ _between_turns = st.lists(
         st.builds(LimitReachedEvent, st.just("turns"), texts, texts, st.booleans()),
         st.builds(LimitRaised, st.just("turns"), st.none() | texts),
         st.builds(TimeSpent, moments, moments),
-        st.builds(Stopped, texts | st.just("InvalidOutputError")),
+        st.builds(Stopped, texts | st.just("InvalidOutputError"), texts, texts, moments),
+        st.builds(SignalsTaken, st.integers(1, 3), st.lists(st.tuples(st.integers(1, 9), texts), max_size=2).map(tuple)),
+        st.builds(RunPaused, texts, texts, moments),
+        st.builds(RunUnpaused, texts, moments),
         st.builds(SessionSaved, st.integers(0, 9), st.integers(0, 2)),
     ),
     max_size=2,
 )
-_at_the_end = st.just([]) | _between_turns.filter(
-    lambda events: not any(isinstance(event, InputReplaced | InputAdded) for event in events)
-)
+_at_the_end = st.just([]) | _between_turns.filter(lambda events: not any(isinstance(event, InputReplaced) for event in events))
 
 
 @st.composite
@@ -174,6 +181,8 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
     events += _woven(draw, [draw(_stories(depth, call)) for call in called])
     if draw(st.booleans()):
         events.append(ToolUseJudged(draw(st.booleans()), "1") if called else OutputJudged(draw(texts)))
+    if draw(st.integers(0, 3)) == 0:
+        events.insert(draw(st.integers(0, len(events))) or len(events), InputAdded((draw(messages),)))
     if draw(st.integers(0, 3)) == 0:
         events.append(GuardrailJudged("g", "output", draw(st.sampled_from(["allow", "raise_exception"]))))
     end = draw(st.sampled_from(["turn", "turn", "handoff", "filtered handoff", "ended", "open"]))

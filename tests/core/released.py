@@ -36,6 +36,7 @@ from agentsdk import (
     handoff,
 )
 from agentsdk.core.codec import VERSION, SavedRun, StoredEvent
+from agentsdk.core.signals import StoredSignal
 from agentsdk.core.state import fold
 from agentsdk.items import InputAudio, OutputText, ProviderItem, Reasoning, Refusal
 from agentsdk.runs import PendingCall
@@ -60,9 +61,12 @@ from agentsdk.types.events import (
     OutputJudged,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunResumed,
     RunStarted,
+    RunUnpaused,
     SessionSaved,
+    SignalsTaken,
     Stopped,
     TimeSpent,
     ToolFinished,
@@ -205,6 +209,9 @@ EVERY_EVENT: list[RunEvent] = [
         "run-0",
         1,
         (("state_key",), ("output guardrail", "clean", "clerk")),
+        {"user": "ada"},
+        2,
+        1.5,
     ),
     GuardrailJudged("polite", "input", "raise_exception", '{"score":1}'),
     InputReplaced((QUESTION,)),
@@ -229,17 +236,20 @@ EVERY_EVENT: list[RunEvent] = [
         1.25,
         ("pay",),
         18,
+        asked_at=1.125,
     ),
     ApprovalJudged("c1", False),
     ApprovalJudged("c3", True, "f2"),
     ApprovalDecided("c3", "send", "digest", False, "no", False, "clerk", "Bob", 2.5, "f2"),
-    ToolsIntended(("c1", "c3", "c4")),
+    ToolsIntended(("c1", "c3", "c4"), 2.25),
     GuardrailJudged("safe", "tool_output", "reject_content", "null", "c1", "hidden"),
-    ToolFinished("c1", (InputText("hidden"), InputFile(file_id="f", filename="n")), False, "0123456789abcdef"),
+    ToolFinished(
+        "c1", (InputText("hidden"), InputFile(file_id="f", filename="n")), False, "0123456789abcdef", False, 2.25, 2.5
+    ),
     *(Nested("c4", event) for event in INNER),
     Nested("c4", ToolsIntended(("c2",))),
     ToolFinished("c4", "the helper failed", True),
-    Stopped("CancelledError"),
+    Stopped("CancelledError", "the person left", "Bob", 2.75),
     RunResumed("owner", 1.5, "f3"),
     ContextSaved('{"user": 1}'),
     CallsInDoubt(("c3",)),
@@ -256,7 +266,11 @@ EVERY_EVENT: list[RunEvent] = [
     ViewReplaced((QUESTION, Message("developer", "Be brief."))),
     ViewReplaced((QUESTION,), "Summarise", 20, 10, ("Ada",), 100),
     ViewRestored(),
+    SignalsTaken(2, ((1, "the call has its result"),)),
     InputAdded((Message("user", "Be quick."),)),
+    SignalsTaken(3),
+    RunPaused("Bob", "lunch", 3.25),
+    RunUnpaused("Bob", 3.5),
     LimitWarningEvent("turns", "2", "3"),
     LimitReachedEvent("turns", "3", "3", True),
     LimitRaised("turns", "9"),
@@ -264,7 +278,7 @@ EVERY_EVENT: list[RunEvent] = [
     LimitReachedEvent("tokens", "9", "9"),
     ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0, (), 0, "m", True),
     OutputJudged(""),
-    RunEnded("done", False, True),
+    RunEnded("done", False, True, 3.75),
 ]
 """Every event, item and part there is, each field set at least once."""
 
@@ -300,9 +314,9 @@ async def resume(scenario: Scenario, text: str, desk: Desk) -> tuple[RunState, R
 
 
 def recorded() -> list[type[msgspec.Struct]]:
-    """Every struct of a saved run or stored event, events first, by how it is known there."""
+    """Every struct of a saved run, a stored event or a stored signal, events first, by how it is known there."""
     found: dict[type[msgspec.Struct], None] = {}
-    waiting: list[object] = [SavedRun, StoredEvent]
+    waiting: list[object] = [SavedRun, StoredEvent, StoredSignal]
     while waiting:
         kind = waiting.pop()
         if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):

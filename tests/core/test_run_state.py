@@ -33,6 +33,7 @@ from agentsdk.types.events import (
     Nested,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunStarted,
     ToolFinished,
     ToolsIntended,
@@ -292,6 +293,12 @@ def test_a_run_that_has_ended_takes_no_more_input() -> None:
     ended = RunState(fold([*LOG[:1], RunEnded("done")]))
     with pytest.raises(UserError, match="has ended, expected one that goes on"):
         ended.add_input("more")
+
+
+def test_a_state_says_who_paused_its_run() -> None:
+    started, paused = RunStarted("r", "first", (Message("user", "go"),), 0, 1.0), RunPaused("ada", "lunch", 2.0)
+    assert RunState(fold([started])).paused is None
+    assert RunState(fold([started, paused])).paused == paused
 
 
 def test_the_conversation_is_valid_input_at_every_moment() -> None:

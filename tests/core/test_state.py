@@ -42,8 +42,11 @@ from agentsdk.types.events import (
     OutputJudged,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunStarted,
+    RunUnpaused,
     SessionSaved,
+    SignalsTaken,
     Stopped,
     TimeSpent,
     ToolFinished,
@@ -87,10 +90,11 @@ class Turn:
     nested: dict[str, Retold] = field(default_factory=dict)
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
+    arrived: list[Item] = field(default_factory=list)
 
     def items(self) -> list[Item]:
         if self.reply is None:
-            return []
+            return self.arrived
         answers: list[Item] = []
         for item in self.reply.output:
             if isinstance(item, FunctionCall):
@@ -100,7 +104,7 @@ class Turn:
                     if given is None or given.is_withheld
                     else FunctionCallOutput(item.call_id, given.output, given.is_error)
                 )
-        return [*self.reply.output, *answers]
+        return [*self.reply.output, *answers, *self.arrived]
 
 
 @dataclass
@@ -128,7 +132,9 @@ class Retold:
     raised: list[LimitRaised] = field(default_factory=list)
     elapsed: float = 0.0
     working: float = 0.0
-    stopped: str = ""
+    stopped: Stopped | None = None
+    paused: RunPaused | None = None
+    taken: int = 0
     saved: int = 0
     provisional: int = 0
     ended: RunEnded | None = None
@@ -153,7 +159,7 @@ class Retold:
                 self.saved = min(self.saved, self.history)
                 self.invalid_outputs = 0
                 self.used_tools = False
-                self.limit, self.stopped = None, ""
+                self.limit = self.stopped = None
             case GuardrailJudged(kind="input"):
                 self.verdicts.append(event)
             case AttemptSpent():
@@ -167,27 +173,37 @@ class Retold:
                 self.turns += 1
                 self.all_turns += 1
                 self.usage += event.response.usage
-                self.limit, self.stopped = None, ""
+                self.limit = self.stopped = None
             case ViewReplaced():
                 self.views = [*self.views, self.view] if event.reason else []
                 self.view = list(event.items)
             case ViewRestored():
                 self.view = self.views.pop()
+            case InputAdded() if turn is not None:
+                turn.arrived += event.items
+                self.stopped = None
             case InputAdded():
                 self.items += event.items
                 for view in (self.view, *self.views):
                     view += event.items
+                self.stopped = None
+            case SignalsTaken():
+                self.taken = event.through
+            case RunPaused():
+                self.paused = event
+            case RunUnpaused():
+                self.paused = self.stopped = None
             case LimitWarningEvent():
                 self.near.append(event.limit)
             case LimitReachedEvent():
                 self.limit = event
             case LimitRaised():
-                self.limit = None
+                self.limit = self.stopped = None
                 self.raised.append(event)
             case TimeSpent():
                 self.elapsed, self.working = event.elapsed, event.working
             case Stopped():
-                self.stopped = event.reason
+                self.stopped = event
                 if event.reason == "InvalidOutputError":
                     self.forgive()
             case SessionSaved():
@@ -196,7 +212,7 @@ class Retold:
                 if turn is not None:
                     self.close()
                 self.ended = event
-                self.limit, self.stopped = None, ""
+                self.limit = self.stopped = None
             case _:
                 assert turn is not None
                 self.tell_of(turn, event)
@@ -212,12 +228,14 @@ class Retold:
                 turn.decided.pop(event.call_id, None)
             case ApprovalDecided():
                 turn.decided[event.call_id] = event
+                self.stopped = None
                 if event.always:
                     self.always.append(event)
             case ToolsIntended():
                 turn.intended += event.call_ids
             case ToolFinished():
                 turn.results[event.call_id] = event
+                self.stopped = self.still_stopped()
                 turn.verdicts = [
                     said
                     for said in turn.verdicts
@@ -229,6 +247,7 @@ class Retold:
             case CallRetried():
                 turn.intended.remove(event.call_id)
                 turn.doubted.remove(event.call_id)
+                self.stopped = None
             case ToolUseJudged():
                 turn.tool_use = event
             case OutputJudged():
@@ -244,6 +263,7 @@ class Retold:
                 child = turn.nested.setdefault(event.call_id, Retold())
                 turns, always = child.all_turns, len(child.always)
                 child.tell(event.event)
+                self.stopped = self.still_stopped()
                 self.all_turns += child.all_turns - turns
                 self.always += child.always[always:]
                 # What was spent is read off the event alone, however deep it lies.
@@ -267,6 +287,9 @@ class Retold:
         turn.results[said.call_id] = result
         self.has_cut = self.has_cut or (result.whole != "" and not result.is_withheld)
 
+    def still_stopped(self) -> Stopped | None:
+        return self.stopped if self.stopped is not None and self.stopped.by else None
+
     def forgive(self) -> None:
         self.invalid_outputs = 0
         for child in self.turn.nested.values() if self.turn is not None else ():
@@ -289,6 +312,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.agent, state.turns, state.all_turns, state.usage) == (story.agent, story.turns, story.all_turns, story.usage)
     assert (state.history, state.saved, state.provisional) == (story.history, story.saved, story.provisional)
     assert (state.limit, state.stopped, state.ended) == (story.limit, story.stopped, story.ended)
+    assert (state.paused, state.taken) == (story.paused, story.taken)
     assert (list(state.limits_near), list(state.limits_raised)) == (story.near, story.raised)
     assert (state.elapsed, state.working) == (story.elapsed, story.working)
     assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)
@@ -364,6 +388,17 @@ def test_results_are_committed_in_call_order() -> None:
     ]
 
 
+def test_what_arrives_in_an_open_turn_enters_behind_it() -> None:
+    more, quick = Message("user", "more"), Message("user", "quick")
+    state = fold([STARTED, replied(call("a")), InputAdded((more,)), ToolFinished("a", "1"), InputAdded((quick,))])
+    items = (USER, call("a"), FunctionCallOutput("a", "1"), more, quick)
+    assert tuple(state.transcript) == (USER,)
+    assert transcript(state) == items
+    for end in (TurnEnded(), HandedOff("second"), RunEnded("done")):
+        assert tuple(apply(state, end).transcript) == tuple(apply(state, end).view) == items
+    assert tuple(apply(state, TurnEnded((USER,))).transcript) == (*items, USER)
+
+
 def test_the_view_is_the_transcript_until_it_is_replaced() -> None:
     state = fold([STARTED, replied(Message("assistant", "1")), TurnEnded()])
     assert state.view is state.transcript
@@ -422,6 +457,7 @@ def test_why_an_event_cannot_follow_is_in_the_message() -> None:
         ([STARTED], TurnEnded(), "no open turn"),
         ([STARTED], STARTED, "a run starts once, with an agent"),
         ([], TurnEnded(), "the run has not started"),
+        ([STARTED, SignalsTaken(2)], SignalsTaken(2), "these signals were taken before"),
     ):
         for read in (lambda log=log, event=event: apply(fold(log), event), lambda log=log, event=event: fold([*log, event])):
             with pytest.raises(StateCorruptError, match=re.escape(f"({reason})")) as caught:
@@ -461,7 +497,7 @@ def test_the_input_is_replaced_but_not_the_history_before_it() -> None:
     log += [replied(Message("assistant", "x")), OutputJudged("wrong"), HandedOff("second"), SessionSaved(3)]
     state = fold([*log, Stopped("cancelled"), InputReplaced((Message("user", "new"),))])
     assert list(state.transcript) == [old, Message("user", "new")]
-    assert (state.agent, state.saved, state.stopped) == ("first", 1, "")
+    assert (state.agent, state.saved, state.stopped) == ("first", 1, None)
     assert (state.used_tools, state.invalid_outputs) == (False, 0)
     assert (state.turns, state.usage.requests) == (2, 2), "what was spent stays spent"
 
@@ -573,7 +609,7 @@ def test_a_stop_over_an_invalid_output_grants_its_feedback_turns_anew_in_nested_
     child = [RunStarted("", "helper", (USER,), 0, 1.0), replied(Message("assistant", "x")), OutputJudged("no"), TurnEnded()]
     log = [STARTED, replied(call("a")), ToolsIntended(("a",)), *(Nested("a", event) for event in child)]
     state = fold([*log, Stopped(reason)])
-    assert state.turn is not None and state.stopped == reason
+    assert state.turn is not None and state.stopped == Stopped(reason)
     assert state.turn.children["a"].invalid_outputs == (0 if reason == "InvalidOutputError" else 1)
     ended = fold([STARTED, replied(Message("assistant", "x")), OutputJudged("no"), TurnEnded(), Stopped(reason)])
     assert ended.invalid_outputs == (0 if reason == "InvalidOutputError" else 1)

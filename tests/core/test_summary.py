@@ -13,18 +13,25 @@ from agentsdk.core.summary import summarize
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
+    AttemptSpent,
     LimitReachedEvent,
     ModelReplied,
+    Nested,
     RunEnded,
     RunEvent,
+    RunPaused,
     RunResumed,
     RunStarted,
+    RunUnpaused,
+    SignalsTaken,
     Stopped,
+    TimeSpent,
+    ToolFinished,
     TurnEnded,
 )
 from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.summary import RunStatus, RunSummary
+from agentsdk.types.summary import Phase, RunStatus, RunSummary
 from agentsdk.types.usage import Usage
 
 STARTED = RunStarted("run-1", "clerk", (Message("user", "go"),), 0, 5.0, "f", "run-0")
@@ -33,23 +40,35 @@ SAID = ModelReplied(ModelResponse((Message("assistant", "so far"),), Usage(1, 10
 LAST = structs.replace(SAID, is_last=True)
 ASKED = ApprovalJudged("c1", True)
 DECIDED = ApprovalDecided("c1", "pay", "digest", True)
+IN_HELPER = [Nested("c1", event) for event in (RunStarted("", "helper", (), 0, 5.5), CALLED, ASKED)]
 
 
 @pytest.mark.parametrize(
     ("events", "status", "reason"),
     [
-        ([], "stopped", ""),
+        ([], "ready", ""),
         ([CALLED, ASKED], "waiting", ""),
-        ([CALLED, ASKED, DECIDED], "stopped", ""),
-        ([LimitReachedEvent("turns")], "stopped", "turns"),
-        ([LimitReachedEvent("turns"), Stopped("MaxTurnsExceeded")], "stopped", "MaxTurnsExceeded"),
+        ([CALLED, ASKED, DECIDED], "ready", ""),
+        ([CALLED, ASKED, Stopped("ModelError", "no")], "waiting", "ModelError"),
+        ([CALLED, ASKED, Stopped("ModelError", "no"), DECIDED], "ready", ""),
+        ([CALLED, *IN_HELPER, Stopped("ModelError", "no")], "waiting", "ModelError"),
+        ([CALLED, *IN_HELPER, Stopped("ModelError", "no"), Nested("c1", DECIDED)], "ready", ""),
+        ([CALLED, ASKED, Stopped("CancelledError")], "ready", "CancelledError"),
+        ([CALLED, Stopped("CancelledError", by="ada")], "cancelled", "CancelledError"),
+        ([CALLED, Stopped("CancelledError", by="ada"), ToolFinished("c1", "late")], "cancelled", "CancelledError"),
+        ([CALLED, *IN_HELPER[:1], Stopped("CancelledError", by="ada"), *IN_HELPER[1:]], "cancelled", "CancelledError"),
+        ([CALLED, Stopped("CancelledError", by="ada"), RunResumed("o", 7.0)], "ready", ""),
+        ([RunPaused("ada")], "waiting", ""),
+        ([RunPaused("ada"), RunUnpaused("bob")], "ready", ""),
+        ([LimitReachedEvent("turns")], "ready", "turns"),
+        ([LimitReachedEvent("turns"), Stopped("MaxTurnsExceeded")], "failed", "MaxTurnsExceeded"),
         ([LimitReachedEvent("turns"), LAST, RunEnded("so far")], "finished", "turns"),
         ([LimitReachedEvent("turns"), RunEnded("handled", True, True)], "finished", "turns"),
-        ([LimitReachedEvent("turns"), CALLED], "stopped", ""),
+        ([LimitReachedEvent("turns"), CALLED], "ready", ""),
         ([LimitReachedEvent("turns"), SAID, RunEnded("went on")], "finished", ""),
         ([SAID, LimitReachedEvent("deadline"), RunEnded("in the same turn")], "finished", ""),
         ([LimitReachedEvent("turns", "1", "1", True)], "waiting", "turns"),
-        ([Stopped("CancelledError"), RunResumed("o", 7.0)], "stopped", ""),
+        ([Stopped("CancelledError"), RunResumed("o", 7.0)], "ready", ""),
         ([Stopped("CancelledError"), RunEnded("done")], "finished", ""),
     ],
 )
@@ -77,7 +96,42 @@ def test_the_summary_counts_what_the_run_has_spent() -> None:
         owner="me",
         held_until=39.0,
         first_agent="clerk",
+        phase="act",
+        due_at=39.0,
     )
+
+
+@pytest.mark.parametrize(
+    ("events", "phase"),
+    [
+        ([], "prepare"),
+        ([AttemptSpent(Usage(1), kind="refused")], "ask"),
+        ([CALLED], "act"),
+        ([CALLED, ToolFinished("c1", "paid")], "judge"),
+        ([CALLED, ToolFinished("c1", "paid"), TurnEnded()], "prepare"),
+    ],
+)
+def test_the_summary_says_what_a_run_in_work_is_at(events: list[RunEvent], phase: Phase) -> None:
+    state = fold([STARTED, *events])
+    assert summarize(state, now=9.0, owner="me", held_until=39.0).phase == phase
+    assert summarize(state, now=9.0, owner="me", held_until=9.0).phase == ""
+
+
+def test_the_summary_says_when_a_worker_may_take_the_run() -> None:
+    submitted = structs.replace(STARTED, due_at=20.0, priority=3, metadata={"user": "ada"})
+    summary = summarize(fold([submitted]), now=9.0, owner="", held_until=9.0)
+    assert (summary.status, summary.due_at, summary.priority, summary.metadata) == ("ready", 20.0, 3, {"user": "ada"})
+    assert summarize(fold([submitted]), now=30.0, owner="", held_until=30.0).due_at == 30.0
+    assert summarize(fold([submitted]), now=9.0, owner="me", held_until=39.0).due_at == 39.0
+    waits = summarize(fold([STARTED, CALLED, ASKED, SignalsTaken(4)]), now=9.0, owner="me", held_until=9.0)
+    assert (waits.status, waits.due_at, waits.taken) == ("waiting", 0.0, 4)
+
+
+def test_the_summary_of_a_run_that_is_over_says_when_and_how() -> None:
+    failed = summarize(fold([STARTED, Stopped("ModelError", "no answer")]), now=9.0, owner="me", held_until=9.0)
+    assert (failed.status, failed.error, failed.ended_at) == ("failed", "no answer", 0.0)
+    ended = summarize(fold([STARTED, SAID, TimeSpent(4.0, 3.0), RunEnded("x", at=8.5)]), now=9.0, owner="me", held_until=9.0)
+    assert (ended.status, ended.error, ended.ended_at, ended.elapsed) == ("finished", "", 8.5, 4.0)
 
 
 def test_the_summary_says_what_a_followed_log_has_cost() -> None:

@@ -164,7 +164,7 @@ class Timed:
 
 
 class Away(MemoryRunStore):
-    async def append(self, *args: Any) -> None:
+    async def append(self, *args: Any) -> int:
         raise StoreUnavailableError("away")
 
 

@@ -205,7 +205,9 @@ def test_cancelled_at_every_step_a_run_is_whole_and_goes_on(mode: Any) -> None:
             check_pairs(RunState(run.state).items())
             check_marks(run)
             # In its very last step a task ends as cancelled although its run was over.
-            assert run.state.stopped == "CancelledError" or run.state.ended is not None, where
+            assert (
+                run.state.stopped is not None and run.state.stopped.reason == "CancelledError"
+            ) or run.state.ended is not None, where
             assert await session.get_items() == passed(run), where
             again = World()
             assert await resumed(busy_agent(again), RunState(run.state), session, config, mode) == expected, where
@@ -612,7 +614,7 @@ def test_a_base_exception_of_a_tool_passes_unchanged_and_leaves_the_call_in_doub
             FunctionCallOutput("call_1_2", "pay gave 1"),
         ]
         state = RunState(Noted.seen[-1].state)
-        assert state.value.stopped == "Hard"
+        assert state.value.stopped is not None and state.value.stopped.reason == "Hard"
 
         again = World()
         result = await Runner.run(hard_agent(again, Hard), state, run_config=config)
@@ -800,9 +802,9 @@ class Winding:
         me = self
 
         class Store(MemoryRunStore):
-            async def append(self, *args: Any) -> None:
+            async def append(self, *args: Any) -> int:
                 await me.take("store")
-                await super().append(*args)
+                return await super().append(*args)
 
         class Session(MemorySession):
             async def add_items(self, items: Sequence[Any]) -> None:

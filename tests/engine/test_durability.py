@@ -77,19 +77,21 @@ class NotingStore(MemoryRunStore):
         super().__init__()
         self.appends: list[tuple[RunEvent, ...]] = []
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        signals = await super().append(run_id, expected_rev, events, summary)
         if events:
             self.appends.append(decode_events(events))
+        return signals
 
 
 class SlowStore(MemoryRunStore):
     """Takes a few steps for everything, and does its work whole in the midst of them."""
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         await asyncio.sleep(0)
-        await super().append(run_id, expected_rev, events, summary)
+        signals = await super().append(run_id, expected_rev, events, summary)
         await asyncio.sleep(0)
+        return signals
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         await asyncio.sleep(0)
@@ -149,7 +151,7 @@ async def test_a_store_changes_nothing_that_a_run_comes_to(level: Durability, st
         assert told(log) == told(plain.state.value.log), scenario
         summary = await store.summary(RUN_ID)
         assert summary is not None
-        assert summary.status == ("finished" if stored.error is None else "stopped"), scenario
+        assert summary.status == ("finished" if stored.error is None else "failed"), scenario
         assert summary.reason == ("" if stored.error is None else type(stored.error).__name__), scenario
         assert summary.held_until <= FakeClock().now and summary.rev == len(log), scenario
 
@@ -305,13 +307,14 @@ class SilentStore(MemoryRunStore):
         self._left = at
         self._late = late
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         self._left -= 1
         if self._left == 0 and not self._late:
             await self._silence()
-        await super().append(run_id, expected_rev, events, summary)
+        signals = await super().append(run_id, expected_rev, events, summary)
         if self._left == 0:
             await self._silence()
+        return signals
 
     async def _silence(self) -> None:
         self.reached.set()
@@ -366,7 +369,7 @@ async def test_a_run_cancelled_at_any_step_is_stored_whole_let_go_of_and_goes_on
         summary = await stores[-1].summary(RUN_ID)
         if summary is not None:
             assert summary.held_until <= FakeClock().now, where
-            ends = [("stopped", "CancelledError"), ("waiting", "CancelledError"), ("waiting", ""), ("finished", "")]
+            ends = [("ready", "CancelledError"), ("waiting", ""), ("finished", "")]
             assert (summary.status, summary.reason) in ends, where
         await uncut.check_left(worlds[-1], stores[-1], where, streamed=streamed)
 

@@ -150,7 +150,7 @@ async def test_a_paused_fork_waits_by_itself() -> None:
         summary = await config.store.summary(fork)
         assert summary is not None
         statuses.append(f"{summary.status} {summary.waiting}")
-    assert {"stopped 0", "waiting 3", "waiting 1", "finished 0"} <= set(statuses)
+    assert {"ready 0", "waiting 3", "waiting 1", "finished 0"} <= set(statuses)
 
 
 async def test_an_id_in_use_is_a_conflict_and_changes_nothing() -> None:

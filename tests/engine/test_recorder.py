@@ -53,11 +53,12 @@ class Appends(MemoryRunStore):
         self.seen = asyncio.Event()
         self._wanted = wanted
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        signals = await super().append(run_id, expected_rev, events, summary)
         self.appends.append(list(decode_events(events)))
         if self._wanted(self.appends):
             self.seen.set()
+        return signals
 
 
 def config_of(store: RunStore, clock: FakeClock | None = None, **options: Any) -> RunConfig:
@@ -141,11 +142,12 @@ async def test_no_event_waits_longer_than_the_level_in_seconds() -> None:
     is_kept = {kind: asyncio.Event() for kind in ("ModelReplied", "ToolFinished")}
 
     class Noting(Appends):
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-            await super().append(run_id, expected_rev, events, summary)
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+            signals = await super().append(run_id, expected_rev, events, summary)
             for event in self.appends[-1]:
                 if type(event).__name__ in is_kept:
                     is_kept[type(event).__name__].set()
+            return signals
 
     async def look() -> str:
         async with asyncio.timeout(10):
@@ -179,10 +181,10 @@ async def test_how_often_a_run_waits_for_the_store(level: Durability, commits: i
 
 async def test_results_that_come_at_once_share_a_commit() -> None:
     class Slow(Appends):
-        async def append(self, *args: Any) -> None:
+        async def append(self, *args: Any) -> int:
             for _ in range(5):
                 await asyncio.sleep(0)
-            await super().append(*args)
+            return await super().append(*args)
 
     store = Slow()
     model = ScriptedModel([[call("work", x=n) for n in range(10)], "done"])
@@ -312,12 +314,12 @@ class Grudging(Appends):
         self.error: Exception | None = error
         self.refused = asyncio.Event()
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         if not events and self.error is not None:
             error, self.error = self.error, None
             self.refused.set()
             raise error
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 async def test_a_lease_that_could_not_be_renewed_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
@@ -359,10 +361,10 @@ class Slow(MemoryRunStore):
         self._clock = clock
         self._delays = delays
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         self.appends.append((len(events), summary.held_until))
         self._clock.now += self._delays.get(len(self.appends), 0.0)
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 @pytest.mark.parametrize("delay", [0.0, 10.0, 16.0, 29.0, 31.0, 1_000.0])
@@ -404,12 +406,13 @@ async def test_a_body_does_not_begin_when_another_took_the_run_meanwhile() -> No
     other = ScriptedModel(["done"])
 
     class Eaten(Slow):
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             is_intent = b'"intend"' in b"".join(events) and clock.now < 1_700_000_031
-            await super().append(run_id, expected_rev, events, summary)
+            signals = await super().append(run_id, expected_rev, events, summary)
             if is_intent:
                 clock.now += 31
                 await Runner.resume(agent_of("other", other), "r", run_config=config_of(self, clock))
+            return signals
 
     def agent_of(who: str, model: ScriptedModel) -> Agent[Any, Any]:
         async def put() -> str:
@@ -505,9 +508,9 @@ class Away(MemoryRunStore):
             self.tries += 1
             raise StoreUnavailableError("away")
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         self._answer()
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         self._answer()
@@ -687,9 +690,9 @@ async def test_an_intent_that_was_not_kept_leaves_no_call_in_doubt() -> None:
         return "paid"
 
     class Late(Away):
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             self.down = self.down or (b'"intend"' in b"".join(events) and not self.tries)
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
 
     store = Late()
     agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[function_tool(pay)])
@@ -734,11 +737,11 @@ async def test_what_fails_behind_the_run_fails_the_run() -> None:
     class Full(MemoryRunStore):
         refused = asyncio.Event()
 
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             if expected_rev:
                 self.refused.set()
                 raise StoreError("full")
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
 
     store = Full()
     with pytest.raises(StoreError, match="full"):
@@ -779,12 +782,12 @@ async def test_an_append_that_was_lost_to_another_process_is_none_of_ones_own() 
     class Lost(MemoryRunStore):
         lost = False
 
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             if RunEnded in map(type, decode_events(events)) and not self.lost:
                 self.lost = True
                 await Runner.resume(agent, "r", run_config=config_of(self, clock), take_over=True)
                 raise StoreUnavailableError("lost")
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
 
     store = Lost()
     with pytest.raises(RunConflictError, match="gone on elsewhere"):
@@ -800,10 +803,10 @@ async def kept(store: RunStore) -> list[str]:
 
 async def test_an_append_under_way_is_waited_for_when_the_run_fails_otherwise() -> None:
     class Half(MemoryRunStore):
-        async def append(self, *args: Any) -> None:
+        async def append(self, *args: Any) -> int:
             for _ in range(100):
                 await asyncio.sleep(0)
-            await super().append(*args)
+            return await super().append(*args)
 
         async def attach(self, run_id: str, name: str, data: bytes) -> None:
             raise StoreError("no room for attachments")
@@ -825,10 +828,11 @@ async def test_what_is_about_to_be_written_when_the_run_fails_is_not_half_writte
     """An attachment fails while one result is written and the next comes: its append may have been scheduled, not begun."""
 
     class Full(MemoryRunStore):
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             await asyncio.sleep(0)
-            await super().append(run_id, expected_rev, events, summary)
+            signals = await super().append(run_id, expected_rev, events, summary)
             await asyncio.sleep(0)
+            return signals
 
         async def attach(self, run_id: str, name: str, data: bytes) -> None:
             raise StoreError("full")
@@ -853,10 +857,10 @@ async def test_what_is_about_to_be_written_when_the_run_fails_is_not_half_writte
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_store_of_ones_own_that_raises_what_it_likes_is_typed(level: Durability) -> None:
     class Broken(MemoryRunStore):
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             if expected_rev:
                 raise OSError("secret-canary")
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
 
     with pytest.raises(StoreError, match="the store of run 'r' raised OSError") as caught:
         await Runner.run(Agent("main", model=ScriptedModel(["hello"])), "go", run_config=config_of(Broken(), durability=level))
@@ -870,12 +874,12 @@ async def test_a_cancelled_run_does_not_wait_for_a_store_that_is_silent(level: D
     class Silent(MemoryRunStore):
         appends = 0
 
-        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
             Silent.appends += 1
             if Silent.appends >= at:
                 reached.set()
                 await asyncio.Event().wait()
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
 
     reached, asked = asyncio.Event(), asyncio.Event()
 
@@ -918,7 +922,7 @@ async def test_what_stopped_a_run_is_in_its_summary() -> None:
 
     config = config_of(store, clock)
     assert await stopped(config, ScriptedModel(["hello"])) == ("finished", "", 0)
-    assert await stopped(config, ScriptedModel([call("work")])) == ("stopped", "MaxTurnsExceeded", 0)
-    assert await stopped(config, ScriptedModel([ValueError("no")])) == ("stopped", "ModelError", 0)
-    assert await stopped(config, ScriptedModel([asyncio.CancelledError()])) == ("stopped", "CancelledError", 0)
+    assert await stopped(config, ScriptedModel([call("work")])) == ("failed", "MaxTurnsExceeded", 0)
+    assert await stopped(config, ScriptedModel([ValueError("no")])) == ("failed", "ModelError", 0)
+    assert await stopped(config, ScriptedModel([asyncio.CancelledError()])) == ("ready", "CancelledError", 0)
     assert await stopped(config, ScriptedModel([call("work")]), needs_approval=True) == ("waiting", "", 1)

@@ -563,7 +563,7 @@ async def test_as_a_stored_fork_it_can_be_gone_on_with(tmp_path: Path) -> None:
     assert ([item.tool_name for item in rerun.held], till.done, rerun.state.run_id) == (["pay"], [], "fork")
     summary = await store.summary("fork")
     assert summary is not None
-    assert (summary.status, summary.reason, summary.forked_from) == ("stopped", "EffectHeld", RUN_ID)
+    assert (summary.status, summary.reason, summary.forked_from) == ("failed", "EffectHeld", RUN_ID)
     # Going on with it for real runs the call that was held.
     result = await Runner.resume(till.agent, "fork", run_config=dataclasses.replace(config, model=live))
     assert (result.final_output, till.done) == ("sold dear", ["pay 9"])

@@ -580,7 +580,7 @@ async def test_what_no_run_recorded_is_refused_without_a_word_of_it(open_store: 
     await Runner.run(agent_with(call("pay", x=1)), "go", run_config=config_of(store))
     standing = await store.summary("r")
     assert standing is not None
-    summary = RunSummary(run_id="r", rev=standing.rev + 1, status="stopped", agent="main", started_at=1.0, updated_at=9e9)
+    summary = RunSummary(run_id="r", rev=standing.rev + 1, status="failed", agent="main", started_at=1.0, updated_at=9e9)
     await store.append("r", standing.rev, [record], summary)
     before = await store.read("r")
     for refused in (

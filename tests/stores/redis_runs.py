@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import redis
 from msgspec.structs import replace
@@ -38,3 +38,13 @@ def admin(url: str) -> redis.Redis:
 def everything(url: str) -> dict[bytes, bytes]:
     with admin(url) as client:
         return {key: client.dump(key) for key in client.keys("*")}
+
+
+@contextlib.contextmanager
+def counted(url: str, calls: dict[str, int]) -> Iterator[None]:
+    """Counts the commands that the server carries out meanwhile, those of scripts included."""
+    with admin(url) as client:
+        client.config_resetstat()
+        yield
+        stats = client.info("commandstats")
+        calls.update({name.removeprefix("cmdstat_"): given["calls"] for name, given in stats.items()})

@@ -160,10 +160,11 @@ async def leave(name: str, place: str) -> None:
     scenario, store = SCENARIOS[name], store_at(place)
     append = store.append
 
-    async def append_and_die(run_id: str, expected_rev: int, events: Sequence[bytes], summary: Any) -> None:
-        await append(run_id, expected_rev, events, summary)
+    async def append_and_die(run_id: str, expected_rev: int, events: Sequence[bytes], summary: Any) -> int:
+        signals = await append(run_id, expected_rev, events, summary)
         if scenario.dies_after and any(json.loads(event)[1][0] == scenario.dies_after for event in events):
             os._exit(9)
+        return signals
 
     store.append = append_and_die  # type: ignore[method-assign]
     config = config_of(store, name, clock=FakeClock(LEFT_AT + list(SCENARIOS).index(name)))

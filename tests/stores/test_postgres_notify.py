@@ -7,18 +7,20 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import asyncpg
 import pytest
 
 from agentsdk.stores import postgres_notify
 from agentsdk.stores.postgres import PostgresRunStore
-from agentsdk.testing.store_conformance.check import append
+from agentsdk.testing.store_conformance.check import append, summed
 from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.anyio
 
 LONG = 3600.0
+SOON = 0.05
 
 
 @pytest.fixture
@@ -76,6 +78,21 @@ async def test_appends_are_notified_together_after_them(url: str, monkeypatch: p
         assert statements[22:] == ["append", "notify"]
 
 
+async def test_signals_and_what_is_ready_are_notified_together(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_notify, "_SEND_INTERVAL", LONG)
+    monkeypatch.setattr(postgres_notify, "_CLOSE_TIMEOUT", LONG)
+    async with messages(url) as received, contextlib.aclosing(PostgresRunStore(url)) as store:
+        await store.append("r", 0, [b"a"], summed("r", 1, status="waiting"))
+        assert await received.get() == "1 rev:r"
+        await store.post("r", b"signal")
+        await append(store, "held", 0)
+        for _ in range(3):
+            await store.post("held", b"signal")
+        await store.append("submitted", 0, [b"a"], summed("submitted", 1, status="ready"))
+        await store.aclose()
+        assert [await received.get() for _ in range(4)] == ["1 signals:r", "due", "3 signals:held", "1 rev:submitted"]
+
+
 async def test_who_appends_notifies_while_no_connection_is_free(url: str) -> None:
     async with messages(url) as received, pool_of_one(url) as (pool, statements):
         store = PostgresRunStore(pool)
@@ -88,7 +105,7 @@ async def test_who_appends_notifies_while_no_connection_is_free(url: str) -> Non
 LAST_APPENDS = """
 import asyncio, os, sys
 from agentsdk.stores.postgres import PostgresRunStore
-from agentsdk.testing.store_conformance.check import append
+from agentsdk.testing.store_conformance.check import append, summed
 
 store = PostgresRunStore(sys.argv[1])
 
@@ -150,6 +167,42 @@ async def test_who_waits_on_the_store_that_appends_needs_no_notification(url: st
         await append(store, "r", number, b"a")
         assert await task == number + 1
     await store.aclose()
+
+
+async def test_a_worker_without_work_asks_the_server_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_notify, "_READ_INTERVAL", 0.001)
+    store, other = PostgresRunStore(url), PostgresRunStore(url)
+    statements: list[object] = []
+    fetch = store._database.fetch
+
+    async def counted(*given: Any) -> Any:
+        statements.append(given)
+        return await fetch(*given)
+
+    seen = await store.wait_due(0, SOON)
+    monkeypatch.setattr(store._database, "fetch", counted)
+    assert await store.wait_due(seen, SOON) == seen
+    assert statements == []
+    task = asyncio.create_task(store.wait_due(seen, LONG))
+    await append(other, "r", 0, b"a")
+    await other.append("r", 1, [], summed("r", 1, status="ready"))
+    assert await task != seen
+    for one in (store, other):
+        await one.aclose()
+
+
+async def test_signals_that_were_not_notified_are_found(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a process was killed after its post."""
+    monkeypatch.setattr(postgres_notify, "_READ_INTERVAL", 0.001)
+    store, killed = PostgresRunStore(url), PostgresRunStore(url)
+    await append(store, "rev:", 0, b"a")
+    monkeypatch.setattr(killed._notifier, "start", lambda: None)
+    task = asyncio.create_task(store.wait_signals("rev:", 1, LONG))
+    for _ in range(2):
+        await killed.post("rev:", b"signal")
+    assert await task == 2
+    await store.aclose()
+    await killed.aclose()
 
 
 async def test_what_was_not_notified_is_found(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from agentsdk.stores.sqlite import SQLiteRunStore
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.errors import StoreError, UserError
 from agentsdk.types.items import Message
-from agentsdk.types.summary import RunQuery
+from agentsdk.types.summary import DueRuns, RunQuery, RunSummary
 from tests.stores.sqlite_runs import opened, python, run
 
 pytestmark = pytest.mark.anyio
@@ -171,17 +172,43 @@ async def test_an_append_writes_as_much_at_the_end_of_a_long_log_as_of_a_short_o
         RunQuery(abandoned_at=9.0),
         RunQuery(status="waiting", min_tokens=1, after=run("r", 1)),
         RunQuery(agent="a", status="waiting", after=run("r", 1)),
+        RunQuery(agent="a", status="waiting", after=run("r", 1).cursor),
     ],
 )
 async def test_a_page_of_runs_is_read_along_an_index(query: RunQuery, tmp_path: Path) -> None:
+    (step,) = await plan_of(tmp_path, lambda store: store.list(query))
+    assert "USING INDEX agentsdk_runs_" in step, "no scan of the table, no sort"
+
+
+@pytest.mark.parametrize("after", [None, run("r", 1)])
+async def test_a_page_of_runs_by_metadata_is_read_along_the_index_of_one_pair(after: RunSummary | None, tmp_path: Path) -> None:
+    query = RunQuery(metadata={"user": "ada", "tag": "x"}, status="waiting", started_after=0.0, after=after)
+    plan = await plan_of(tmp_path, lambda store: store.list(query))
+    assert plan[0].startswith("SEARCH pair USING PRIMARY KEY (name=? AND value=? AND ")
+    assert all(step.startswith(("SEARCH one USING INDEX ", "SEARCH other USING PRIMARY KEY ", "CORR")) for step in plan[1:])
+
+
+@pytest.mark.parametrize("agents", [None, ["a", "b"]])
+async def test_what_is_due_is_read_along_an_index_that_runs_in_work_are_not_in(
+    agents: list[str] | None, tmp_path: Path
+) -> None:
+    plan = await plan_of(tmp_path, lambda store: store.due(DueRuns(at=1.0, agents=agents)))
+    scans = [step for step in plan if "agentsdk_runs" in step]
+    assert len(scans) == 2
+    assert scans[0].startswith("SCAN agentsdk_runs USING INDEX agentsdk_runs_due")
+    assert scans[1].startswith("SEARCH agentsdk_runs USING INDEX agentsdk_runs_status (status=?")
+    assert plan[plan.index(scans[0]) + 1].startswith("SCAN (subquery"), "no sort of what may be much"
+
+
+async def plan_of(tmp_path: Path, call: Callable[[SQLiteRunStore], Awaitable[object]]) -> list[str]:
+    """How SQLite goes about the one statement that `call` executes."""
     asked: list[str] = []
     async with opened(tmp_path / "r.db") as store:
         await store._database.run(lambda connection: connection.set_trace_callback(asked.append))
-        assert await store.list(query) == []
+        await call(store)
         (statement,) = asked
         plan = await store._database.run(lambda connection: connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall())
-    ((*_, step),) = plan
-    assert "USING INDEX agentsdk_runs_" in step, "no scan of the table, no sort"
+    return [step for *_, step in plan]
 
 
 async def test_a_log_is_read_along_its_index(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,15 @@ from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.stores.postgres import PostgresRunStore
 from agentsdk.stores.redis import RedisRunStore
 from agentsdk.stores.sqlite import SQLiteRunStore
+from agentsdk.stores.sqlite_watch import LOOK_INTERVAL
 from agentsdk.testing import FaultyStore
-from agentsdk.testing.store_conformance.check import append
+from agentsdk.testing.store_conformance.check import append, summed
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 from tests import redis_server
 from tests.postgres_server import PostgresServer
-from tests.stores.redis_runs import admin
+from tests.stores.redis_runs import admin, counted
+from tests.stores.stores import STORES
 
 pytestmark = pytest.mark.anyio
 
@@ -65,8 +68,8 @@ class Plain:
         self.kept = MemoryRunStore()
         self.looks = 0
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await self.kept.append(run_id, expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await self.kept.append(run_id, expected_rev, events, summary)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         return await self.kept.read(run_id, from_rev)
@@ -74,6 +77,15 @@ class Plain:
     async def summary(self, run_id: str) -> RunSummary | None:
         self.looks += 1
         return await self.kept.summary(run_id)
+
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        return await self.kept.due(query)
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        return await self.kept.signals(run_id, after)
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        return await self.kept.post(run_id, signal)
 
     async def list(self, query: RunQuery) -> list[RunSummary]:
         return await self.kept.list(query)
@@ -115,6 +127,18 @@ async def test_a_store_that_lacks_it_is_polled(kind: str) -> None:
     await until(lambda: asyncio.sleep(0, plain.looks > looked + 1))
     await append(plain.kept, "r", 0, b"a")
     assert await task == 1
+
+
+async def test_a_store_that_lacks_them_is_polled_for_signals_and_what_is_due() -> None:
+    store = Subclass()
+    await append(store, "r", 0, b"a")
+    task = asyncio.create_task(store.wait_signals("r", 0, LONG))
+    looked = store.looks
+    await until(lambda: asyncio.sleep(0, store.looks > looked + 1))
+    await store.post("r", b"signal")
+    assert await task == 1
+    seen = await store.wait_due(0, LONG)
+    assert seen and await store.wait_due(seen, LONG) != seen
 
 
 async def test_polling_looks_on_the_interval_and_at_the_end() -> None:
@@ -166,8 +190,13 @@ async def test_sqlite_looks_only_while_somebody_waits_and_once_for_all(tmp_path:
 
     monkeypatch.setattr(store._database, "run", counted)
     async with waiting(store, *(f"r{number}" for number in range(1_000))) as tasks:
-        reads = [job for job in jobs if "_rev" in repr(job)]
-        assert len(reads) <= 2 * 1_000 + 3
+
+        def reads() -> int:
+            return sum("_number" in repr(job) for job in jobs)
+
+        await until(lambda: asyncio.sleep(0, reads() >= 2 * 1_000))
+        await settled(store)
+        assert reads() == 2 * 1_000 + 2 * 3
         begun = len(jobs)
         await settled(store)
         looks = [job for job in jobs[begun:] if "_changed" in repr(job)]
@@ -191,6 +220,91 @@ async def test_sqlite_sees_what_its_own_connection_did_for_another_store(path: s
         await append(other, "r", 0, b"a")
         assert await first == 1
         assert not second.done()
+    await store.aclose()
+    await other.aclose()
+
+
+@pytest.mark.parametrize("name", ["memory", "file", "sqlite", "postgres", "redis"])
+async def test_a_run_that_is_not_ready_wakes_no_worker(name: str, request: pytest.FixtureRequest) -> None:
+    store = STORES[name].factory(request)()
+    seen = await store.wait_due(0, LONG)
+    statuses: tuple[RunStatus, ...] = ("running", "waiting", "failed", "cancelled", "finished")
+    for status in statuses:
+        await store.append(status, 0, [b"a"], summed(status, 1, status=status))
+    await store.post("running", b"signal")
+    assert await store.wait_due(seen, SOON) == seen
+    await store.post("waiting", b"signal")
+    assert await store.wait_due(seen, LONG) != seen
+    for status in statuses:
+        await store.delete(status)
+    await store.aclose()
+
+
+def watching() -> list[asyncio.Task[Any]]:
+    return [task for task in asyncio.all_tasks() if task.get_name() == "agentsdk SQLiteRunStore.wait"]
+
+
+async def test_who_waits_for_work_again_and_again_subscribes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SQLiteRunStore(tmp_path / "r.db")
+    seen = await store.wait_due(0, LONG)
+    (first,) = watching()
+    assert await store.wait_due(seen, SOON) == seen
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(SOON):
+            await store.wait_due(seen, LONG)
+    await store.wait("r", 0, SOON)
+    assert watching() == [first], "neither a cancelled call nor the end of another wait has closed it"
+    monkeypatch.setattr("agentsdk.stores.waiters.DUE_LINGER", 0.0)
+    await store.wait_due(seen, 0.0)
+    await asyncio.wait([first])
+    assert await store.wait_due(seen, LONG) != seen, "what came meanwhile is not known"
+    (second,) = watching()
+    await store.aclose()
+    assert second.done() and watching() == []
+
+
+async def test_a_store_that_is_closed_watches_no_more_on_another_event_loop(tmp_path: Path) -> None:
+    store = SQLiteRunStore(tmp_path / "r.db")
+    opened, closed = threading.Event(), threading.Event()
+
+    async def elsewhere() -> None:
+        await store.wait_due(0, LONG)
+        (task,) = watching()
+        opened.set()
+        await asyncio.to_thread(closed.wait)
+        await asyncio.wait([task])
+
+    there = asyncio.create_task(asyncio.to_thread(asyncio.run, elsewhere()))
+    await asyncio.to_thread(opened.wait)
+    await store.aclose()
+    closed.set()
+    await there
+
+
+async def test_who_waits_for_work_on_a_file_that_nobody_uses_executes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentsdk.stores.sqlite_watch.SETTLE_TIME", 0.0)
+    monkeypatch.setattr("agentsdk.stores.sqlite_watch.READ_INTERVAL", 0.0)
+    store = SQLiteRunStore(tmp_path / "r.db")
+    seen = await store.wait_due(0, LONG)
+    executed: list[str] = []
+    await store._database.run(lambda connection: connection.set_trace_callback(executed.append))
+    assert await store.wait_due(seen, 10 * LOOK_INTERVAL) == seen
+    assert executed == []
+    await store.wait("r", 0, 10 * LOOK_INTERVAL)
+    assert "PRAGMA data_version" in executed, "whoever waits for a run asks now and then"
+    await store.aclose()
+
+
+async def test_a_commit_that_shows_after_the_file_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentsdk.stores.sqlite_watch.SETTLE_TIME", LONG)
+    store, other = SQLiteRunStore(tmp_path / "r.db"), SQLiteRunStore(tmp_path / "r.db", synchronous="NORMAL")
+    seen = await store.wait_due(0, LONG)
+    monkeypatch.setattr("agentsdk.stores.sqlite_watch.SQLiteWatch._stat", lambda *_: None)
+    assert await store.wait_due(seen, 10 * LOOK_INTERVAL) == seen
+    await other.append("r", 0, [b"a"], summed("r", 1, status="ready"))
+    assert await store.wait_due(seen, LONG) != seen
     await store.aclose()
     await other.aclose()
 
@@ -353,6 +467,24 @@ async def test_who_waits_on_redis_connects_again_when_the_connection_is_lost(own
         await append(store, "t", 0, b"a")
         assert await third == 1
     await store.aclose()
+
+
+async def test_a_worker_without_work_asks_redis_nothing(own_redis: redis_server.RedisServer) -> None:
+    store, other = RedisRunStore(own_redis.url), RedisRunStore(own_redis.url)
+    await append(other, "r", 0, b"a")
+    seen = await store.wait_due(await store.wait_due(0, SOON), 0.0)
+    calls: dict[str, int] = {}
+    with counted(own_redis.url, calls):
+        for _ in range(3):
+            assert await store.wait_due(seen, SOON) == seen
+    assert set(calls) <= {"config", "info"}
+    assert subscribed(own_redis.url) == 1
+    task = asyncio.create_task(store.wait_due(seen, LONG))
+    await other.append("r", 1, [], summed("r", 1, status="ready"))
+    assert await task != seen
+    for one in (store, other):
+        await one.aclose()
+    assert subscribed(own_redis.url) == 0
 
 
 async def test_databases_of_one_redis_are_apart(own_redis: redis_server.RedisServer) -> None:

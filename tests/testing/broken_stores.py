@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from agentsdk.ports.run_store import conflict, wait_by_polling
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, StoreBusyError, StoreError
-from agentsdk.types.summary import RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 
 class FileRunStore(MemoryRunStore):
@@ -48,16 +48,16 @@ class FileRunStore(MemoryRunStore):
 
     def load(self) -> None:
         if self.path.exists():
-            self._logs, self._summaries, self._attached = pickle.loads(self.path.read_bytes())
+            self._logs, self._summaries, self._signals, self._attached = pickle.loads(self.path.read_bytes())
 
     def save(self) -> None:
         new = self.path.with_suffix(".new")
-        new.write_bytes(pickle.dumps((self._logs, self._summaries, self._attached)))
+        new.write_bytes(pickle.dumps((self._logs, self._summaries, self._signals, self._attached)))
         new.replace(self.path)
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         with self.loaded():
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         with self.loaded():
@@ -67,9 +67,21 @@ class FileRunStore(MemoryRunStore):
         with self.loaded():
             return await super().summary(run_id)
 
+    async def due(self, query: DueRuns) -> list[RunSummary]:
+        with self.loaded():
+            return await super().due(query)
+
+    async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
+        with self.loaded():
+            return await super().signals(run_id, after)
+
     async def list(self, query: RunQuery) -> list[RunSummary]:
         with self.loaded():
             return await super().list(query)
+
+    async def post(self, run_id: str, signal: bytes) -> int:
+        with self.loaded():
+            return await super().post(run_id, signal)
 
     async def attach(self, run_id: str, name: str, data: bytes) -> None:
         with self.loaded():
@@ -90,46 +102,55 @@ class FileRunStore(MemoryRunStore):
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         return await wait_by_polling(self, run_id, after_rev, timeout, interval=0.002)
 
+    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
+        return await wait_by_polling(self, run_id, after, timeout, field="signals", interval=0.002)
+
+    async def wait_due(self, seen: int, timeout: float) -> int:
+        self._require_open()
+        await asyncio.sleep(min(timeout, 0.002) if seen else 0)
+        return seen + 1
+
 
 class FirstEventsLost(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events if expected_rev else [], summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev, events if expected_rev else [], summary)
 
 
 class BeginsAgain(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         if expected_rev == 0:
             await self.delete(run_id)
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class Backwards(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        signals = await super().append(run_id, expected_rev, events, summary)
         self._logs[run_id] = [*events, *self._logs[run_id][:expected_rev]]
+        return signals
 
 
 class OldRevisionTaken(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         rev = len(self._logs.get(run_id, []))
-        await super().append(run_id, rev if 0 < expected_rev < rev else expected_rev, events, summary)
+        return await super().append(run_id, rev if 0 < expected_rev < rev else expected_rev, events, summary)
 
 
 class NewRevisionTaken(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         rev = len(self._logs.get(run_id, []))
-        await super().append(run_id, rev if 0 < rev < expected_rev else expected_rev, events, summary)
+        return await super().append(run_id, rev if 0 < rev < expected_rev else expected_rev, events, summary)
 
 
 class MissingRunTaken(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev if run_id in self._logs else 0, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev if run_id in self._logs else 0, events, summary)
 
 
 class SummaryBeforeCheck(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         try:
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
         except RunConflictError:
             if run_id in self._logs:
                 self._summaries[run_id] = replace(summary, rev=len(self._logs[run_id]))
@@ -137,18 +158,18 @@ class SummaryBeforeCheck(MemoryRunStore):
 
 
 class Text(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, [one.decode(errors="replace").encode() for one in events], summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev, [one.decode(errors="replace").encode() for one in events], summary)
 
 
 class EmptyEventsLost(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, [one for one in events if one], summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev, [one for one in events if one], summary)
 
 
 class Cut(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events[:999], summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev, events[:999], summary)
 
 
 class LastEventAgain(MemoryRunStore):
@@ -175,8 +196,8 @@ class _Ids(MemoryRunStore):
     def changed(self, run_id: str) -> str:
         return run_id
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(self.changed(run_id), expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(self.changed(run_id), expected_rev, events, summary)
 
     async def read(self, run_id: str, from_rev: int = 0) -> list[bytes]:
         return await super().read(self.changed(run_id), from_rev)
@@ -207,50 +228,52 @@ class DeletesByPrefix(MemoryRunStore):
 
 
 class Rounded(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, replace(summary, started_at=round(summary.started_at, 6)))
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev, events, replace(summary, started_at=round(summary.started_at, 6)))
 
 
 class IntegersAsFloats(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, replace(summary, input_tokens=int(float(summary.input_tokens))))
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        tokens = int(float(summary.input_tokens))
+        return await super().append(run_id, expected_rev, events, replace(summary, input_tokens=tokens))
 
 
 class KeepsOldReason(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         standing = self._summaries.get(run_id)
         reason = summary.reason or (standing.reason if standing else "")
-        await super().append(run_id, expected_rev, events, replace(summary, reason=reason))
+        return await super().append(run_id, expected_rev, events, replace(summary, reason=reason))
 
 
 class NothingToDo(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         if events or run_id not in self._logs:
-            await super().append(run_id, expected_rev, events, summary)
+            return await super().append(run_id, expected_rev, events, summary)
+        return 0
 
 
 class NoLease(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         standing = self._summaries.get(run_id)
         if standing is not None:
             self._summaries[run_id] = replace(standing, held_until=0.0)
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class LeaseNeverPasses(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         standing = self._summaries.get(run_id)
         if standing is not None and standing.owner not in ("", summary.owner):
             raise RunConflictError("held")
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class OwnerRefused(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         standing = self._summaries.get(run_id)
         if standing is not None and standing.held_until > summary.updated_at:
             raise RunConflictError("held")
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class OldOwnersKnown(MemoryRunStore):
@@ -258,12 +281,13 @@ class OldOwnersKnown(MemoryRunStore):
         super().__init__()
         self.owners: set[tuple[str, str]] = set()
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         standing = self._summaries.get(run_id)
         if standing is not None and (run_id, summary.owner) in self.owners:
             self._summaries[run_id] = replace(standing, owner=summary.owner)
-        await super().append(run_id, expected_rev, events, summary)
+        signals = await super().append(run_id, expected_rev, events, summary)
         self.owners.add((run_id, summary.owner))
+        return signals
 
 
 class _Filter(MemoryRunStore):
@@ -327,7 +351,7 @@ class TiesByUtf16(MemoryRunStore):
 class PagesByStart(MemoryRunStore):
     async def list(self, query: RunQuery) -> list[RunSummary]:
         found = await super().list(query)
-        return [one for one in found if query.after is None or one.started_at < query.after.started_at]
+        return [one for one in found if query.before is None or one.started_at < query.before[0]]
 
 
 class ListsTheFirst(MemoryRunStore):
@@ -370,7 +394,7 @@ class AttachmentsLeft(MemoryRunStore):
 
 class PrunesAnyStatus(MemoryRunStore):
     async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        return await super().prune(before, ("finished", "stopped", "waiting"))
+        return await super().prune(before, ("finished", "failed", "waiting"))
 
 
 class PrunesTheEdge(MemoryRunStore):
@@ -428,68 +452,71 @@ class ClosesAll(FileRunStore):
 class OneLoop(FileRunStore):
     loop: asyncio.AbstractEventLoop | None = None
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         self.loop = self.loop or asyncio.get_running_loop()
         if self.loop is not asyncio.get_running_loop():
             raise RuntimeError("bound to a different event loop")
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class ChecksThenWrites(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         refused = conflict(self._summaries.get(run_id), expected_rev, summary)
         if refused is not None:
             raise refused
         await asyncio.sleep(0)
         self._logs.setdefault(run_id, []).extend(events)
         self._summaries[run_id] = summary
+        return 0
 
 
 class OneWriterForAll(MemoryRunStore):
     busy = False
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         if self.busy:
             raise StoreBusyError("busy")
         self.busy = True
         await asyncio.sleep(0)
         self.busy = False
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class Torn(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events[:1], summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        signals = await super().append(run_id, expected_rev, events[:1], summary)
         await asyncio.sleep(0)
         self._logs[run_id].extend(events[1:])
+        return signals
 
 
 class SummaryLater(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         standing = self._summaries.get(run_id)
-        await super().append(run_id, expected_rev, events, summary)
+        signals = await super().append(run_id, expected_rev, events, summary)
         self._summaries[run_id] = standing or summary
         await asyncio.sleep(0)
         self._summaries[run_id] = summary
+        return signals
 
 
 class SwallowsCancellation(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             pass
-        await super().append(run_id, expected_rev, events, summary)
+        return await super().append(run_id, expected_rev, events, summary)
 
 
 class DoneAfterCancellation(MemoryRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        async def later() -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        async def later() -> int:
             for _ in range(5):
                 await asyncio.sleep(0)
-            await super(DoneAfterCancellation, self).append(run_id, expected_rev, events, summary)
+            return await super(DoneAfterCancellation, self).append(run_id, expected_rev, events, summary)
 
-        await asyncio.shield(asyncio.ensure_future(later()))
+        return await asyncio.shield(asyncio.ensure_future(later()))
 
     async def summary(self, run_id: str) -> RunSummary | None:
         found = await super().summary(run_id)
@@ -501,20 +528,22 @@ class DoneAfterCancellation(MemoryRunStore):
 class LockedAfterCancellation(MemoryRunStore):
     busy = False
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         if self.busy:
             raise StoreBusyError("busy")
         self.busy = True
         await asyncio.sleep(0)
-        await super().append(run_id, expected_rev, events, summary)
+        signals = await super().append(run_id, expected_rev, events, summary)
         self.busy = False
+        return signals
 
 
 class NoCompareAndSet(FileRunStore):
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         with self.loaded():
             self._logs.setdefault(run_id, []).extend(events)
             self._summaries[run_id] = replace(summary, rev=len(self._logs[run_id]))
+            return 0
 
 
 class LastWriterKeepsAll(FileRunStore):
@@ -553,8 +582,8 @@ class ForgetsTheOwner(FileRunStore):
         self._summaries = {one.run_id: replace(one, owner="") for one in self._summaries.values()}
         super().save()
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, replace(summary, held_until=0.0))
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        return await super().append(run_id, expected_rev, events, replace(summary, held_until=0.0))
 
 
 class WaitsForTheNext(MemoryRunStore):
@@ -601,9 +630,10 @@ class MissesTheBeginning(MemoryRunStore):
         super().__init__()
         self.appended = asyncio.Event()
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await super().append(run_id, expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        signals = await super().append(run_id, expected_rev, events, summary)
         self.appended.set()
+        return signals
 
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         if (rev := await self._rev(run_id)) > after_rev or timeout < 1:

@@ -11,7 +11,7 @@ from agentsdk.engine.model_call import ask_last
 from agentsdk.engine.output_buffer import output_buffer
 from agentsdk.engine.prepare import Prepared, prepare
 from agentsdk.engine.run import Run
-from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
+from agentsdk.types.errors import AgentsException, LimitExceededError, RunCancelledError, UserError
 from agentsdk.types.events import LimitReachedEvent, RunEvent, ToolFinished, TurnEnded
 
 NOT_RUN = "The call was not run: the run has reached a limit."
@@ -59,6 +59,8 @@ async def _finalize(run: Run, error: LimitExceededError) -> None:
             await run.drive(run)
         if run.state.ended is not None:
             return
+    except RunCancelledError:
+        raise
     except AgentsException as failure:
         error.add_note(f"the last answer failed too: {failure}")
     raise error

@@ -29,10 +29,11 @@ made, so the data need not be empty; but use a test's. A store that lacks `wait`
 | `lease_release` | semantics | a run released by `held_until` 0 is anyone's |
 | `fencing` | semantics | after a takeover the old owner's late append is refused, whatever its revision |
 | `list_filters` | semantics | every filter of `RunQuery`, alone and combined, finds what `RunQuery.fits` says |
-| `list_pages` | semantics | latest first, ties by run id; pages with `after` cover each run once |
+| `list_metadata` | semantics | runs by pairs of their metadata, exactly, alone and with other filters; a change shows |
+| `list_pages` | semantics | latest first, ties by run id; pages with `after`, a summary or its cursor, cover each run once |
 | `list_follows` | semantics | an append or delete shows in the next list |
 | `attachments` | semantics | any bytes under any name, replaced by the next, apart from other names, runs and the log |
-| `delete` | semantics | removes log, summary, lease and attachments; the id may begin again at 0 |
+| `delete` | semantics | removes log, summary, lease, mailbox and attachments; the id may begin again at 0 |
 | `prune` | semantics | deletes by time and status only, and says how many |
 | `closing` | semantics | a second `aclose` does nothing, any other call raises `StoreError` |
 | `handles` + | semantics | what one handle did another sees; closing one leaves the others |
@@ -48,8 +49,28 @@ made, so the data need not be empty; but use a test's. A store that lacks `wait`
 | `wait_wakes` | concurrency | an append wakes a waiter, at whatever point of its beginning it comes |
 | `wait_apart` | concurrency | many waiters on many runs wake only for theirs, and only above their revision |
 | `wait_cancelled` | concurrency | waiters that are cancelled leave no task behind, and the others waiting |
+| `wait_signals_returns` | semantics | as `wait_returns`, for how many signals were posted |
+| `wait_signals_wakes` | concurrency | a signal wakes a waiter for signals, an append one for appends, and not the other |
 | `process_wait` * | concurrency | an append of another process wakes a waiter |
+| `process_wait_signals` * | concurrency | a signal of another process wakes a waiter |
 | `wait_event_loops` + | concurrency | an append on one event loop wakes a waiter on another |
+| `post` | semantics | signals are numbered from 1 and come back byte for byte, in order, from any number on |
+| `post_refused` | semantics | a run that does not exist, is finished or cancelled takes none, and nothing changes |
+| `post_beside_the_log` | semantics | a signal leaves log, revision and lease alone; each append tells how many were posted |
+| `post_readies` | semantics | a run that waits or has failed is ready then, due since it was last appended to; others stay |
+| `post_taken` | semantics | an append leaves a run ready until it has taken all that was posted, and then as it says |
+| `post_deleted` | semantics | delete and prune empty the mailbox |
+| `post_race` | concurrency | many posters: numbers without a gap, each signal under the number it was given |
+| `post_while_appending` | concurrency | posters never make the owner's append fail, and what they post is kept |
+| `post_or_wait` | concurrency | a signal beside the append that leaves its run waiting: it is ready, whichever came first |
+| `cancelled_post` | concurrency | a post cancelled at any await is complete or absent |
+| `process_post_race` * | concurrency | as `post_race` and `post_while_appending`, with processes |
+| `killed_poster` * | kill | after SIGKILL each signal reported posted is there, none in part, and no lock is left |
+| `due` | semantics | what `DueRuns.fits` says: highest priority first, then due longest, then by run id; the first `limit` |
+| `due_follows` | semantics | an append or delete shows at once |
+| `wait_due_returns` | semantics | the first call returns at once, another at its timeout at the latest |
+| `wait_due_wakes` | concurrency | a worker that waits takes each run that an append or a signal leaves ready |
+| `process_wait_due` * | concurrency | as `wait_due_wakes`, for another process's appends and signals |
 | `process_race` * | concurrency | as `task_race`, with processes |
 | `process_lease_race` * | concurrency | as `task_lease_race`, with processes |
 | `process_whole_appends` * | concurrency | as `runs_apart` and `whole_appends`, with processes |
@@ -66,14 +87,17 @@ from unittest import SkipTest
 
 from msgspec import Struct
 
-from agentsdk.testing.store_conformance import concurrency, processes, semantics, waiting
+from agentsdk.testing.store_conformance import concurrency, due, mailbox, processes, semantics, waiting
 from agentsdk.testing.store_conformance.check import Check, Factory, Kind
 from agentsdk.testing.store_conformance.processes import race
 
 __all__ = ["CHECKS", "Check", "Factory", "Kind", "Outcome", "check_store", "race"]
 
 CHECKS: tuple[Check, ...] = tuple(
-    one for module in (semantics, concurrency, waiting, processes) for one in vars(module).values() if isinstance(one, Check)
+    one
+    for module in (semantics, concurrency, waiting, mailbox, due, processes)
+    for one in vars(module).values()
+    if isinstance(one, Check)
 )
 """Every check, in the order of the table."""
 

@@ -118,7 +118,7 @@ def summed(
     owner: str = "",
     held_until: float = 0.0,
 ) -> RunSummary:
-    """A summary; the run was begun and last appended to at `at`."""
+    """A summary; the run was begun and last appended to at `at`. In work, it is due when its lease passes."""
     return RunSummary(
         run_id=run_id,
         rev=rev,
@@ -128,15 +128,16 @@ def summed(
         updated_at=at,
         owner=owner,
         held_until=held_until,
+        due_at=held_until if status == "running" else 0.0,
     )
 
 
 async def append(
     store: RunStore, run_id: str, rev: int, *events: bytes, at: float = NOW, owner: str = "", held_until: float = 0.0
-) -> None:
-    """Append `events` with a summary to match."""
+) -> int:
+    """Append `events` with a summary to match; how many signals were posted."""
     summary = summed(run_id, rev + len(events), at=at, owner=owner, held_until=held_until)
-    await store.append(run_id, rev, events, summary)
+    return await store.append(run_id, rev, events, summary)
 
 
 def expect(seen: object, expected: object, what: str) -> None:

@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 BATCH = 3
 _LEASE = 50.0
-_MOST_WAITS = 200
+MOST_WAITS = 200
+"""More than a call of a store waits."""
 
 
 def events(start: int, end: int) -> list[bytes]:
@@ -145,7 +146,7 @@ async def whole_appends(ground: Ground) -> None:
 @rule("concurrency")
 async def cancelled_append(ground: Ground) -> None:
     for late in (False, True):
-        for nth in range(1, _MOST_WAITS):
+        for nth in range(1, MOST_WAITS):
             if not await _cut_append(ground, nth, late):
                 break
 
@@ -154,8 +155,8 @@ async def _cut_append(ground: Ground, nth: int, late: bool) -> bool:
     """Whether an append has an `nth` wait; it was cancelled there then, and the run and the store are intact."""
     store, run_id = ground.open(), ground.run_id()
     await append(ground.store, run_id, 0, *events(0, BATCH))
-    cut = _Cut(nth, late)
-    task = asyncio.create_task(_awaited(cut.during(append(store, run_id, BATCH, *events(BATCH, 2 * BATCH)))))
+    cut = Cut(nth, late)
+    task = cut.task(append(store, run_id, BATCH, *events(BATCH, 2 * BATCH)))
     await asyncio.wait([task])
     if not cut.made:
         task.result()
@@ -180,7 +181,7 @@ async def _awaited(call: Awaitable[T]) -> T:
     return await call
 
 
-class _Cut:
+class Cut:
     """Cancels the task at its `nth` wait: as the wait begins, or, `late`, in the moment it is over."""
 
     def __init__(self, nth: int, late: bool) -> None:
@@ -188,8 +189,12 @@ class _Cut:
         self._late = late
         self.made = False
 
+    def task(self, call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """A task that makes `call`."""
+        return asyncio.create_task(_awaited(self._during(call)))
+
     @coroutine
-    def during(self, call: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    def _during(self, call: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """What `call` would return if it were not cancelled."""
         waits = 0
         error: BaseException | None = None

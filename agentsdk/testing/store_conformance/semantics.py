@@ -8,15 +8,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable
-from itertools import product
-from typing import get_args
+from itertools import cycle, product
+from typing import cast, get_args
 
 from msgspec.structs import replace
 
 from agentsdk.ports.run_store import RunStore
 from agentsdk.testing.store_conformance.check import NOW, Ground, append, expect, expect_error, expect_log, rule, summed
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, StoreError
-from agentsdk.types.summary import MAX_RUN_ID_CHARS, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import MAX_RUN_ID_CHARS, DueRuns, RunQuery, RunStatus, RunSummary
 
 AWKWARD_BYTES = (
     b"",
@@ -142,10 +142,10 @@ async def run_ids(ground: Ground) -> None:
 
 @rule("semantics")
 async def summary_fields(ground: Ground) -> None:
-    for status, number in zip(
-        get_args(RunStatus), (5e-324, 0.1 + 0.2, math.nextafter(1_763_632_800.0, math.inf), 1e300), strict=True
-    ):
+    numbers = (5e-324, 0.1 + 0.2, math.nextafter(1_763_632_800.0, math.inf), 1e300)
+    for status, number in zip(get_args(RunStatus), cycle(numbers), strict=False):
         run_id = ground.run_id()
+        held_until = math.nextafter(number, 0.0)
         given = RunSummary(
             run_id=run_id,
             rev=1,
@@ -161,12 +161,21 @@ async def summary_fields(ground: Ground) -> None:
             reason="r" * 100_000,
             forked_from=ground.run_id(),
             owner="owner",
-            held_until=math.nextafter(number, 0.0),
+            held_until=held_until,
             first_agent="é \U0001f600 '\"\\ " * 1000,
             paid="0.000000000000000000000000000000000001",
+            phase="judge",
+            error="e\n\u2028" * 10_000,
+            due_at=held_until,
+            priority=-(2**40),
+            elapsed=math.nextafter(number, math.inf),
+            ended_at=number,
+            taken=2**40,
+            metadata={"user": "é \U0001f600 '\"\\ %_", "": "", "'; --": "\n", "a.b[0]": "null", "long": "x" * 10_000},
         )
-        for summary in (given, summed(run_id, 2, status=status, agent="", at=number)):
-            await ground.store.append(run_id, summary.rev - 1, [b"a"], summary)
+        second, third = replace(given, rev=2, metadata={"user": "é"}), summed(run_id, 3, status=status, agent="", at=number)
+        for summary in (given, second, third):
+            await ground.store.append(run_id, summary.rev - 1, [b"a"], replace(summary, signals=99))
             expect(await ground.store.summary(run_id), summary, "a summary that was appended")
 
 
@@ -237,10 +246,10 @@ async def listed(ground: Ground, query: RunQuery) -> list[RunSummary]:
     while page:
         if len(page) > query.limit:
             raise AssertionError(f"list: saw a page of {len(page)}, expected at most {query.limit}")
-        keys = [(one.started_at, one.run_id) for one in (query.after, *page) if one is not None]
+        keys = [*(() if query.before is None else (query.before,)), *((one.started_at, one.run_id) for one in page)]
         expect(keys, sorted(set(keys), reverse=True), f"list({query!r}), start and id of the last one before and of the page")
         found += [summary for summary in page if summary.run_id in ground.run_ids]
-        query = replace(query, after=page[-1])
+        query = replace(query, after=page[-1].cursor if len(found) % 2 else page[-1])
         page = await ground.store.list(query)
     return found
 
@@ -275,6 +284,36 @@ async def list_filters(ground: Ground) -> None:
         )
         expected = in_order([one for one in runs if query.fits(one)])
         expect(await listed(ground, query), expected, f"list({query!r})")
+
+
+@rule("semantics")
+async def list_metadata(ground: Ground) -> None:
+    runs: list[RunSummary] = []
+    users = ("ada", "Ada", "a%", "é '\"\\")
+    tags: tuple[dict[str, str], ...] = ({}, {"tag": ""}, {"tag": "x", "ada": "user"})
+    for number, (user, tag, status) in enumerate(product(users, tags, get_args(RunStatus))):
+        summary = replace(summed(ground.run_id(), 0, status=status, at=NOW + number % 5), metadata={"user": user, **tag})
+        await ground.store.append(summary.run_id, 0, [], summary)
+        runs.append(summary)
+    wanted: tuple[dict[str, str], ...] = (
+        *({"user": user} for user in users),
+        {"user": "ad"},
+        {"user": "ada", "tag": ""},
+        {"tag": "x", "user": "ada", "ada": "user"},
+        {"USER": "ada"},
+        {"ada": "ada"},
+        {"tag": "x"},
+    )
+    for metadata, status, after, limit in product(wanted, (None, "ready"), (None, NOW + 2), (2, 1000)):
+        query = RunQuery(metadata=metadata, status=cast("RunStatus | None", status), started_after=after, limit=limit)
+        expect(await listed(ground, query), in_order([one for one in runs if query.fits(one)]), f"list({query!r})")
+    changed = replace(runs[0], metadata={"user": "bob"})
+    await ground.store.append(changed.run_id, 0, [], changed)
+    await ground.store.delete(runs[1].run_id)
+    query = RunQuery(metadata={"user": "ada"}, limit=1000)
+    left = in_order([one for one in runs[2:] if query.fits(one)])
+    expect(await listed(ground, query), left, "the runs of a user after one was changed and one deleted")
+    expect(await listed(ground, RunQuery(metadata={"user": "bob"})), [changed], "the runs of the user of one that was changed")
 
 
 @rule("semantics")
@@ -353,7 +392,7 @@ async def prune(ground: Ground) -> None:
     cases: tuple[tuple[float, tuple[RunStatus, ...], int], ...] = (
         (20.0, ("finished",), 1),
         (20.0, ("finished",), 0),
-        (50.0, ("stopped", "finished"), 3),
+        (50.0, ("failed", "finished"), 3),
         (50.0, (), 0),
     )
     gone: set[str] = set()
@@ -382,6 +421,9 @@ async def closing(ground: Ground) -> None:
         "read": lambda: store.read(run_id),
         "summary": lambda: store.summary(run_id),
         "list": lambda: store.list(RunQuery()),
+        "due": lambda: store.due(DueRuns(at=NOW)),
+        "post": lambda: store.post(run_id, b"a"),
+        "signals": lambda: store.signals(run_id),
         "attach": lambda: store.attach(run_id, "a", b"a"),
         "attachment": lambda: store.attachment(run_id, "a"),
         "delete": lambda: store.delete(run_id),

@@ -1,4 +1,4 @@
-"""What `RunStore.wait` promises. A store that lacks the method, which it may, is waited on by polling."""
+"""What `RunStore.wait` and `wait_signals` promise. A store that lacks `wait`, which it may, is waited on by polling."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from agentsdk.types.errors import StoreError
 
 T = TypeVar("T")
 
-_LONG = 3600.0
+LONG = 3600.0
 """Seconds that no check lasts: a wait that comes back has been woken."""
 
-_SOON = 0.05
+SOON = 0.05
+"""Seconds in which nothing is expected to happen."""
 PATIENCE = 30.0
 """Seconds until a waiter counts as never woken."""
 
 
-async def _in_time(call: Awaitable[T], what: str) -> T:
+async def in_time(call: Awaitable[T], what: str) -> T:
     """What `call` returns. Raises `AssertionError` if it does not return at all."""
     try:
         async with asyncio.timeout(PATIENCE):
@@ -45,12 +46,17 @@ class _Waiting:
 
     def begin(self, run_id: str, after_rev: int) -> asyncio.Task[int]:
         """A task that waits."""
-        self.tasks.append(asyncio.create_task(wait_for_revision(self.store, run_id, after_rev, _LONG)))
+        self.tasks.append(asyncio.create_task(wait_for_revision(self.store, run_id, after_rev, LONG)))
+        return self.tasks[-1]
+
+    def begin_signals(self, run_id: str, after: int) -> asyncio.Task[int]:
+        """A task that waits for signals."""
+        self.tasks.append(asyncio.create_task(self.store.wait_signals(run_id, after, LONG)))
         return self.tasks[-1]
 
     async def settle(self, run_id: str) -> None:
         """Return when all that have begun are waiting: a short wait that began after them is over."""
-        await wait_for_revision(self.store, run_id, 1_000_000, _SOON)
+        await wait_for_revision(self.store, run_id, 1_000_000, SOON)
 
     async def cancel(self) -> None:
         """End all."""
@@ -64,9 +70,9 @@ async def wait_returns(ground: Ground) -> None:
     run_id, missing = ground.run_id(), ground.run_id()
     await append(ground.store, run_id, 0, b"a", b"b", b"c")
     for after in (0, 2):
-        call = _in_time(wait_for_revision(ground.store, run_id, after, _LONG), f"a wait after {after} on a run at 3")
+        call = in_time(wait_for_revision(ground.store, run_id, after, LONG), f"a wait after {after} on a run at 3")
         expect(await call, 3, f"a wait after {after} on a run at 3")
-    for timeout in (0.0, _SOON):
+    for timeout in (0.0, SOON):
         for after in (3, 100):
             seen = await wait_for_revision(ground.store, run_id, after, timeout)
             expect(seen, 3, f"a wait of {timeout} s after {after} on a run at 3")
@@ -79,7 +85,7 @@ async def wait_deleted(ground: Ground) -> None:
     run_id, other = ground.run_id(), ground.run_id()
     await append(ground.store, run_id, 0, b"a", b"b")
     async with _Waiting(ground.store) as waiting:
-        first, second = waiting.begin(run_id, 2), asyncio.create_task(wait_for_revision(ground.store, run_id, 2, _SOON))
+        first, second = waiting.begin(run_id, 2), asyncio.create_task(wait_for_revision(ground.store, run_id, 2, SOON))
         waiting.tasks.append(second)
         await ground.store.delete(run_id)
         expect(await second, 0, "a wait on a run that was deleted meanwhile, at its timeout")
@@ -87,19 +93,23 @@ async def wait_deleted(ground: Ground) -> None:
         await waiting.settle(other)
         expect(first.done(), False, "whether a wait after 2 is over when the run was begun again and is at 1")
         await append(ground.store, run_id, 1, b"d", b"e")
-        expect(await _in_time(first, "a wait on a run begun again"), 3, "a wait after 2 on a run begun again, at 3")
+        expect(await in_time(first, "a wait on a run begun again"), 3, "a wait after 2 on a run begun again, at 3")
 
 
 @rule("semantics")
 async def wait_closed(ground: Ground) -> None:
     store, run_id = ground.open(), ground.run_id()
     async with _Waiting(store) as waiting:
-        tasks = [waiting.begin(run_id, 0) for _ in range(3)]
+        tasks = [*(waiting.begin(run_id, 0) for _ in range(3)), waiting.begin_signals(run_id, 0)]
+        await waiting.settle(run_id)
+        waiting.tasks.append(asyncio.create_task(store.wait_due(await store.wait_due(0, LONG), LONG)))
         await waiting.settle(run_id)
         await store.aclose()
+        await in_time(asyncio.wait(waiting.tasks[-1:]), "a wait for what is due on a store that is closed")
         for task in tasks:
-            await expect_error(StoreError, _in_time(task, "a wait on a store that is closed"), "a wait that aclose ends")
+            await expect_error(StoreError, in_time(task, "a wait on a store that is closed"), "a wait that aclose ends")
     await expect_error(StoreError, wait_for_revision(store, run_id, 0, 0.0), "wait after aclose")
+    await expect_error(StoreError, store.wait_signals(run_id, 0, 0.0), "wait_signals after aclose")
 
 
 @rule("concurrency")
@@ -113,7 +123,7 @@ async def wait_wakes(ground: Ground) -> None:
             if rev % 5 == 4:
                 await waiting.settle(run_id)
             await append(store if rev % 2 else writer, run_id, rev, b"a")
-            expect(await _in_time(task, f"a wait after {rev}"), rev + 1, f"a wait after {rev} on a run that went to {rev + 1}")
+            expect(await in_time(task, f"a wait after {rev}"), rev + 1, f"a wait after {rev} on a run that went to {rev + 1}")
 
 
 @rule("concurrency")
@@ -137,7 +147,7 @@ async def wait_apart(ground: Ground) -> None:
 
 async def _expect_all(tasks: Sequence[Sequence[asyncio.Task[int]]], revs: list[int], what: str) -> None:
     for of_run in tasks:
-        expect([await _in_time(task, what) for task in of_run[: len(revs)]], revs, what)
+        expect([await in_time(task, what) for task in of_run[: len(revs)]], revs, what)
 
 
 @rule("concurrency")
@@ -148,7 +158,7 @@ async def wait_cancelled(ground: Ground) -> None:
     before = asyncio.all_tasks()
     for turns in range(ground.rounds):
         async with _Waiting(store) as waiting:
-            tasks = [waiting.begin(run_id, 1) for _ in range(ground.workers)]
+            tasks = [begin(run_id, 1) for begin in (waiting.begin, waiting.begin_signals) for _ in range(ground.workers // 2)]
             for _ in range(turns):
                 await asyncio.sleep(0)
             if turns % 5 == 4:
@@ -160,7 +170,49 @@ async def wait_cancelled(ground: Ground) -> None:
         await waiting.settle(run_id)
         gone.cancel()
         await append(ground.store, run_id, 1, b"b")
-        expect(await _in_time(task, "a wait beside one that was cancelled"), 2, "a wait beside one that was cancelled")
+        expect(await in_time(task, "a wait beside one that was cancelled"), 2, "a wait beside one that was cancelled")
+
+
+@rule("semantics")
+async def wait_signals_returns(ground: Ground) -> None:
+    run_id, missing, store = ground.run_id(), ground.run_id(), ground.open()
+    await append(store, run_id, 0, b"a", b"b", b"c", b"d")
+    for _ in range(3):
+        await store.post(run_id, b"signal")
+    for after in (0, 2):
+        what = f"a wait after {after} on a run with 3 signals"
+        expect(await in_time(store.wait_signals(run_id, after, LONG), what), 3, what)
+    for timeout in (0.0, SOON):
+        for after in (3, 100):
+            seen = await store.wait_signals(run_id, after, timeout)
+            expect(seen, 3, f"a wait of {timeout} s after {after} on a run with 3 signals")
+        seen = await store.wait_signals(missing, 0, timeout)
+        expect(seen, 0, f"a wait of {timeout} s for signals to a run that does not exist")
+
+
+@rule("concurrency")
+async def wait_signals_wakes(ground: Ground) -> None:
+    store, poster, run_id = ground.open(), ground.open(), ground.run_id()
+    await append(store, run_id, 0, b"a")
+    async with _Waiting(store) as waiting:
+        for number in range(ground.rounds):
+            task, apart = waiting.begin_signals(run_id, number), waiting.begin(run_id, number + 1)
+            for _ in range(number):  # so that the signal comes at every point of the wait's beginning
+                await asyncio.sleep(0)
+            if number % 5 == 4:
+                await waiting.settle(run_id)
+            await (store if number % 2 else poster).post(run_id, b"signal")
+            what = f"a wait after {number} on a run with {number + 1} signals"
+            expect(await in_time(task, what), number + 1, what)
+            late = waiting.begin_signals(run_id, number + 1)
+            await (waiting.settle(run_id) if number % 5 == 4 else asyncio.sleep(0))
+            expect(apart.done(), False, "whether a wait for an append is over where only a signal came")
+            await append(store, run_id, number + 1, b"a")
+            expect(await in_time(apart, "a wait for an append"), number + 2, "a wait for an append to a run with signals")
+            if number % 5 == 4:
+                await waiting.settle(run_id)
+            expect(late.done(), False, "whether a wait for a signal is over where only an append came")
+            late.cancel()
 
 
 async def appender(store: RunStore, run_id: str) -> AsyncIterator[str]:
@@ -186,8 +238,33 @@ async def process_wait(ground: Ground) -> None:
             await one.tell("go")
             expect(await one.hear(), str(rev + 1), "the revision another process has reached")
             what = "a wait on a run that another process appends to"
-            expect(await _in_time(task, what), rev + 1, what)
+            expect(await in_time(task, what), rev + 1, what)
             expect(apart.done(), False, "whether a wait on another run is over")
+        await one.end()
+
+
+async def poster(store: RunStore, run_id: str) -> AsyncIterator[str]:
+    """A worker's job: post a signal at each order."""
+    await store.summary(run_id)
+    yield "ready"
+    while await order():
+        yield str(await store.post(run_id, b"signal"))
+
+
+@rule("concurrency", shared=True)
+async def process_wait_signals(ground: Ground) -> None:
+    run_id = ground.run_id()
+    await append(ground.store, run_id, 0, b"a")
+    async with workers(ground.factory, poster, [(run_id,)]) as (one,), _Waiting(ground.store) as waiting:
+        await one.hear()
+        for number in range(ground.rounds):
+            task = waiting.begin_signals(run_id, number)
+            if number % 2:
+                await waiting.settle(run_id)
+            await one.tell("go")
+            expect(await one.hear(), str(number + 1), "the number of another process's signal")
+            what = "a wait on a run that another process signals"
+            expect(await in_time(task, what), number + 1, what)
         await one.end()
 
 
@@ -197,12 +274,12 @@ async def wait_event_loops(ground: Ground) -> None:
 
     async def elsewhere() -> int:
         await append(ground.store, run_id, 0, b"a")
-        return await _in_time(wait_for_revision(ground.store, run_id, 1, _LONG), "a wait on a second event loop")
+        return await in_time(wait_for_revision(ground.store, run_id, 1, LONG), "a wait on a second event loop")
 
     async with _Waiting(ground.store) as waiting:
         task = waiting.begin(run_id, 0)
         await waiting.settle(run_id)
         there = asyncio.create_task(asyncio.to_thread(asyncio.run, elsewhere()))
-        expect(await _in_time(task, "a wait for another event loop's append"), 1, "a wait for another event loop's append")
+        expect(await in_time(task, "a wait for another event loop's append"), 1, "a wait for another event loop's append")
         await append(ground.store, run_id, 1, b"b")
         expect(await there, 2, "a wait on a second event loop for an append of the first")

@@ -1,0 +1,52 @@
+"""What a command line names: a store by its URL, an object of a module."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from urllib.parse import urlsplit
+
+from agentsdk.ports.run_store import RunStore
+from agentsdk.types.errors import UserError
+
+STORES = "sqlite:runs.db, file:runs, postgresql://user@host/name or redis://host"
+
+
+def open_store(url: str) -> RunStore:
+    """The run store at `url`; a path without a scheme is that of a SQLite file. Raises `UserError` for what names none."""
+    from agentsdk.stores import FileRunStore, PostgresRunStore, RedisRunStore, SQLiteRunStore
+
+    scheme, colon, rest = url.partition(":")
+    if not colon:
+        return SQLiteRunStore(url)
+    if scheme in ("sqlite", "file") and rest:
+        path = rest.removeprefix("//") if rest.startswith("///") else rest  # sqlite:///a/b is the absolute path
+        return SQLiteRunStore(path) if scheme == "sqlite" else FileRunStore(path)
+    if scheme in ("postgresql", "postgres"):
+        return PostgresRunStore(url)
+    if scheme in ("redis", "rediss", "unix"):
+        return RedisRunStore(url)
+    raise UserError(f"--store has the scheme {urlsplit(url).scheme or scheme!r}, expected one like {STORES}")
+
+
+def load_object(name: str) -> object:
+    """The object that `module:attribute` names, the module found as `python -m` finds it. Raises `UserError`."""
+    module, colon, attribute = name.partition(":")
+    if not (module and colon and attribute):
+        raise UserError(f"{name!r} names no object, expected module:attribute, such as app.agents:clerk")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: object = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise UserError(
+            f"there is no module {module!r}, expected one that can be imported from {os.getcwd()!r}; go to its folder"
+        ) from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise UserError(f"{module!r} has no {attribute!r}, expected an object of this name; define it there")
+        found = getattr(found, part)
+    return found

@@ -1,0 +1,262 @@
+"""`Worker`: takes the runs of a store that are due, and drives each until it ends, waits, or has to be handed back.
+
+A worker keeps nothing that the store does not have. It claims a run by one append without events, so of any number of workers
+on any number of machines one wins, and goes on with it as `Runner.drive` does. What it leaves (it was stopped or killed) is due
+again: at once where it could say so, or else when the lease has passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from agentsdk.define.agent import Agent
+from agentsdk.define.hooks import RunHooks
+from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
+from agentsdk.engine.begin import clock_of
+from agentsdk.engine.callbacks import call_user
+from agentsdk.engine.claim import claim, give_up
+from agentsdk.engine.drive import registry_of
+from agentsdk.engine.run import Run
+from agentsdk.engine.stored import store_of
+from agentsdk.ports.run_store import RUN_STORE, RunStore
+from agentsdk.ports.session import Session
+from agentsdk.runner import drive_claimed
+from agentsdk.types.declared import CALLABLE, Fields, a, number, optional, whole
+from agentsdk.types.errors import RunCancelledError, RunConflictError, StoreError, UserError
+from agentsdk.types.summary import DueRuns, RunSummary
+
+logger = logging.getLogger("agentsdk")
+
+LOOK_INTERVAL = 1.0
+"""Seconds after which a worker looks for due runs though nothing told it of any: times come, and leases pass, unannounced."""
+
+_LONGEST_RETRY = 60.0
+"""Seconds after which, at the latest, a run that this worker could not go on with is tried again."""
+
+ForRun = Callable[[RunSummary], "Any | Awaitable[Any]"]
+"""Gives something for one run, by its summary."""
+
+_FIELDS = Fields(
+    "Worker",
+    store=RUN_STORE,
+    concurrency=whole("at least 1", 1),
+    config=optional(a(RunConfig, "a RunConfig; pass RunConfig(...)")),
+    context=optional(CALLABLE),
+    session=optional(CALLABLE),
+    hooks=optional(RUN_HOOKS),
+    error_handlers=optional(ERROR_HANDLERS),
+    grace=number("finite seconds, 0 or more", least=0),
+)
+
+
+class Worker:
+    """Drives the runs of `store` that are due and began with one of `agents`: `await Worker(store, agents=[clerk]).run()`.
+
+    At most `concurrency` runs at once. Of those that are due, it takes the highest priority first, then the one that has been
+    due longest. `config` is each run's `RunConfig`. `context` and `session` are called with a run's summary, and give its
+    context object and session; they may be async. A run that fails is stored as that, and logged.
+
+    `stop` has the worker take no more runs, and hands back those in work: each at the end of its turn, or, when `grace` seconds
+    have passed, by cancelling it; `RunConfig.cancel_grace` says how long it then waits for tools. Another worker goes on at
+    once.
+
+    Raises `UserError` naming the argument that is wrong.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        *,
+        agents: Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]],
+        concurrency: int = 16,
+        config: RunConfig | None = None,
+        context: ForRun | None = None,
+        session: ForRun | None = None,
+        hooks: RunHooks[Any] | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        grace: float = 20.0,
+    ) -> None:
+        _FIELDS.check_given(
+            store=store,
+            concurrency=concurrency,
+            config=config,
+            context=context,
+            session=session,
+            hooks=hooks,
+            error_handlers=error_handlers,
+            grace=grace,
+        )
+        self._config = replace(config or RunConfig(), store=store)
+        self._store = store_of(self._config)
+        self._agents = registry_of(agents)
+        self._concurrency = concurrency
+        self._context = context
+        self._session = session
+        self._hooks = hooks
+        self._error_handlers = error_handlers
+        self._grace = grace
+        self._now = clock_of(self._config)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._runs: dict[str, Run] = {}
+        self._retries: dict[str, tuple[float, float]] = {}
+        self._has_more = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = False
+        self._woken = asyncio.Event()
+
+    def __repr__(self) -> str:
+        return f"Worker({sorted(self._agents)}, {len(self._tasks)} of {self._concurrency} runs in work)"
+
+    async def run(self) -> None:
+        """Work until `stop` is called, and the runs in work are handed back. If it is cancelled, it hands them back too.
+
+        A store that is away is tried again. Raises `StoreError` for what else the store raises, and `UserError` where this
+        worker works already.
+        """
+        if self._loop is not None:
+            raise UserError(f"{self!r} works already, expected one call of run() at a time; make another Worker")
+        self._loop = asyncio.get_running_loop()
+        self._stopping, seen = False, 0
+        try:
+            while not self._stopping:
+                self._woken.clear()
+                timeout = LOOK_INTERVAL
+                if len(self._tasks) < self._concurrency:
+                    timeout = await self._take()
+                seen = await self._wait(seen, timeout)
+        finally:
+            self._stopping = True
+            try:
+                await self._hand_back()
+            finally:
+                self._loop = None
+
+    def stop(self) -> None:
+        """Take no more runs, hand back those in work, and let `run` return. May be called from a signal handler or a thread."""
+        self._stopping = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._wind_down)
+
+    def _wind_down(self) -> None:
+        """Have each run stop at the end of its turn."""
+        self._woken.set()
+        for run in self._runs.values():
+            run.stop_requested = True
+
+    async def _take(self) -> float:
+        """Begin with runs that are due, as many as there is room for; seconds until the next one is."""
+        free, now, loop = self._concurrency - len(self._tasks), self._now(), asyncio.get_running_loop()
+        unable = {run_id: at for run_id, (at, _) in self._retries.items() if at > loop.time()}
+        query = DueRuns(at=now + LOOK_INTERVAL, agents=sorted(self._agents), limit=free + len(self._tasks) + len(unable))
+        try:
+            page = await self._store.due(query)
+        except StoreError as error:
+            logger.warning("%r could not look for due runs: %s", self, error)
+            return LOOK_INTERVAL
+        self._has_more = len(page) == query.limit
+        timeout = LOOK_INTERVAL
+        for summary in page:
+            run_id = summary.run_id
+            if run_id in self._tasks or run_id in unable:
+                continue
+            if summary.due_at > now:
+                timeout = min(timeout, summary.due_at - now)
+            elif len(self._tasks) < self._concurrency:
+                task = self._tasks[run_id] = asyncio.create_task(self._drive(summary), name=f"agentsdk worker {run_id}")
+                task.add_done_callback(partial(self._done, run_id))
+        return timeout
+
+    def _done(self, run_id: str, _: asyncio.Task[None]) -> None:
+        was_full = len(self._tasks) >= self._concurrency
+        del self._tasks[run_id]
+        if self._has_more or was_full or self._stopping:
+            self._woken.set()
+
+    async def _wait(self, seen: int, timeout: float) -> int:
+        """Return when runs may have become due and there is room for them, after `timeout` seconds at the latest."""
+        woken = asyncio.ensure_future(self._woken.wait())
+        waits: list[asyncio.Future[Any]] = [woken]
+        if len(self._tasks) < self._concurrency:
+            waits.append(asyncio.ensure_future(self._store.wait_due(seen, timeout)))
+        try:
+            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+            await asyncio.wait(waits)
+        for due in waits[1:]:
+            if not due.cancelled() and isinstance(error := due.exception(), Exception):
+                logger.warning("%r could not wait for due runs: %s", self, error)
+            elif not due.cancelled():
+                seen = due.result()
+        return seen
+
+    async def _drive(self, summary: RunSummary) -> None:
+        """Drive one run, if it is won. What goes wrong is logged, and never ends the worker."""
+        run_id, owner = summary.run_id, os.urandom(8).hex()
+        try:
+            if not await claim(self._store, summary, owner, self._now(), self._config.lease):
+                return
+            try:
+                await self._drive_claimed(summary, owner)
+                self._retries.pop(run_id, None)
+            except RunConflictError as error:
+                logger.warning("run %r was taken from %r: %s", run_id, self, error)
+            except RunCancelledError as error:
+                logger.info("%s", error)
+            except Exception as error:
+                logger.warning("run %r failed: %s: %s", run_id, type(error).__name__, error)
+                await self._leave(summary, owner)
+        except StoreError as error:
+            logger.warning("%r left run %r to its lease: %s", self, run_id, error)
+
+    async def _drive_claimed(self, summary: RunSummary, owner: str) -> None:
+        config = replace(self._config, run_id=summary.run_id)
+        context = None if self._context is None else await call_user("context of a Worker", self._context, summary)
+        session = None if self._session is None else await call_user("session of a Worker", self._session, summary)
+        try:
+            await drive_claimed(
+                self._agents,
+                summary.run_id,
+                owner,
+                run_config=config,
+                context=context,
+                on_begin=self._begin,
+                session=cast("Session | None", session),
+                hooks=self._hooks,
+                error_handlers=self._error_handlers,
+            )
+        finally:
+            self._runs.pop(summary.run_id, None)
+
+    def _begin(self, run: Run) -> None:
+        self._runs[run.state.run_id] = run
+        run.stop_requested = self._stopping
+
+    async def _leave(self, summary: RunSummary, owner: str) -> None:
+        """Where nothing was recorded of a run, it is due again: for other workers at once, for this one after a while."""
+        if await give_up(self._store, summary, owner, self._now()):
+            _, before = self._retries.get(summary.run_id, (0.0, LOOK_INTERVAL / 2))
+            wait = min(2 * before, _LONGEST_RETRY)
+            self._retries[summary.run_id] = asyncio.get_running_loop().time() + wait, wait
+
+    async def _hand_back(self) -> None:
+        """Wait for the turns to end; cancel the runs whose turn has not within the grace."""
+        self._wind_down()
+        tasks = dict(self._tasks)
+        try:
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=self._grace)
+        finally:
+            late = {run_id: task for run_id, task in tasks.items() if not task.done()}
+            for run_id, task in late.items():
+                logger.warning("run %r is handed back in the middle of a turn: its grace is over", run_id)
+                task.cancel()
+            if late:
+                await asyncio.wait(late.values())
