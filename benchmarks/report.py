@@ -153,6 +153,15 @@ def table(results: Results) -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
+def rows_table(rows: list[tuple[object, ...]]) -> str:
+    """A Markdown table of rows, the first its head."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    texts.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
+    lines = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in texts]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def remarks(results: Results) -> str:
     """Why something is missing from the table."""
     lines = [f"{name}: skipped: {reason}" for name, reason in results.skipped.items()]

@@ -29,6 +29,7 @@ from benchmarks.crash.race import CONFLICT, Race, race
 from benchmarks.crash.stores import STORES, running
 from benchmarks.envs import EnvError, ensure
 from benchmarks.processes import RESULTS
+from benchmarks.report import rows_table
 
 PEERS = {"openai-agents": ("openai-agents", "openai_agents"), "langgraph": ("langgraph-sqlite", "langgraph")}
 """Each peer's environment and its module here."""
@@ -78,7 +79,7 @@ async def kills(stores: tuple[str, ...], steps: int, at_random: int, peers: bool
             audits[name] = audit
             rows.append(_row(name, audit, started))
             print(flush=True)
-    table = _table(rows)
+    table = rows_table(rows)
     print(f"\n{table}\n")
     for name, audit in audits.items():
         for note in audit.notes[:10]:
@@ -100,7 +101,7 @@ async def races(stores: tuple[str, ...], processes: int, rounds: int) -> int:
             took = round(time.monotonic() - started)
             rows.append((name, one.rounds, one.one_winner, one.effects, one.losers[CONFLICT], others, took))
             print(flush=True)
-    table, kept = _table(rows), all(one.holds for one in found.values())
+    table, kept = rows_table(rows), all(one.holds for one in found.values())
     print(f"\n{table}\n\none winner a round, typed losers:", "PASS" if kept else "MISS")
     _write("race", table, {name: vars(one) for name, one in found.items()})
     return 0 if kept else 1
@@ -125,15 +126,6 @@ def _row(name: str, audit: Audit, started: float) -> tuple[object, ...]:
     *counts, in_doubt, surfaced = vars(audit.total).values()
     doubts = ("-", "-") if name in PEERS else (in_doubt, surfaced)
     return (name, *counts, *doubts, round(time.monotonic() - started))
-
-
-def _table(rows: list[tuple[object, ...]]) -> str:
-    """A Markdown table of rows, the first its head."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    texts.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
-    lines = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in texts]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _write(name: str, table: str, figures: dict[str, Any]) -> None:

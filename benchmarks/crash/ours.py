@@ -85,8 +85,8 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> None:
-        await self._store.append(run_id, expected_rev, events, summary)
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        signals = await self._store.append(run_id, expected_rev, events, summary)
         self._world.witness(expected_rev, [digest(event) for event in events])
         for event in decode_events(events):
             match event:
@@ -102,6 +102,7 @@ class Watched:
                     self._world.reached(int(step), "result saved", f"{step}-{number}")
                 case _:
                     pass
+        return signals
 
 
 def step_of(call_id: str) -> int:
