@@ -82,6 +82,21 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "delivered: Invoice 7 is sent.\n"
         "delivered: Invoice 7 is sent.\n",
     ),
+    "worker.py": (
+        [call("write_report", number=1), call("write_report", number=2)],
+        "submitted: report-1\nsubmitted: report-2\n"
+        "killed:    the worker that was at report-1\n"
+        "finished:  report-1: Report 1 is written.\n"
+        "finished:  report-2: Report 2 is written.\n"
+        "stopped:   the worker, exit code 0\n",
+    ),
+    "watch.py": (
+        [call("get_weather", city="Rome"), "It is sunny."],
+        "1: RunStarted\n2: RunResumed\n3: ModelReplied\n4: ToolsIntended\n5: ToolFinished\n"
+        "   'It'\n   ' is'\n   ' sunny.'\n"
+        "6: TurnEnded\n7: ModelReplied\n8: RunEnded\n"
+        "answer: It is sunny.\nagain from 7:\n8: RunEnded\n",
+    ),
     "research_budget.py": (
         [*(call("search", city=city) for city in ("Rome", "Paris", "Oslo", "Bonn")), "Rome."],
         "found: Rome was founded in 753 BC.\nfound: Paris grew from a Gaulish town.\nfound: Oslo was founded around 1040.\n"
@@ -137,6 +152,11 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^delivered: send_invoice waits for approval\ndelivered: send_invoice waits for approval\napproved:  send_invoice\n"
         r"delivered: (Invoice -?\d+ is sent\.)\ndelivered: \1$"
     ],
+    "worker.py": [
+        r"^killed: +the worker that was at report-1\nfinished: +report-1: Report -?\d+ is written\.\n"
+        r"finished: +report-2: Report -?\d+ is written\.\nstopped: +the worker, exit code 0$"
+    ],
+    "watch.py": [r"^1: RunStarted\n", r"^answer: .", r"^again from (\d+):\n\d+: RunEnded$"],
     "research_budget.py": [r"^found: The call was not run", r"^answer: .", r"^\[\d turns, the last of them without tools\]$"],
     "cost_limit.py": [r"^paused: the limit on cost is 0\.15 dollars\nanswer: ."],
     "sessions_chat.py": [r"^guide: .", r"^\[the session holds 4 messages\]$"],
@@ -149,6 +169,7 @@ LOCALLY: dict[str, Sequence[str]] = {
 
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
+    here.remove("service.py")  # test_service.py
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
 
 
