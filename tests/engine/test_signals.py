@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,6 +41,7 @@ from agentsdk.types.events import RunEvent
 from agentsdk.types.summary import RunSummary
 from tests.core.histories import unpaired
 from tests.models.wire import FakeClock
+from tests.stores.stores import STORES
 
 pytestmark = pytest.mark.anyio
 
@@ -759,6 +761,38 @@ async def test_an_owner_that_dies_after_the_append_that_took_it_has_taken_it() -
     store.is_torn = False
     result = await Runner.drive(agent_of("done"), "r", run_config=config)
     assert said(result.to_state()) == ["go", "hello", "done"]
+
+
+@pytest.mark.parametrize("kind", STORES)
+async def test_every_store_carries_signals_to_the_owner_and_to_the_next(kind: str, request: pytest.FixtureRequest) -> None:
+    open_store, run_id = STORES[kind].factory(request), uuid.uuid4().hex
+    owners = open_store()
+    others = open_store() if STORES[kind].shared else owners
+    config, elsewhere = config_of(owners, run_id=run_id), RunConfig(store=others)
+
+    async def body() -> None:
+        await Runner.send(run_id, "and be quick", run_config=elsewhere)
+        await Runner.pause(run_id, by="ada", run_config=elsewhere)
+
+    async def hang() -> None:
+        await Runner.cancel(run_id, by="bob", run_config=elsewhere)
+        await asyncio.Event().wait()
+
+    try:
+        result = await Runner.run(agent_of(call("work"), tools=[working(body)]), "go", run_config=config)
+        assert result.paused is not None and said(result.to_state())[-1] == "and be quick"
+        await Runner.unpause(run_id, run_config=elsewhere)
+        waits = agent_of(call("work"), tools=[working(nothing, needs_approval=True)])
+        (item,) = (await Runner.drive(waits, run_id, run_config=config)).interruptions
+        await Runner.decide(run_id, Decision(item.call_id, "approve"), run_config=elsewhere)
+        with pytest.raises(RunCancelledError, match="by 'bob'"):
+            await Runner.drive(agent_of(tools=[working(hang, needs_approval=True)]), run_id, run_config=config)
+        summary = await others.summary(run_id)
+        assert summary is not None
+        assert (summary.status, summary.signals, summary.taken) == ("cancelled", 5, 5)
+    finally:
+        await owners.aclose()
+        await others.aclose()
 
 
 # The watch.
