@@ -1,7 +1,7 @@
 """Signals: posted to a run's mailbox by anybody who has the store, taken by the run's owner.
 
 Posting touches no log, so it disturbs nobody. The owner takes what waits at its safe points (before a turn, and before it ends
-or rests), in one append that holds `SignalsTaken` and what the signals come to: each is taken once, whoever dies when. How many
+or waits), in one append that holds `SignalsTaken` and what the signals come to: each is taken once, whoever dies when. How many
 there are it is told by every append; only a run that has been at one thing for a while is watched for a cancel.
 """
 
@@ -258,7 +258,7 @@ class _Watch:
                     continue
                 for record in await with_retries(partial(store.signals, run_id, seen), config, now):
                     seen += 1
-                    if seen > run.state.taken and _cancels_now(record) and run.state.ended is None:
+                    if _cancels_now(record) and run.state.ended is None:
                         self.has_cancelled = True
                         self._task.cancel()
                         return

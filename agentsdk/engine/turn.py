@@ -122,7 +122,7 @@ async def _goes_on(run: Run) -> bool:
     if run.has_signals:
         from agentsdk.engine.signals import take_signals
 
-        await take_signals(run, ends=not open_turn(run).arrived)
+        await take_signals(run, ends=True)
     if open_turn(run).arrived:
         await run.record(TurnEnded())
     elif run.state.paused is None:

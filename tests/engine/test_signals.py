@@ -401,6 +401,20 @@ async def test_a_message_before_a_cancel_after_the_turn_does_not_outlive_it() ->
     assert isinstance(caught.value.state, RunState) and said(caught.value.state) == ["go", "done", "one more thing"]
 
 
+async def test_a_cancel_in_the_last_answer_at_a_limit_is_no_error_of_the_limit() -> None:
+    store = MemoryRunStore()
+    config = config_of(store, on_limit="finalize")
+
+    async def reply(request: Any) -> str:
+        await Runner.cancel("r", by="ada", run_config=config)
+        return "as far as I came"
+
+    agent = agent_of(call("work"), reply, tools=[working(nothing)])
+    with pytest.raises(RunCancelledError, match="by 'ada'"):
+        await Runner.run(agent, "go", max_turns=1, run_config=config)
+    assert (await summary_of(store)).status == "cancelled"
+
+
 async def test_what_waits_with_a_cancel_does_not_enter() -> None:
     store = MemoryRunStore()
     config = config_of(store)
@@ -502,21 +516,26 @@ def paying(paid: list[str], **options: Any) -> FunctionTool[Any]:
 
 
 async def test_a_decision_is_plain_data_and_taken_by_the_first_append_of_who_goes_on() -> None:
-    store, paid = MemoryRunStore(), list[str]()
+    appends: list[list[str]] = []
+
+    class Seen(MemoryRunStore):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+            appends.append([type(event).__name__ for event in decode_events(events)])
+            return await super().append(run_id, expected_rev, events, summary)
+
+    store, paid = Seen(), list[str]()
     config = config_of(store)
     agent = agent_of([call("pay", x=1), call("pay", x=2)], "done", tools=[paying(paid)])
     waits = await Runner.run(agent, "go", run_config=config)
     first, second = waits.interruptions
     assert await Runner.decide("r", Decision(first.call_id, "approve", by="ada", reason="fine"), run_config=config) == 1
     assert await Runner.decide("r", Decision(second.call_id, "reject", reason="no"), run_config=config) == 2
-    before = len(await log_of(store))
+    appends.clear()
     result = await Runner.resume(agent, "r", run_config=config)
     assert result.final_output == "done" and paid == ["1"]
-    log = await log_of(store)
-    assert [type(event).__name__ for event in log[before : before + 4]] == [
-        *("RunResumed", "SignalsTaken", "ApprovalDecided", "ApprovalDecided"),
-    ]
-    assert [(one.approved, one.by, one.reason) for one in of_kind(log, ApprovalDecided)] == [
+    assert appends[0] == ["RunResumed", "SignalsTaken", "ApprovalDecided", "ApprovalDecided"]
+    decisions = of_kind(await log_of(store), ApprovalDecided)
+    assert [(one.approved, one.by, one.reason) for one in decisions] == [
         (True, "ada", "fine"),
         (False, "", "no"),
     ]
