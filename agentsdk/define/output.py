@@ -8,7 +8,8 @@ from collections.abc import Callable
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
-from agentsdk.define.problems import list_problems, problems_of
+from agentsdk.core.problems import list_problems
+from agentsdk.define.problems import problems_of
 from agentsdk.define.strict_schema import NotStrictError, strict_json_schema, tidy_json_schema
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import CallbackError, UserError

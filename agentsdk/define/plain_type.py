@@ -9,19 +9,11 @@ from __future__ import annotations
 from types import UnionType
 from typing import Literal, NamedTuple, Union, cast, get_args, get_origin
 
+from agentsdk.core.problems import describe_kind, name_of_kind
 from agentsdk.types.base import JsonObject
 
 _NONE = type(None)
 _NAMES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean", _NONE: "null", list: "array"}
-_ENGLISH: dict[type, str] = {
-    str: "a string",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    _NONE: "null",
-    list: "an array",
-    dict: "an object",
-}
 
 
 class PlainType(NamedTuple):
@@ -53,7 +45,7 @@ class PlainType(NamedTuple):
     def expected(self) -> str:
         """What fits, as text."""
         choices = "one of " + ", ".join(map(repr, self.choices))
-        return " or ".join(choices if kind is str and self.choices else _ENGLISH[kind] for kind in self.kinds)
+        return " or ".join(choices if kind is str and self.choices else name_of_kind(kind) for kind in self.kinds)
 
     def schema(self) -> JsonObject:
         """The JSON schema."""
@@ -70,13 +62,6 @@ class PlainType(NamedTuple):
 
 
 _SCALARS = {kind: PlainType((kind,)) for kind in (str, int, float, bool, _NONE)}
-
-
-def describe_kind(value: object) -> str:
-    """The kind of a JSON value as text, with its article: never the value."""
-    if isinstance(value, str) and value:
-        return f"a string of {len(value)} characters"
-    return _ENGLISH.get(type(value), "something else")
 
 
 def plain_type(annotation: object) -> PlainType | None:

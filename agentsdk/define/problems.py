@@ -1,25 +1,14 @@
-"""Validation errors of a JSON value as the model reads them: where, and what was expected; never the value itself."""
+"""The problems that pydantic finds in a JSON value."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentsdk.core.problems import MAX_NAME
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
-
-MAX_PROBLEMS = 20
-"""How many problems are listed one by one."""
-
-MAX_NAME = 100
-"""How much of a name the model made up is repeated."""
-
-
-def list_problems(problems: list[str]) -> str:
-    """The problems, one to a line."""
-    more = len(problems) - MAX_PROBLEMS
-    shown = problems[:MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-    return "\n".join(f"- {problem}" for problem in shown)
 
 
 def problems_of(error: ValidationError) -> list[str]:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, cast
 
+from agentsdk.core.problems import MAX_NAME, list_problems
 from agentsdk.define.docstring import DocstringStyle, parse_docstring
 from agentsdk.define.parameters import (
     KEYWORD_ONLY,
@@ -23,7 +24,7 @@ from agentsdk.define.parameters import (
     unwrapped,
 )
 from agentsdk.define.plain_type import PlainType, plain_type
-from agentsdk.define.problems import MAX_NAME, list_problems, problems_of
+from agentsdk.define.problems import problems_of
 from agentsdk.define.strict_schema import NotStrictError, tidy_json_schema
 from agentsdk.define.strict_schema import strict_json_schema as to_strict
 from agentsdk.types.base import JsonObject

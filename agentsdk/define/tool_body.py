@@ -73,7 +73,7 @@ class JsonBody(ToolBody[TContext]):
         if self._check is not None:
             self._check(arguments)
         elif given is not None:
-            from agentsdk.define.json_schema import check_arguments  # the schema is not ours: few tools are like that
+            from agentsdk.core.json_schema import check_arguments  # the schema is not ours: few tools are like that
 
             check_arguments(given, arguments)
         return (msgspec.json.encode(arguments).decode(),), {}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from agentsdk.define.problems import MAX_PROBLEMS, list_problems, problems_of
+from agentsdk.define.problems import problems_of
 
 
 class Line(BaseModel):
@@ -45,10 +45,3 @@ def test_a_wrong_tag_is_not_shown() -> None:
     with pytest.raises(ValidationError) as caught:
         Owner.model_validate_json('{"pet":{"kind":"sk-secret"}}')
     assert problems_of(caught.value) == ["pet: Input should have one of the tags 'cat', 'dog' as its 'kind'"]
-
-
-def test_long_lists_are_cut() -> None:
-    told = list_problems([f"p{number}" for number in range(MAX_PROBLEMS + 3)]).splitlines()
-    assert told[0] == "- p0"
-    assert told[-1] == "- and 3 more"
-    assert len(told) == MAX_PROBLEMS + 1

@@ -1,8 +1,8 @@
-"""Validation of arguments against a JSON schema without a Python type: that of a hand-made `FunctionTool`.
+"""Validation of a value against a JSON schema without a Python type: the arguments of a hand-made `FunctionTool`, an answer.
 
 Checked is what a schema says of shape: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`,
 `anyOf`, `oneOf`, `allOf`, and `$ref` into the schema itself. Whatever else it says (`pattern`, `format`, `minimum`, ...) is the
-body's: what is not understood here never refuses a call.
+tool's: what is not understood here refuses nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from agentsdk.define.plain_type import describe_kind
-from agentsdk.define.problems import MAX_NAME, list_problems
+from agentsdk.core.problems import MAX_NAME, describe_kind, list_problems
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError
 
@@ -30,13 +29,18 @@ _NAMES = {
 
 def check_arguments(schema: JsonObject, arguments: Mapping[str, object]) -> None:
     """Raises `InvalidArgumentsError` naming each argument that is wrong, missing or unknown, and what was expected."""
+    if problems := problems_with(schema, dict(arguments)):
+        raise InvalidArgumentsError(list_problems(problems))
+
+
+def problems_with(schema: JsonObject, value: object) -> list[str]:
+    """What in a JSON value does not fit `schema`, and what was expected."""
     problems: list[str] = []
     try:
-        _check(schema, dict(arguments), "", schema, problems)
+        _check(schema, value, "", schema, problems)
     except RecursionError:  # a schema that refers to itself for the same value says nothing
-        return
-    if problems:
-        raise InvalidArgumentsError(list_problems(problems))
+        return []
+    return problems
 
 
 def _check(given: object, value: object, path: str, root: JsonObject, problems: list[str]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentsdk.define.json_schema import check_arguments
+from agentsdk.core.json_schema import check_arguments
 from agentsdk.types.errors import InvalidArgumentsError
 
 
