@@ -18,6 +18,7 @@ from agentsdk.core.limits.totals import Price, RunTotals, total
 from agentsdk.core.overflow import output_text
 from agentsdk.core.state import State
 from agentsdk.types.events import (
+    ArgumentsEdited,
     GuardrailJudged,
     HandedOff,
     InputAdded,
@@ -239,6 +240,8 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
             return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "", releases=False)
         case ToolFinished():
             return structs.replace(event, call_id=names.number(event.call_id), is_withheld=False, started_at=0.0, at=0.0)
+        case ArgumentsEdited():
+            return ArgumentsEdited(names.number(event.call_id), canonical_arguments(event.arguments))
         case RunEnded():
             return structs.replace(event, at=0.0)
         case ToolUseJudged() | OutputJudged() | HandedOff() | ViewRestored():
@@ -257,6 +260,8 @@ def _line(event: RunEvent, names: _Names) -> str:
             return f"{names.tools.get(event.call_id, '')!r} {'failed with' if event.is_error else 'gave'} {shown_text}"
         case GuardrailJudged():
             return f"{event.kind.replace('_', ' ')} guardrail {event.guardrail!r} says {event.behavior!r}"
+        case ArgumentsEdited():
+            return f"a person changes the arguments of {names.tools.get(event.call_id, '')!r} to {shown(event.arguments)}"
         case HandedOff():
             return f"hands over to {event.agent!r}"
         case RunEnded():

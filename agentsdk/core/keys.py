@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agentsdk.core.arguments import approval_digest
+from agentsdk.core.arguments import approval_digest, canonical_arguments
 from agentsdk.types.items import FunctionCall
 
 SCHEME = 1
@@ -35,8 +35,13 @@ def digest(domain: str, *parts: str) -> str:
     return hashlib.sha256(data).hexdigest()[:_DIGITS]
 
 
-def call_key(scheme: int, run_id: str, path: Sequence[str], call_id: str) -> str:
-    """The idempotency key of a tool call. `path` names the calls that lead to its run, outermost first."""
+def call_key(scheme: int, run_id: str, path: Sequence[str], call_id: str, edited: str | None = None) -> str:
+    """The idempotency key of a tool call. `path` names the calls that lead to its run, outermost first.
+
+    `edited` are the arguments that a person put in place of the model's: with others it is another call.
+    """
+    if edited is not None:
+        return digest("edited tool call", run_id, *path, call_id, canonical_arguments(edited))
     if scheme == 0:
         return "/".join((run_id, *path, call_id))
     return digest("tool call", run_id, *path, call_id)

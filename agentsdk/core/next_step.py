@@ -7,23 +7,31 @@ interruption > handoff > tool use is final > final output > run again
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
 
 from agentsdk.core.overflow import output_text
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn, State
+from agentsdk.types.base import JsonObject
+from agentsdk.types.events import AnswerAwaited
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.spec import AgentSpec, HandoffSpec
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call that cannot go on by itself. `path` names the calls (agents as tools) that lead to it, outermost first."""
+    """A call that cannot go on by itself. `path` names the calls (agents as tools) that lead to it, outermost first.
+
+    `refused` says why what was decided on it before did not count; `""` where nothing was refused.
+    """
 
     call: FunctionCall
     agent: str
     path: tuple[str, ...] = ()
+    refused: str = field(default="", compare=False)
 
     @property
     def call_id(self) -> str:
@@ -42,7 +50,7 @@ class PendingCall:
 
     @property
     def arguments(self) -> str:
-        """The call's arguments, as the model's JSON text."""
+        """The call's arguments as JSON text: the model's, or those that a person put in their place."""
         return self.call.arguments
 
     @property
@@ -52,7 +60,8 @@ class PendingCall:
 
 
 class ToolApprovalItem(PendingCall):
-    """A call that waits for `state.approve(item)` or `state.reject(item)`."""
+    """A call that waits for `state.approve(item)`, or with other arguments `state.approve(item, arguments={...})`, or
+    `state.reject(item)`."""
 
     __slots__ = ()
 
@@ -64,6 +73,41 @@ class ToolInDoubtItem(PendingCall):
     """
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswerItem(PendingCall):
+    """A call of an external tool that waits for `state.answer(item, value)`, or `state.mark_failed(item, reason)`.
+
+    `awaited` is what is recorded of the wait.
+    """
+
+    awaited: AnswerAwaited = field(kw_only=True, compare=False)
+
+    @property
+    def question(self) -> str:
+        """What a person is asked; `""` for a tool that asks nobody."""
+        return self.awaited.question
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The answers there are; none where any will do."""
+        return self.awaited.choices
+
+    @property
+    def answer_schema(self) -> JsonObject | None:
+        """The JSON schema of the answer; None where any fits."""
+        return msgspec.json.decode(self.awaited.schema) if self.awaited.schema else None
+
+    @property
+    def waits_since(self) -> float:
+        """When the call began to wait, a Unix timestamp in seconds."""
+        return self.awaited.at
+
+    @property
+    def deadline(self) -> float | None:
+        """Until when it waits, a Unix timestamp in seconds; None for no end."""
+        return self.awaited.deadline
 
 
 @dataclass(slots=True)
@@ -81,7 +125,7 @@ class RunAgain:
 
 @dataclass(slots=True)
 class Interruption:
-    """The run waits for a person."""
+    """The run waits for a person, or for an answer from outside."""
 
     pending: tuple[PendingCall, ...]
 
@@ -112,22 +156,31 @@ def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedRespons
 
 
 def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall, ...]:
-    """The calls that wait for a person, nested ones included, in call order."""
+    """The calls that wait for a person or an answer, nested ones included, in call order."""
     turn = state.turn
-    if turn is None or not (turn.asked or turn.in_doubt or turn.children):
+    if turn is None or not (turn.asked or turn.in_doubt or turn.children or turn.outside.awaited):
         return ()
     pending: list[PendingCall] = []
     for call in turn.calls:
         call_id = call.call_id
         if call_id in turn.results:
             continue
+        refused = turn.outside.refused.get(call_id, "")
         if call_id in turn.in_doubt:
             pending.append(ToolInDoubtItem(call, state.agent, path))
         elif (child := turn.children.get(call_id)) is not None and not _is_asked_again(turn, call_id):
             pending.extend(interruptions(child, (*path, call_id)))
         elif waits_for_decision(turn, call_id):
-            pending.append(ToolApprovalItem(call, state.agent, path))
+            pending.append(ToolApprovalItem(call, state.agent, path, refused))
+        elif (awaited := turn.outside.awaited.get(call_id)) is not None and call_id not in turn.outside.answers:
+            pending.append(ToolAnswerItem(call, state.agent, path, refused, awaited=awaited))
     return tuple(pending)
+
+
+def next_deadline(pending: Sequence[PendingCall]) -> float | None:
+    """The first time (a Unix timestamp in seconds) at which one of these calls waits no more; None where all wait for ever."""
+    deadlines = [item.deadline for item in pending if isinstance(item, ToolAnswerItem) and item.deadline is not None]
+    return min(deadlines, default=None)
 
 
 def waits_for_decision(turn: OpenTurn, call_id: str) -> bool:

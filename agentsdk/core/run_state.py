@@ -1,26 +1,46 @@
-"""`RunState`: a snapshot of a run. It is saved and loaded, a person decides on it, and `Runner.run` resumes it."""
+"""`RunState`: a snapshot of a run. It is saved and loaded, a person decides on it, and `Runner.run` resumes it.
+
+The module is long because it is one class: whatever can be done with a run that does not go on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from copy import copy
 from decimal import Decimal
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, cast
 
 import msgspec
+from msgspec import structs
 
 from agentsdk.core import codec
+from agentsdk.core.arguments import canonical_arguments
 from agentsdk.core.codec import StateKey
 from agentsdk.core.keys import approval_key
 from agentsdk.core.limits.run_limits import allowed_number
-from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem, interruptions
+from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem, interruptions
 from agentsdk.core.pairing import joined
 from agentsdk.core.state import OpenTurn, State, apply, fold, transcript
 from agentsdk.types.base import JsonObject
-from agentsdk.types.declared import FLAG, Expected, Fields, any_text, having, is_real, is_whole, number, optional
+from agentsdk.types.declared import (
+    ANYTHING,
+    FLAG,
+    Expected,
+    Fields,
+    any_text,
+    having,
+    is_real,
+    is_whole,
+    mapping_of,
+    number,
+    optional,
+)
 from agentsdk.types.errors import LimitKind, Number, StateCorruptError, StateMismatchError, UserError
 from agentsdk.types.events import (
     ApprovalDecided,
+    ArgumentsEdited,
+    CallAnswered,
     CallRetried,
     InputAdded,
     InputReplaced,
@@ -32,6 +52,7 @@ from agentsdk.types.events import (
     RunStarted,
     ToolFinished,
     ViewRestored,
+    unnested,
 )
 from agentsdk.types.items import (
     FunctionCall,
@@ -55,6 +76,7 @@ _ARGUMENTS = Fields(
     "RunState",
     always_approve=FLAG,
     always_reject=FLAG,
+    arguments=optional(mapping_of(ANYTHING, "a dict of the arguments by name; give all that the call is to have")),
     reason=any_text("a str; say why"),
     by=any_text("a str; say who decided"),
     expires_at=optional(number("a finite Unix timestamp in seconds")),
@@ -73,6 +95,13 @@ _ARGUMENTS = Fields(
     agent=having((), "the Agent that the run was begun with", texts=("name",)),
     run_id=optional(any_text("a str; give the run's id")),
 )
+
+_WAITS: dict[type[PendingCall], tuple[str, str]] = {
+    ToolApprovalItem: ("waits for approval", "approve or reject"),
+    ToolInDoubtItem: ("is in doubt", "provide_result, retry or mark_failed"),
+    ToolAnswerItem: ("waits for an answer", "answer or mark_failed"),
+}
+"""How a pending call stands, and what is decided on it, by the kind of its item."""
 
 
 class Named(Protocol):
@@ -171,7 +200,7 @@ class RunState:
 
     @property
     def interruptions(self) -> list[PendingCall]:
-        """The calls still to be decided: `ToolApprovalItem`s and `ToolInDoubtItem`s."""
+        """The calls that wait: `ToolApprovalItem`s, `ToolInDoubtItem`s and `ToolAnswerItem`s."""
         return list(interruptions(self.value))
 
     @property
@@ -217,43 +246,83 @@ class RunState:
         """The state as it was saved, and the decisions to record first when it is resumed."""
         return self._state, tuple([event for event in self._decisions if not isinstance(event, InputAdded)])
 
+    def without(self, path: tuple[str, ...], call_id: str) -> RunState:
+        """The same, without what was decided here on one call: of the run that the calls in `path` lead to."""
+
+        def is_of_call(event: RunEvent) -> bool:
+            place, decision = unnested(event)
+            return place == path and getattr(decision, "call_id", None) == call_id
+
+        rest = copy(self)
+        rest._decisions = [event for event in self._decisions if not is_of_call(event)]
+        return rest
+
     def approve(
         self,
         item: PendingCall,
         always_approve: bool = False,
         *,
+        arguments: Mapping[str, object] | None = None,
         reason: str = "",
         by: str = "",
         expires_at: float | None = None,
     ) -> None:
         """Let a call run; with `always_approve` also every later call of its tool.
 
-        `by` says who decided. A call that has not begun at `expires_at` (a Unix timestamp) waits again. Raises `UserError` if
-        the call does not wait.
+        With `arguments` it runs with these in place of the model's, all of them given; the model is told. Those that do not fit
+        the tool are refused when the run goes on. `by` says who decided. A call that has not begun at `expires_at` (a Unix
+        timestamp) waits again. Raises `UserError` if the call does not wait, and for arguments of one that has begun, or
+        together with `always_approve`.
         """
-        _ARGUMENTS.check_given("RunState.approve", always_approve=always_approve, reason=reason, by=by, expires_at=expires_at)
-        self._decide(item, True, always_approve, reason, by, expires_at)
+        _ARGUMENTS.check_given(
+            "RunState.approve",
+            always_approve=always_approve,
+            arguments=arguments,
+            reason=reason,
+            by=by,
+            expires_at=expires_at,
+        )
+        turn = self._require(item, ToolApprovalItem)
+        call = item.call if arguments is None else self._edit(item, turn, arguments, always_approve, by)
+        self._decide(item, turn, call, True, always_approve, reason, by, expires_at)
 
     def reject(self, item: PendingCall, always_reject: bool = False, *, reason: str = "", by: str = "") -> None:
         """Keep a call from running; the model is told `reason`. Raises `UserError` if it does not wait."""
         _ARGUMENTS.check_given("RunState.reject", always_reject=always_reject, reason=reason, by=by)
-        self._decide(item, False, always_reject, reason, by, None)
+        turn = self._require(item, ToolApprovalItem)
+        self._decide(item, turn, item.call, False, always_reject, reason, by, None)
+
+    def answer(self, item: PendingCall, value: object, *, by: str = "") -> None:
+        """Answer a call of an external tool: `value`, anything that has a JSON form, is its result. `by` says who answers.
+
+        Raises `UserError` if the call waits for no answer, and for a value that is not one of `item.choices` or does not fit
+        `item.answer_schema`. What the tool's result type says beyond that is checked when the run goes on.
+        """
+        _ARGUMENTS.check_given("RunState.answer", by=by)
+        self._require(item, ToolAnswerItem)
+        assert isinstance(item, ToolAnswerItem)
+        from agentsdk.core.given_json import answer_text  # few runs are answered
+
+        self._append(item.path, CallAnswered(item.call_id, answer_text(item, value), clean_text(by)))
 
     def provide_result(self, item: PendingCall, *, result: str) -> None:
         """Say what a call in doubt returned. Raises `UserError` if it is not in doubt."""
         _ARGUMENTS.check_given("RunState.provide_result", result=result)
-        self._require_doubt(item)
+        self._require(item, ToolInDoubtItem)
         self._append(item.path, ToolFinished(item.call_id, clean_text(result)))
 
     def retry(self, item: PendingCall) -> None:
         """Run a call in doubt again. Raises `UserError` if it is not in doubt."""
-        self._require_doubt(item)
+        self._require(item, ToolInDoubtItem)
         self._append(item.path, CallRetried(item.call_id))
 
     def mark_failed(self, item: PendingCall, reason: str) -> None:
-        """Say that a call in doubt failed; the model is told `reason`. Raises `UserError` if it is not in doubt."""
+        """Say that a call in doubt failed, or that no answer will come to one that waits for it; the model is told `reason`.
+
+        Raises `UserError` if the call is neither.
+        """
         _ARGUMENTS.check_given("RunState.mark_failed", reason=reason)
-        self._require_doubt(item)
+        self._require(item, ToolInDoubtItem, ToolAnswerItem)
         self._append(item.path, ToolFinished(item.call_id, clean_text(reason), True))
 
     def raise_limit(self, kind: LimitKind, allowed: Number | str | None) -> None:
@@ -386,32 +455,51 @@ class RunState:
         assert isinstance(started, RunStarted)
         return started
 
-    def _decide(self, item: PendingCall, approved: bool, always: bool, reason: str, by: str, expires_at: float | None) -> None:
-        turn = self._require(item)
-        if not isinstance(item, ToolApprovalItem):
-            raise UserError(
-                f"call {item.call_id!r} is in doubt, expected one waiting for approval; "
-                "use provide_result, retry or mark_failed"
-            )
-        call, asked = item.call, turn.asked[item.call_id].fingerprint
+    def _decide(
+        self,
+        item: PendingCall,
+        turn: OpenTurn,
+        call: FunctionCall,
+        approved: bool,
+        always: bool,
+        reason: str,
+        by: str,
+        expires_at: float | None,
+    ) -> None:
+        asked = turn.asked[item.call_id].fingerprint
         digest = approval_key(self._started.keys, self._state.run_id, item.path, call)
         event = ApprovalDecided(
             call.call_id, call.name, digest, approved, clean_text(reason), always, item.agent, clean_text(by), expires_at, asked
         )
         self._append(item.path, event)
 
-    def _require_doubt(self, item: PendingCall) -> None:
-        _ = self._require(item)
-        if not isinstance(item, ToolInDoubtItem):
-            raise UserError(f"call {item.call_id!r} waits for approval, expected one in doubt; use approve or reject")
+    def _edit(self, item: PendingCall, turn: OpenTurn, arguments: Mapping[str, object], always: bool, by: str) -> FunctionCall:
+        """The call with other arguments."""
+        from agentsdk.core.given_json import arguments_text  # few approvals change anything
 
-    def _require(self, item: PendingCall) -> OpenTurn:
-        """The open turn of a pending call. Only one this very run waits for, with these very arguments, can be decided."""
+        text = arguments_text(item, arguments)
+        if canonical_arguments(text) == canonical_arguments(item.arguments):
+            return item.call
+        if always or item.call_id in turn.intended:
+            why = "its tool's later calls are to run as they come" if always else "it has begun with the arguments it has"
+            raise UserError(
+                f"call {item.call_id!r} was given other arguments although {why}, expected one decision on one call that has "
+                "not begun; approve it without arguments, or reject it"
+            )
+        self._append(item.path, ArgumentsEdited(item.call_id, text, clean_text(by)))
+        return structs.replace(item.call, arguments=text)
+
+    def _require(self, item: PendingCall, *kinds: type[PendingCall]) -> OpenTurn:
+        """The open turn of a pending call of one of `kinds`. Only one this very run waits for, as it stands, is decided."""
         state = self.value
         if not isinstance(cast(object, item), PendingCall) or item not in interruptions(state):
             kind = type(item).__name__
             what = f"call {item.call_id!r} of tool {item.tool_name!r}" if isinstance(item, PendingCall) else f"a {kind!r}"
             raise UserError(f"{what} does not wait in this state, expected an item of state.interruptions; take it from there")
+        if not isinstance(item, kinds):
+            stands, remedy = _WAITS[type(item)]
+            wanted = " or ".join([_WAITS[kind][0] for kind in kinds])
+            raise UserError(f"call {item.call_id!r} {stands}, expected one that {wanted}; use {remedy}")
         turn = state.turn
         for call_id in item.path:
             assert turn is not None

@@ -8,12 +8,13 @@ from typing import cast, get_args
 import msgspec
 
 from agentsdk.core.codec import VERSION, place_of
+from agentsdk.core.given_json import plain_json
 from agentsdk.core.migrations import migrated
 from agentsdk.core.next_step import PendingCall
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.types.base import Compact
-from agentsdk.types.declared import FLAG, Fields, any_text, number, one_of, optional, sequence_of
+from agentsdk.types.declared import ANYTHING, FLAG, Fields, any_text, mapping_of, number, one_of, optional, sequence_of
 from agentsdk.types.errors import RunConflictError, StateCorruptError, UserError
 from agentsdk.types.events import RunEvent
 from agentsdk.types.signals import Decision, DecisionAction, Signal
@@ -29,11 +30,14 @@ _FIELDS = Fields(
     always=FLAG,
     by=any_text("a str; say who decided"),
     expires_at=optional(number("a finite Unix timestamp in seconds")),
+    arguments=optional(mapping_of(ANYTHING, "a dict of the arguments by name; give all that the call is to have")),
 )
 _ONLY_FOR: dict[str, tuple[DecisionAction, ...]] = {
     "result": ("provide_result",),
     "always": ("approve", "reject"),
     "expires_at": ("approve",),
+    "answer": ("answer",),
+    "arguments": ("approve",),
 }
 
 
@@ -94,9 +98,12 @@ def checked_decision(decision: Decision) -> Decision:
             raise UserError(
                 f"Decision(action={decision.action!r}) has {field}=, which is for {' and '.join(actions)}; leave it out"
             )
+    arguments = None if decision.arguments is None else plain_json("the arguments", dict(decision.arguments))
     return msgspec.structs.replace(
         decision,
         path=tuple(decision.path),
+        answer=plain_json("the answer", decision.answer),
+        arguments=arguments,
         result=clean_text(decision.result),
         reason=clean_text(decision.reason),
         by=clean_text(decision.by),
@@ -113,7 +120,7 @@ def decided(state: State, decision: Decision) -> tuple[RunEvent, ...]:
     item = waiting.get((decision.path, decision.call_id))
     if item is None:
         raise RunConflictError(
-            f"call {decision.call_id!r} of run {state.run_id!r} does not wait for a person: {_why_not(state, decision)}; load "
+            f"call {decision.call_id!r} of run {state.run_id!r} does not wait: {_why_not(state, decision)}; load "
             "the run again, and decide on what is in its interruptions"
         )
     _decide(run, item, decision)
@@ -124,9 +131,12 @@ def _decide(run: RunState, item: PendingCall, decision: Decision) -> None:
     reason = decision.reason
     match decision.action:
         case "approve":
-            run.approve(item, decision.always, reason=reason, by=decision.by, expires_at=decision.expires_at)
+            arguments, expires_at = decision.arguments, decision.expires_at
+            run.approve(item, decision.always, arguments=arguments, reason=reason, by=decision.by, expires_at=expires_at)
         case "reject":
             run.reject(item, decision.always, reason=reason, by=decision.by)
+        case "answer":
+            run.answer(item, decision.answer, by=decision.by)
         case "provide_result":
             run.provide_result(item, result=decision.result)
         case "retry":
@@ -144,6 +154,8 @@ def _why_not(state: State, decision: Decision) -> str:
         return "no call of that id and path is open"
     if call_id in turn.results:
         return "it has its result"
+    if call_id in turn.outside.answers:
+        return "it is answered already"
     if call_id in turn.decisions:
         return "it is decided already"
     return "nobody was asked about it"

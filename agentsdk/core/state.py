@@ -8,14 +8,21 @@ the transcript in call order. The module is long because it is one table: what e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from agentsdk.core.edited_arguments import with_note
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     AttemptSpent,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     ContextSaved,
@@ -51,8 +58,13 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
 
+T = TypeVar("T")
+
 UNKNOWN_OUTCOME = "interrupted, outcome unknown"
 """What history shows for a call whose result never came."""
+
+UNANSWERED = "waits for its answer, which has not come yet"
+"""What history shows for an external call that nobody has answered."""
 
 WITHHELD = "withheld: the guardrails of this call have not let its result pass"
 """What history shows for a result that its guardrails have not judged, or that stopped the run."""
@@ -61,6 +73,22 @@ GAVE_UP = "InvalidOutputError"
 """Why a run has stopped whose feedback turns for an invalid final output were spent: who goes on with it grants them anew."""
 
 NO_USAGE = Usage()
+
+
+class Outside(Struct, frozen=True, gc=False):
+    """What a turn's calls have from outside, where few have anything.
+
+    `awaited` are the external ones that began to wait for an answer, `answers` what came and has not been looked at. `edited`
+    run with other arguments than the model's. `refused` says why an answer, or arguments, did not count.
+    """
+
+    awaited: dict[str, AnswerAwaited] = {}
+    answers: dict[str, CallAnswered] = {}
+    edited: dict[str, ArgumentsEdited] = {}
+    refused: dict[str, str] = {}
+
+
+NOTHING_OUTSIDE = Outside()
 
 
 class OpenTurn(Struct, frozen=True, gc=False):
@@ -82,13 +110,19 @@ class OpenTurn(Struct, frozen=True, gc=False):
     output: OutputJudged | None = None
     is_last: bool = False
     arrived: tuple[Item, ...] = ()
+    outside: Outside = NOTHING_OUTSIDE
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
-        """The reply's calls, in order."""
+        """The reply's calls, in order, with the arguments that they run with."""
         if self.response is None:
             return ()
-        return tuple(item for item in self.response.output if type(item) is FunctionCall)
+        return tuple([self.as_run(item) for item in self.response.output if type(item) is FunctionCall])
+
+    def as_run(self, call: FunctionCall) -> FunctionCall:
+        """A call of the reply with the arguments that it runs with: the model's, or those that a person put in their place."""
+        edited = self.outside.edited.get(call.call_id)
+        return call if edited is None else structs.replace(call, arguments=edited.arguments)
 
 
 class Compaction(Struct, frozen=True, gc=False):
@@ -209,14 +243,14 @@ def is_cancelled(state: State) -> bool:
 def committed(turn: OpenTurn) -> tuple[Item, ...]:
     """The items of a turn: the reply's output, then one result per call in call order, then the messages that arrived in it.
 
-    A call without a result is paired with `UNKNOWN_OUTCOME`, so that no history ever holds an unanswered call; one whose result
-    is withheld with `WITHHELD`.
+    A call without a result is paired with `UNKNOWN_OUTCOME`, or with `UNANSWERED`, so that no history ever holds an unanswered
+    call; one whose result is withheld with `WITHHELD`.
     """
     if turn.response is None:
         return turn.arrived
     output = turn.response.output
     results = turn.results
-    answers = [_answer(item, results.get(item.call_id)) for item in output if type(item) is FunctionCall]
+    answers = [_answer(item, results.get(item.call_id), turn) for item in output if type(item) is FunctionCall]
     return (*output, *answers, *turn.arrived) if answers or turn.arrived else output
 
 
@@ -226,11 +260,24 @@ def transcript(state: State) -> tuple[Item, ...]:
     return items if state.turn is None else (*items, *committed(state.turn))
 
 
-def _answer(call: FunctionCall, result: ToolFinished | None) -> FunctionCallOutput:
+def unknown_outcome(turn: OpenTurn, call_id: str) -> str:
+    """What history shows for a call that has begun and has no result."""
+    return UNANSWERED if call_id in turn.outside.awaited else UNKNOWN_OUTCOME
+
+
+def result_item(result: ToolFinished, edited: ArgumentsEdited | None) -> FunctionCallOutput:
+    """A result as the model is sent it."""
+    output = result.output if edited is None else with_note(result.output, edited.arguments)
+    return FunctionCallOutput(result.call_id, output, result.is_error)
+
+
+def _answer(call: FunctionCall, result: ToolFinished | None, turn: OpenTurn) -> FunctionCallOutput:
     if result is None:
-        return FunctionCallOutput(call.call_id, UNKNOWN_OUTCOME, True)
+        return FunctionCallOutput(call.call_id, unknown_outcome(turn, call.call_id), True)
     if result.is_withheld:
         return FunctionCallOutput(call.call_id, WITHHELD, True)
+    if turn.outside is not NOTHING_OUTSIDE:
+        return result_item(result, turn.outside.edited.get(call.call_id))
     return FunctionCallOutput(call.call_id, result.output, result.is_error)
 
 
@@ -364,8 +411,18 @@ def _replied(state: State, event: ModelReplied) -> State:
 
 def _approval_judged(state: State, event: ApprovalJudged) -> State:
     turn = _open(state)
-    decisions = {call_id: decided for call_id, decided in turn.decisions.items() if call_id != event.call_id}
-    return _replace(state, turn=_replace(turn, asked={**turn.asked, event.call_id: event}, decisions=decisions))
+    turn = _replace(turn, asked={**turn.asked, event.call_id: event}, decisions=_without(turn.decisions, event.call_id))
+    if turn.outside.edited and not event.begun:  # the arguments went with the decision
+        turn = _with_outside(turn, edited=_without(turn.outside.edited, event.call_id))
+    return _replace(state, turn=turn)
+
+
+def _with_outside(turn: OpenTurn, **changes: object) -> OpenTurn:
+    return _replace(turn, outside=_replace(turn.outside, **changes))
+
+
+def _without(known: dict[str, T], call_id: str) -> dict[str, T]:
+    return {known_id: of_call for known_id, of_call in known.items() if known_id != call_id}
 
 
 def _approval_decided(state: State, event: ApprovalDecided) -> State:
@@ -375,9 +432,47 @@ def _approval_decided(state: State, event: ApprovalDecided) -> State:
     return _replace(state, always=always, turn=turn, stopped=None)
 
 
+def _edited(state: State, event: ArgumentsEdited) -> State:
+    turn = _open(state)
+    call_id = event.call_id
+    if call_id in turn.intended:
+        raise _MisplacedError("a call that has begun keeps its arguments")
+    verdicts = tuple([said for said in turn.verdicts if (said.kind, said.call_id) != ("tool_input", call_id)])
+    turn = _with_outside(_replace(turn, verdicts=verdicts), edited={**turn.outside.edited, call_id: event})
+    return _replace(state, turn=turn)
+
+
+def _edit_refused(state: State, event: ArgumentsRefused) -> State:
+    turn = _open(state)
+    call_id = event.call_id
+    turn = _replace(turn, decisions=_without(turn.decisions, call_id))
+    edited, refused = _without(turn.outside.edited, call_id), {**turn.outside.refused, call_id: event.reason}
+    return _replace(state, turn=_with_outside(turn, edited=edited, refused=refused))
+
+
 def _intended(state: State, event: ToolsIntended) -> State:
     turn = _open(state)
     return _replace(state, turn=_replace(turn, intended=turn.intended + event.call_ids))
+
+
+def _awaited(state: State, event: AnswerAwaited) -> State:
+    turn = _open(state)
+    return _replace(state, turn=_with_outside(turn, awaited={**turn.outside.awaited, event.call_id: event}))
+
+
+def _answered(state: State, event: CallAnswered) -> State:
+    turn = _open(state)
+    if event.call_id not in turn.outside.awaited or event.call_id in turn.results:
+        raise _MisplacedError("the call waits for no answer")
+    turn = _with_outside(turn, answers={**turn.outside.answers, event.call_id: event})
+    return _replace(state, turn=turn, stopped=None)
+
+
+def _answer_refused(state: State, event: AnswerRefused) -> State:
+    turn = _open(state)
+    outside, call_id = turn.outside, event.call_id
+    answers, refused = _without(outside.answers, call_id), {**outside.refused, call_id: event.reason}
+    return _replace(state, turn=_with_outside(turn, answers=answers, refused=refused))
 
 
 def _finished(state: State, event: ToolFinished) -> State:
@@ -423,7 +518,11 @@ def _retried(state: State, event: CallRetried) -> State:
     turn = _open(state)
     intended = tuple(call_id for call_id in turn.intended if call_id != event.call_id)
     in_doubt = tuple(call_id for call_id in turn.in_doubt if call_id != event.call_id)
-    return _replace(state, turn=_replace(turn, intended=intended, in_doubt=in_doubt), stopped=None)
+    turn = _replace(turn, intended=intended, in_doubt=in_doubt)
+    if event.call_id in turn.outside.awaited:
+        awaited = _without(turn.outside.awaited, event.call_id)
+        turn = _with_outside(turn, awaited=awaited, answers=_without(turn.outside.answers, event.call_id))
+    return _replace(state, turn=turn, stopped=None)
 
 
 def _tool_use(state: State, event: ToolUseJudged) -> State:
@@ -565,7 +664,12 @@ _CHANGES = _Changes(
         ModelReplied: _replied,
         ApprovalJudged: _approval_judged,
         ApprovalDecided: _approval_decided,
+        ArgumentsEdited: _edited,
+        ArgumentsRefused: _edit_refused,
         ToolsIntended: _intended,
+        AnswerAwaited: _awaited,
+        CallAnswered: _answered,
+        AnswerRefused: _answer_refused,
         ToolFinished: _finished,
         CallsInDoubt: _doubted,
         CallRetried: _retried,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentsdk.core.limits.totals import followed
-from agentsdk.core.next_step import interruptions
+from agentsdk.core.next_step import PendingCall, interruptions, next_deadline
 from agentsdk.core.state import State
 from agentsdk.types.events import RunStarted
 from agentsdk.types.summary import Phase, RunStatus, RunSummary
@@ -16,7 +18,8 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     """The summary of a run at `now`. It is in work while its owner holds it beyond that."""
     started = state.log[0]
     assert isinstance(started, RunStarted)
-    waiting = len(interruptions(state))
+    pending = interruptions(state)
+    waiting = len(pending)
     cost = followed(state.log)
     held = held_until > now
     status = "running" if held else _status(state, waiting)
@@ -41,7 +44,7 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
         first_agent=state.first_agent,
         phase=_phase(state) if held else "",
         error="" if stopped is None else stopped.error,
-        due_at=held_until if held else max(now, started.due_at) if status == "ready" else 0.0,
+        due_at=held_until if held else _due_at(started, state, status, pending, now),
         priority=started.priority,
         elapsed=state.elapsed,
         ended_at=0.0 if state.ended is None else state.ended.at,
@@ -58,9 +61,23 @@ def _status(state: State, waiting: int) -> RunStatus:
         return "cancelled"
     if stopped is not None and stopped.reason == CANCELLED:
         return "ready"  # its process was stopped: what it was at goes on elsewhere, before anybody is waited for
-    if waiting or state.paused is not None or (state.limit is not None and state.limit.pauses):
+    if waiting or _is_halted(state):
         return "waiting"
     return "ready" if stopped is None else "failed"
+
+
+def _is_halted(state: State) -> bool:
+    """Whether it goes on no further until somebody says so, whatever its calls wait for."""
+    return state.paused is not None or (state.limit is not None and state.limit.pauses)
+
+
+def _due_at(started: RunStarted, state: State, status: RunStatus, pending: Sequence[PendingCall], now: float) -> float:
+    """When a worker may take a run that nobody holds: now, or once an answer is waited for no more; 0 for not at all."""
+    if status == "ready":
+        return max(now, started.due_at)
+    if status != "waiting" or _is_halted(state) or state.stopped is not None:
+        return 0.0
+    return next_deadline(pending) or 0.0
 
 
 def _phase(state: State) -> Phase:

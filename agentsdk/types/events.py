@@ -177,6 +177,26 @@ class ApprovalDecided(Compact, tag="decided"):
     fingerprint: str = ""
 
 
+class ArgumentsEdited(Compact, tag="edited"):
+    """A person changed the arguments of a call that has not begun: it runs with `arguments`, JSON text, not with the model's.
+
+    `by` says who. `at` is a Unix timestamp, 0 where it is not known.
+    """
+
+    call_id: str
+    arguments: str
+    by: str = ""
+    at: float = 0.0
+
+
+class ArgumentsRefused(Compact, tag="edit_refused"):
+    """The edited arguments do not fit the call's tool: it waits for another approval. `reason` says why, in words for who gave
+    them."""
+
+    call_id: str
+    reason: str
+
+
 class ToolsIntended(Compact, tag="intend"):
     """These calls are about to run: written before any of them begins, at `at` (a Unix timestamp)."""
 
@@ -184,11 +204,47 @@ class ToolsIntended(Compact, tag="intend"):
     at: float = 0.0
 
 
+class AnswerAwaited(Compact, tag="awaited"):
+    """An external call began to wait for its answer at `at` (a Unix timestamp).
+
+    From `deadline` on (a Unix timestamp, None for none) nobody is waited for: `default`, JSON text, is the answer then, or an
+    error where that is `""`. `schema` is the JSON schema of the answer as text, `""` where any fits. `question` is what a
+    person is asked, `choices` are the answers there are, none where any will do.
+    """
+
+    call_id: str
+    at: float
+    deadline: float | None = None
+    default: str = ""
+    schema: str = ""
+    question: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class CallAnswered(Compact, tag="answered"):
+    """An answer came to an external call: `answer` is JSON text, `by` says who gave it. It is the call's result if it fits.
+
+    `at` is a Unix timestamp, 0 where it is not known.
+    """
+
+    call_id: str
+    answer: str
+    by: str = ""
+    at: float = 0.0
+
+
+class AnswerRefused(Compact, tag="answer_refused"):
+    """The answer does not fit the call's tool: it waits for another. `reason` says why, in words for who gave it."""
+
+    call_id: str
+    reason: str
+
+
 class ToolFinished(Compact, tag="result"):
     """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut.
 
-    `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran from `started_at`
-    to `at` (Unix timestamps); both are 0 where it did not run.
+    `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran, or it waited for
+    its answer, from `started_at` to `at` (Unix timestamps); both are 0 where it did neither.
     """
 
     call_id: str
@@ -344,7 +400,12 @@ RunEvent = (
     | ModelReplied
     | ApprovalJudged
     | ApprovalDecided
+    | ArgumentsEdited
+    | ArgumentsRefused
     | ToolsIntended
+    | AnswerAwaited
+    | CallAnswered
+    | AnswerRefused
     | ToolFinished
     | CallsInDoubt
     | CallRetried

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agentsdk.types.base import Value
+from agentsdk.types.base import JsonObject, Value
 from agentsdk.types.items import Message
 
 CancelMode = Literal["now", "after_turn"]
 """When a cancelled run stops: at once, whatever it is at, or when the turn that is going has ended."""
 
-DecisionAction = Literal["approve", "reject", "provide_result", "retry", "mark_failed"]
+DecisionAction = Literal["approve", "reject", "answer", "provide_result", "retry", "mark_failed"]
 """What a person says of a call that waits, as the methods of `RunState` have it: `approve` or `reject` where it needs approval;
-where it is in doubt `provide_result` says what it returned, `retry` runs it again, `mark_failed` says that it failed."""
+`answer`, or `mark_failed`, where it waits for an answer from outside; where it is in doubt `provide_result` says what it
+returned, `retry` runs it again, `mark_failed` says that it failed."""
 
 
 class MessageSignal(Value, tag="messages"):
@@ -50,9 +51,10 @@ class CancelSignal(Value, tag="cancel"):
 class Decision(Value, tag="decision"):
     """What a person says of the call `call_id` that waits; `path` names the calls (agents as tools) that lead to it.
 
-    `result` is what the call returned, with `"provide_result"`. `reason` is told to the model where the call is rejected or has
-    failed. `always`: it covers every later call of the tool too. `by` says who decided. An approved call that has not begun at
-    `expires_at` (a Unix timestamp in seconds) waits again.
+    `result` is what the call returned, with `"provide_result"`. `answer`, whatever has a JSON form, is its result, with
+    `"answer"`. With `arguments` an approved call runs with these in place of the model's. `reason` is told to the model where
+    the call is rejected or has failed. `always`: it covers every later call of the tool too. `by` says who decided. An approved
+    call that has not begun at `expires_at` (a Unix timestamp in seconds) waits again.
     """
 
     call_id: str
@@ -63,6 +65,8 @@ class Decision(Value, tag="decision"):
     always: bool = False
     by: str = ""
     expires_at: float | None = None
+    answer: object = None
+    arguments: JsonObject | None = None
 
 
 Signal = MessageSignal | PauseSignal | UnpauseSignal | CancelSignal | Decision

@@ -10,9 +10,14 @@ from msgspec import structs
 
 from agentsdk.core.arguments import approval_digest
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     AttemptSpent,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     GuardrailBehavior,
@@ -210,11 +215,17 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
     if gate == "waits":
         return events
     if gate == "decided":
+        for fits in draw(st.sampled_from([[], [], [True], [False], [False, True], [True, False]])):
+            events.append(ArgumentsEdited(call_id, draw(arguments), draw(texts), draw(moments)))
+            if not fits:
+                events.append(ArgumentsRefused(call_id, draw(texts)))
         digest = approval_digest(call.name, call_id, call.arguments)
         events.append(ApprovalDecided(call_id, call.name, digest, draw(st.booleans()), draw(texts), draw(st.booleans())))
     events.append(ToolsIntended((call_id,)))
     if depth < 2 and draw(st.integers(0, 5)) == 0:
         events += [Nested(call_id, event) for event in draw(logs(depth + 1))]
+    elif draw(st.integers(0, 3)) == 0:
+        events += draw(_waits(call_id))
     fate = draw(st.sampled_from(["done", "done", "failed", "unknown", "doubt", "retried"]))
     if fate in ("doubt", "retried"):
         events.append(CallsInDoubt((call_id,)))
@@ -229,6 +240,21 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
         for number, behavior in enumerate(after):
             said = GuardrailJudged("g", "tool_output", behavior, "null", call_id, draw(texts), number, len(after))
             events.append(structs.replace(said, releases=number == len(after) - 1))
+    return events
+
+
+@st.composite
+def _waits(draw: Draw, call_id: str) -> list[RunEvent]:
+    """An external call waits for its answer, which may not fit."""
+    choices = tuple(draw(st.lists(texts, max_size=2)))
+    deadline = draw(st.none() | moments)
+    events: list[RunEvent] = [
+        AnswerAwaited(call_id, draw(moments), deadline, draw(arguments), draw(arguments), draw(texts), choices)
+    ]
+    for fits in draw(st.sampled_from([[], [True], [False], [False, True]])):
+        events.append(CallAnswered(call_id, draw(arguments), draw(texts), draw(moments)))
+        if not fits:
+            events.append(AnswerRefused(call_id, draw(texts)))
     return events
 
 

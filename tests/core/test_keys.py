@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agentsdk.core.arguments import canonical_arguments
 from agentsdk.core.keys import call_key, digest, header_key, request_id, request_prefix
 
 HOSTILE = st.text(st.sampled_from('/-0123456789:a."\\,[]\r\n\0é\ud83d\ude00😀'), max_size=6) | st.text(max_size=4)
@@ -28,6 +29,17 @@ def id_of(run_id: str, path: tuple[str, ...], *rest: Any) -> str:
 def test_two_calls_share_a_key_only_if_they_are_one(one: Any, other: Any) -> None:
     assert (call_key(1, *one) == call_key(1, *other)) == (one == other)
     assert re.fullmatch("[0-9a-f]{40}", call_key(1, *one))
+
+
+@given(CALLS, HOSTILE, HOSTILE)
+@example(("r", (), "c"), '{"a": 1}', '{"a":1}')
+@example(("r", ("c",), '{"a":1}'), '{"a":1}', "")
+def test_a_call_with_edited_arguments_is_another_call(call: Any, one: str, other: str) -> None:
+    run_id, path, call_id = call
+    same = canonical_arguments(one) == canonical_arguments(other)
+    assert (call_key(1, *call, one) == call_key(1, *call, other)) == same
+    assert call_key(0, *call, one) == call_key(1, *call, one) != call_key(1, run_id, (*path, call_id), one)
+    assert call_key(1, *call, one) != call_key(1, *call)
 
 
 @given(REQUESTS, REQUESTS)

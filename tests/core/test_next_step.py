@@ -17,16 +17,24 @@ from agentsdk.core.next_step import (
     NextStep,
     PendingCall,
     RunAgain,
+    ToolAnswerItem,
     ToolApprovalItem,
     ToolInDoubtItem,
     interruptions,
+    next_deadline,
     resolve_next_step,
 )
 from agentsdk.core.process import process_model_response
 from agentsdk.core.state import State, fold
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
+    CallAnswered,
+    CallRetried,
     CallsInDoubt,
     ModelReplied,
     Nested,
@@ -47,7 +55,7 @@ TOOLS = {name: ToolSpec(name, "", {}) for name in ("pay", "read")}
 HANDOFFS = {"ask": HandoffSpec("ask", "", {}, "second")}
 OUTPUT = OutputSpec("Answer", {})
 
-Pending = Literal["no", "approval", "doubt", "nested"]
+Pending = Literal["no", "approval", "doubt", "nested", "answer"]
 Asked = Literal["no", "valid", "invalid"]
 Functions = Literal["none", "all fail", "pay", "read", "fails then pay", "pay and read"]
 Use = Literal["run_llm_again", "stop_on_first_tool", "stop_at_tools", "custom"]
@@ -91,6 +99,9 @@ def turn(
     elif pending == "doubt":
         call_id = call("pay")
         after += [ToolsIntended((call_id,)), CallsInDoubt((call_id,))]
+    elif pending == "answer":
+        call_id = call("read")
+        after += [ToolsIntended((call_id,)), AnswerAwaited(call_id, 3.0)]
     elif pending == "nested":
         call_id = call("read")
         inner = [RunStarted("", "inner", (), 0, 1.0), replied(FunctionCall("x", "pay", "{}")), ApprovalJudged("x", True)]
@@ -108,7 +119,8 @@ def expected(
     """The design's table, told once more: the kind of step, and what it carries."""
     typed = output != "untyped"
     if pending != "no":
-        return Interruption, {"approval": ToolApprovalItem, "doubt": ToolInDoubtItem, "nested": ToolApprovalItem}[pending]
+        kinds = {"doubt": ToolInDoubtItem, "answer": ToolAnswerItem}
+        return Interruption, kinds.get(pending, ToolApprovalItem)
     if asked == "valid":
         return Handoff, "second"
     if functions != "none":
@@ -137,7 +149,7 @@ def carried(step: NextStep) -> object:
 
 
 EVERY_TRAIT: tuple[tuple[Any, ...], ...] = (
-    ("no", "approval", "doubt", "nested"),
+    ("no", "approval", "doubt", "nested", "answer"),
     ("no", "valid", "invalid"),
     ("none", "all fail", "pay", "read", "fails then pay", "pay and read"),
     (False, True),
@@ -226,6 +238,14 @@ def test_a_path_leads_through_every_nested_run() -> None:
         ([ApprovalJudged("a", True), ToolsIntended(("a",)), CallsInDoubt(("a",))], [ToolInDoubtItem]),
         ([ApprovalJudged("a", True), ApprovalDecided("a", "pay", "d", True), CallsInDoubt(("a",))], [ToolInDoubtItem]),
         ([CallsInDoubt(("a",)), ToolFinished("a", "settled")], []),
+        ([ToolsIntended(("a",))], []),
+        ([ToolsIntended(("a",)), AnswerAwaited("a", 3.0)], [ToolAnswerItem]),
+        ([ToolsIntended(("a",)), AnswerAwaited("a", 3.0), CallAnswered("a", "1")], []),
+        ([AnswerAwaited("a", 3.0), CallAnswered("a", "1"), AnswerRefused("a", "no")], [ToolAnswerItem]),
+        ([AnswerAwaited("a", 3.0), ToolFinished("a", "too late", True)], []),
+        ([ToolsIntended(("a",)), AnswerAwaited("a", 3.0), CallRetried("a")], []),
+        ([AnswerAwaited("a", 3.0), CallAnswered("a", "1"), CallRetried("a"), AnswerAwaited("a", 4.0)], [ToolAnswerItem]),
+        ([AnswerAwaited("a", 3.0), ApprovalJudged("a", True, "changed", True)], [ToolApprovalItem]),
     ],
 )
 def test_a_call_waits_until_it_is_decided_begun_or_answered(events: list[RunEvent], kinds: list[type]) -> None:
@@ -251,3 +271,40 @@ def test_a_pending_call_shows_its_call() -> None:
     assert (item.call_id, item.tool_name, item.name, item.arguments, item.raw_item) == ("a", "pay", "pay", "{}", A)
     assert item != ToolInDoubtItem(A, "first")
     assert item != dataclasses.replace(item, path=("b",))
+
+
+def test_a_call_that_waits_for_its_answer_shows_what_is_asked_and_until_when() -> None:
+    asked = AnswerAwaited("a", 3.0, 9.0, '"no"', '{"type":"string"}', "Now?", ("yes", "no"))
+    (item,) = waiting(replied(A), asked)
+    assert isinstance(item, ToolAnswerItem)
+    assert (item.question, item.choices, item.answer_schema) == ("Now?", ("yes", "no"), {"type": "string"})
+    assert (item.waits_since, item.deadline, item.refused) == (3.0, 9.0, "")
+    (plain,) = waiting(replied(A), AnswerAwaited("a", 3.0))
+    assert isinstance(plain, ToolAnswerItem)
+    assert (plain.question, plain.choices, plain.answer_schema, plain.deadline) == ("", (), None, None)
+    assert plain == item, "it is the same call, whatever has been said of it"
+
+
+def test_the_next_deadline_is_the_first_of_any_call_nested_ones_included() -> None:
+    def item(deadline: float | None) -> ToolAnswerItem:
+        return ToolAnswerItem(A, "first", awaited=AnswerAwaited("a", 3.0, deadline))
+
+    assert next_deadline([]) is next_deadline([ToolApprovalItem(A, "first"), item(None)]) is None
+    assert next_deadline([item(None), item(9.0), item(8.0)]) == 8.0
+    inner = [RunStarted("", "inner", (), 0, 1.0), replied(B), AnswerAwaited("b", 3.0, 7.0)]
+    nested = waiting(replied(A, C), AnswerAwaited("c", 3.0, 8.0), *(Nested("a", event) for event in inner))
+    assert next_deadline(nested) == 7.0
+
+
+def test_a_pending_call_shows_the_arguments_that_it_is_to_run_with_and_why_a_decision_did_not_count() -> None:
+    asked = [replied(A), ApprovalJudged("a", True)]
+    edited = [*asked, ArgumentsEdited("a", '{"x":1}'), ApprovalDecided("a", "pay", "d", True)]
+    (item,) = waiting(*edited, ArgumentsRefused("a", "x: unknown"))
+    assert (type(item), item.arguments, item.refused) == (ToolApprovalItem, "{}", "x: unknown")
+    (item,) = waiting(*edited, ApprovalJudged("a", True, "expired"))
+    assert (type(item), item.arguments) == (ToolApprovalItem, "{}"), "the arguments went with the decision"
+    begun = [*edited, ToolsIntended(("a",))]
+    (item,) = waiting(*begun, CallsInDoubt(("a",)))
+    assert (type(item), item.arguments) == (ToolInDoubtItem, '{"x":1}')
+    (item,) = waiting(*begun, ApprovalJudged("a", True, "changed", True))
+    assert (type(item), item.arguments) == (ToolApprovalItem, '{"x":1}')

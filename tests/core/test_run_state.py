@@ -14,15 +14,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from msgspec import structs
+from pydantic import BaseModel
 
 from agentsdk.core.arguments import approval_digest
-from agentsdk.core.next_step import PendingCall, ToolApprovalItem, ToolInDoubtItem
+from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem
 from agentsdk.core.run_state import SEAL, RunState
-from agentsdk.core.state import fold
+from agentsdk.core.state import UNANSWERED, UNKNOWN_OUTCOME, fold
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, StateTamperedError, UserError
 from agentsdk.types.events import (
+    AnswerAwaited,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     InputAdded,
@@ -235,16 +239,189 @@ def test_a_call_is_decided_once() -> None:
 def test_an_approval_does_not_settle_a_doubt_nor_the_other_way_round() -> None:
     state = paused()
     for decide in (lambda: state.approve(in_doubt(state)), lambda: state.reject(in_doubt(state))):
-        with pytest.raises(UserError, match="'b' is in doubt, expected one waiting for approval; use provide_result"):
+        with pytest.raises(UserError, match="'b' is in doubt, expected one that waits for approval; use provide_result"):
             decide()
     for decide in (
         lambda: state.provide_result(approval(state), result="x"),
         lambda: state.retry(approval(state)),
         lambda: state.mark_failed(approval(state), "x"),
     ):
-        with pytest.raises(UserError, match="'a' waits for approval, expected one in doubt; use approve or reject"):
+        with pytest.raises(UserError, match=r"'a' waits for approval, expected one that is in doubt.*; use approve or reject"):
             decide()
     assert decisions(state) == ()
+
+
+WAITS = AnswerAwaited("c", 3.0, None, "", '{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}')
+ASKS = AnswerAwaited("d", 3.0, None, "", '{"type":"string"}', "Now?", ("yes", "no"))
+AWAITING: list[RunEvent] = [
+    LOG[0],
+    replied(PAY, FunctionCall("c", "weigh", "{}"), FunctionCall("d", "ask_user", "{}")),
+    ApprovalJudged("a", True),
+    ToolsIntended(("c", "d")),
+    WAITS,
+    ASKS,
+]
+
+
+def awaiting() -> tuple[RunState, ToolAnswerItem, ToolAnswerItem]:
+    """A run with two calls that wait for an answer, and one to approve."""
+    state = RunState(fold(AWAITING))
+    _, weigh, ask = state.interruptions
+    assert isinstance(weigh, ToolAnswerItem) and isinstance(ask, ToolAnswerItem)
+    return state, weigh, ask
+
+
+class Weight(BaseModel):
+    n: int
+
+
+@dataclasses.dataclass
+class Weighed:
+    n: int
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"n": 2}, '{"n":2}'),
+        (Weight(n=2), '{"n":2}'),
+        (Weighed(2), '{"n":2}'),
+        ({"n": 2, "why": "\ud800"}, '{"n":2,"why":"\ufffd"}'),
+    ],
+    ids=["dict", "pydantic", "dataclass", "surrogate"],
+)
+def test_an_answer_is_kept_as_json(value: object, text: str) -> None:
+    state, weigh, ask = awaiting()
+    state.answer(weigh, value, by="Bob")
+    state.answer(ask, "yes")
+    assert decisions(state) == (CallAnswered("c", text, "Bob"), CallAnswered("d", '"yes"'))
+    assert [item.call_id for item in state.interruptions] == ["a"]
+    with pytest.raises(UserError, match="does not wait"):
+        state.answer(weigh, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"n": "2"}, "'c' of tool 'weigh' does not fit:\n- n: expected an integer, got a string of 1 characters\n"),
+        ({}, "- n: missing, expected an integer"),
+        ("heavy", "- the whole: expected an object, got a string"),
+        ({"n": float("nan")}, "has no JSON form \\(ValueError\\)"),
+        ({"n": object()}, "has no JSON form \\(TypeError\\), expected text, numbers"),
+        (Weight, "has no JSON form \\(TypeError\\)"),
+    ],
+    ids=["another type", "too little", "no object", "no number", "no JSON", "a class"],
+)
+def test_an_answer_that_does_not_fit_is_refused(value: object, problem: str) -> None:
+    state, weigh, _ = awaiting()
+    with pytest.raises(UserError, match=problem):
+        state.answer(weigh, value)
+    assert decisions(state) == ()
+
+
+def test_an_answer_outside_the_choices_is_refused() -> None:
+    state, _, ask = awaiting()
+    for wrong in ("maybe", "Yes", 1, None, ["yes"]):
+        with pytest.raises(
+            UserError, match=r"'d' of tool 'ask_user' is .*, expected one of \['yes', 'no'\]; give one of item.choices"
+        ):
+            state.answer(ask, wrong)
+    assert decisions(state) == ()
+
+
+def test_the_default_answer_is_one_whatever_the_choices_are() -> None:
+    asked = structs.replace(ASKS, default='"later"')
+    state = RunState(fold([*AWAITING[:-1], asked]))
+    item = state.interruptions[2]
+    state.answer(item, "later")
+    assert decisions(state) == (CallAnswered("d", '"later"'),)
+
+
+def test_only_what_waits_for_an_answer_is_answered() -> None:
+    state, weigh, _ = awaiting()
+    approve = state.interruptions[0]
+    with pytest.raises(UserError, match="'a' waits for approval, expected one that waits for an answer; use approve or reject"):
+        state.answer(approve, "x")
+    with pytest.raises(
+        UserError, match="'c' waits for an answer, expected one that waits for approval; use answer or mark_failed"
+    ):
+        state.approve(weigh)
+    state.mark_failed(weigh, "the scales are broken")
+    assert decisions(state) == (ToolFinished("c", "the scales are broken", True),)
+
+
+def test_what_is_shown_of_a_call_that_waits_for_its_answer_is_no_interruption() -> None:
+    state, weigh, _ = awaiting()
+    state.answer(weigh, {"n": 2})
+    outputs = [item.output for item in state.items() if isinstance(item, FunctionCallOutput)]
+    assert outputs == [UNKNOWN_OUTCOME, UNANSWERED, UNANSWERED]
+
+
+def test_an_approval_with_other_arguments_binds_to_these() -> None:
+    state = paused()
+    state.approve(approval(state), arguments={"to": "Bob", "amount": 2}, by="Eve")
+    text = '{"to":"Bob","amount":2}'
+    edited, decided = decisions(state)
+    assert edited == ArgumentsEdited("a", text, "Eve")
+    assert isinstance(decided, ApprovalDecided)
+    assert (decided.digest, decided.by) == (approval_digest("pay", "a", text), "Eve")
+    value = state.value
+    assert value.turn is not None
+    assert [call.arguments for call in value.turn.calls] == [text, "{}", "{}"]
+    state = paused()
+    state.approve(state.interruptions[2], arguments={"to": "Ada"})
+    assert decisions(state)[0] == Nested("c", ArgumentsEdited("x", '{"to":"Ada"}'))
+    assert isinstance(unnested(decisions(state)[1])[1], ApprovalDecided)
+
+
+def test_decisions_on_one_call_can_be_left_out() -> None:
+    state = paused()
+    first, doubt, nested = state.interruptions
+    state.approve(first, arguments={"to": "Bob"})
+    state.retry(doubt)
+    state.approve(nested)
+    state.raise_limit("turns", 9)
+    assert [type(unnested(event)[1]).__name__ for event in decisions(state.without((), "a"))] == [
+        *("CallRetried", "ApprovalDecided", "LimitRaised"),
+    ]
+    assert [item.call_id for item in state.without(("c",), "x").interruptions] == ["x"]
+    assert len(decisions(state)) == 5, "the state itself keeps them"
+
+
+def test_approving_the_same_arguments_changes_none() -> None:
+    state = paused()
+    state.approve(approval(state), arguments={"amount": 1, "to": "Ada"})
+    (decided,) = decisions(state)
+    assert isinstance(decided, ApprovalDecided) and decided.digest == approval_digest("pay", "a", PAY.arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([1], r"RunState.approve has arguments=<list>, expected a dict of the arguments by name"),
+        ({1: 2}, "expected a dict of the arguments by name"),
+        ({"to": object()}, "the arguments of call 'a' of tool 'pay' is .*, which has no JSON form"),
+        ({"to": "x" * 1_000_001}, "the edited arguments of call 'a' of tool 'pay' cannot be read: the arguments have"),
+    ],
+    ids=["a list", "no names", "no JSON", "too long"],
+)
+def test_what_cannot_be_arguments_is_refused(arguments: Any, problem: str) -> None:
+    state = paused()
+    with pytest.raises(UserError, match=problem):
+        state.approve(approval(state), arguments=arguments)
+    assert decisions(state) == ()
+
+
+def test_only_one_call_that_has_not_begun_is_given_other_arguments() -> None:
+    state = paused()
+    with pytest.raises(
+        UserError, match="'a' was given other arguments although its tool's later calls are to run as they come"
+    ):
+        state.approve(approval(state), True, arguments={})
+    begun = RunState(fold([*LOG[:2], ApprovalJudged("a", True), ToolsIntended(("a",)), ApprovalJudged("a", True, "f", True)]))
+    with pytest.raises(UserError, match="'a' was given other arguments although it has begun with the arguments it has"):
+        begun.approve(approval(begun), arguments={})
+    assert decisions(state) == decisions(begun) == ()
 
 
 def test_deciding_leaves_the_run_it_came_from_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any, get_args
 
 import pytest
@@ -15,8 +16,11 @@ from agentsdk.core.signals import checked_decision, decided, decode_signal, enco
 from agentsdk.core.state import State, fold
 from agentsdk.types.errors import RunConflictError, StateCorruptError, StateVersionError, UserError
 from agentsdk.types.events import (
+    AnswerAwaited,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     ModelReplied,
@@ -37,6 +41,8 @@ EVERY_SIGNAL: list[Signal] = [
     CancelSignal("after_turn", "ada", "enough"),
     Decision("c1", "approve", ("c0",), "", "fine", True, "ada", 9.5),
     Decision("c1", "provide_result", result="sent"),
+    Decision("c1", "answer", answer={"kg": [1, 2.5, None]}),
+    Decision("c1", "approve", arguments={"x": 2}),
 ]
 STARTED = RunStarted("r", "clerk", (Message("user", "go"),), 0, 1.0, keys=1)
 
@@ -46,15 +52,19 @@ def called(*call_ids: str) -> ModelReplied:
 
 
 def waiting() -> State:
-    """`a` waits for approval and so does `c`, of a nested run; `b` is in doubt, `d` is done, and `e` runs."""
+    """`a` waits for approval and so does `c`, of a nested run; `b` is in doubt, `d` is done, and `e` runs. `f` waits for an
+    answer, and `g` has one."""
     inner: list[RunEvent] = [RunStarted("", "helper", (), 0, 1.0), called("c"), ApprovalJudged("c", True)]
     return fold(
         [
             STARTED,
-            called("a", "b", "n", "d", "e"),
+            called("a", "b", "n", "d", "e", "f", "g"),
             ApprovalJudged("a", True, "f"),
-            ToolsIntended(("b", "n", "d", "e")),
+            ToolsIntended(("b", "n", "d", "e", "f", "g")),
             ToolFinished("d", "done"),
+            AnswerAwaited("f", 3.0, schema='{"type":"integer"}'),
+            AnswerAwaited("g", 3.0),
+            CallAnswered("g", "1"),
             CallsInDoubt(("b",)),
             *[Nested("n", event) for event in inner],
         ]
@@ -122,6 +132,12 @@ def test_a_decision_comes_to_what_the_same_on_a_state_does() -> None:
     assert decided(state, Decision("b", "provide_result", result="sent")) == (ToolFinished("b", "sent"),)
     assert decided(state, Decision("b", "retry")) == (CallRetried("b"),)
     assert decided(state, Decision("b", "mark_failed", reason="lost")) == (ToolFinished("b", "lost", True),)
+    assert decided(state, Decision("f", "answer", answer=7, by="bob")) == (CallAnswered("f", "7", "bob"),)
+    assert decided(state, Decision("f", "mark_failed", reason="nobody")) == (ToolFinished("f", "nobody", True),)
+    edited, allowed = decided(state, Decision("a", "approve", arguments={"x": 2}, by="bob"))
+    assert edited == ArgumentsEdited("a", '{"x":2}', "bob")
+    assert isinstance(allowed, ApprovalDecided)
+    assert allowed.digest == approval_key(1, "r", (), FunctionCall("a", "pay", '{"x":2}'))
 
 
 @pytest.mark.parametrize(
@@ -133,10 +149,11 @@ def test_a_decision_comes_to_what_the_same_on_a_state_does() -> None:
         (Decision("c", "approve", ("x", "y")), "no call of that id and path is open"),
         (Decision("d", "approve"), "it has its result"),
         (Decision("e", "approve"), "nobody was asked about it"),
+        (Decision("g", "answer", answer=1), "it is answered already"),
     ],
 )
 def test_a_decision_on_a_call_that_does_not_wait_says_why(decision: Decision, why: str) -> None:
-    with pytest.raises(RunConflictError, match=f"'{decision.call_id}' of run 'r' does not wait for a person: {why}; load"):
+    with pytest.raises(RunConflictError, match=f"'{decision.call_id}' of run 'r' does not wait: {why}; load"):
         decided(waiting(), decision)
 
 
@@ -149,7 +166,13 @@ def test_a_call_is_decided_once() -> None:
 
 @pytest.mark.parametrize(
     ("decision", "why"),
-    [(Decision("b", "approve"), "in doubt"), (Decision("a", "provide_result", result="x"), "waits for approval")],
+    [
+        (Decision("b", "approve"), "in doubt"),
+        (Decision("a", "provide_result", result="x"), "waits for approval"),
+        (Decision("a", "answer", answer=1), "waits for approval"),
+        (Decision("f", "approve"), "waits for an answer"),
+        (Decision("f", "answer", answer="seven"), "expected an integer"),
+    ],
 )
 def test_a_decision_fits_what_the_call_waits_for(decision: Decision, why: str) -> None:
     with pytest.raises(UserError, match=why):
@@ -167,6 +190,11 @@ def test_a_decision_fits_what_the_call_waits_for(decision: Decision, why: str) -
         (Decision("a", "reject", expires_at=1.0), "has expires_at=, which is for approve"),
         (Decision("a", "retry", always=True), "has always=, which is for approve and reject"),
         (Decision("a", "approve", result="x"), "has result=, which is for provide_result"),
+        (Decision("a", "reject", arguments={"x": 1}), "has arguments=, which is for approve"),
+        (Decision("a", "approve", answer=1), "has answer=, which is for answer"),
+        (Decision("a", "approve", arguments=[1]), "arguments=<list>"),  # type: ignore[arg-type]
+        (Decision("a", "approve", arguments={"x": object()}), "the arguments is <dict>, which has no JSON form"),
+        (Decision("a", "answer", answer=object()), "the answer is <object>, which has no JSON form"),
         ("approve", "was given a 'str'"),
     ],
 )
@@ -178,6 +206,10 @@ def test_what_is_no_decision_is_a_typed_error(given: Any, why: str) -> None:
 def test_a_decision_is_plain_data() -> None:
     given: Any = Decision("a", "mark_failed", ["n"], reason="\ud800")  # type: ignore[arg-type]
     assert checked_decision(given) == Decision("a", "mark_failed", ("n",), reason="\ufffd")
+    given = Decision("a", "answer", answer={"when": date(2026, 1, 2), "why": "\ud800"})
+    assert checked_decision(given).answer == {"when": "2026-01-02", "why": "\ufffd"}
+    given = Decision("a", "approve", arguments={"days": (1, 2)})
+    assert checked_decision(given).arguments == {"days": [1, 2]}
 
 
 def test_a_signal_of_an_earlier_version_is_read_as_it_was_meant() -> None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from agentsdk.core.state import (
     _CHANGES,
+    UNANSWERED,
     UNKNOWN_OUTCOME,
     WITHHELD,
     Compaction,
@@ -25,9 +26,14 @@ from agentsdk.core.state import (
 )
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     AttemptSpent,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     GuardrailJudged,
@@ -56,7 +62,7 @@ from agentsdk.types.events import (
     ViewReplaced,
     ViewRestored,
 )
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
@@ -88,6 +94,10 @@ class Turn:
     doubted: list[str] = field(default_factory=list)
     results: dict[str, ToolFinished] = field(default_factory=dict)
     nested: dict[str, Retold] = field(default_factory=dict)
+    awaited: dict[str, AnswerAwaited] = field(default_factory=dict)
+    answers: dict[str, CallAnswered] = field(default_factory=dict)
+    edited: dict[str, ArgumentsEdited] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
     arrived: list[Item] = field(default_factory=list)
@@ -98,12 +108,18 @@ class Turn:
         answers: list[Item] = []
         for item in self.reply.output:
             if isinstance(item, FunctionCall):
-                given = self.results.get(item.call_id)
-                answers.append(
-                    FunctionCallOutput(item.call_id, UNKNOWN_OUTCOME if given is None else WITHHELD, True)
-                    if given is None or given.is_withheld
-                    else FunctionCallOutput(item.call_id, given.output, given.is_error)
-                )
+                given, edited = self.results.get(item.call_id), self.edited.get(item.call_id)
+                if given is None:
+                    said = UNANSWERED if item.call_id in self.awaited else UNKNOWN_OUTCOME
+                    answers.append(FunctionCallOutput(item.call_id, said, True))
+                elif given.is_withheld:
+                    answers.append(FunctionCallOutput(item.call_id, WITHHELD, True))
+                elif edited is None:
+                    answers.append(FunctionCallOutput(item.call_id, given.output, given.is_error))
+                else:
+                    note = f"[A person changed the arguments of this call before it ran, to {edited.arguments}]"
+                    output = f"{note}\n{given.output}" if isinstance(given.output, str) else (InputText(note), *given.output)
+                    answers.append(FunctionCallOutput(item.call_id, output, given.is_error))
         return [*self.reply.output, *answers, *self.arrived]
 
 
@@ -226,6 +242,23 @@ class Retold:
             case ApprovalJudged():
                 turn.asked[event.call_id] = event
                 turn.decided.pop(event.call_id, None)
+                if not event.begun:
+                    turn.edited.pop(event.call_id, None)
+            case ArgumentsEdited():
+                turn.edited[event.call_id] = event
+                turn.verdicts = [said for said in turn.verdicts if (said.kind, said.call_id) != ("tool_input", event.call_id)]
+            case AnswerAwaited():
+                turn.awaited[event.call_id] = event
+            case CallAnswered():
+                turn.answers[event.call_id] = event
+                self.stopped = None
+            case AnswerRefused():
+                turn.answers.pop(event.call_id)
+                turn.refused[event.call_id] = event.reason
+            case ArgumentsRefused():
+                turn.edited.pop(event.call_id)
+                turn.decided.pop(event.call_id, None)
+                turn.refused[event.call_id] = event.reason
             case ApprovalDecided():
                 turn.decided[event.call_id] = event
                 self.stopped = None
@@ -247,6 +280,8 @@ class Retold:
             case CallRetried():
                 turn.intended.remove(event.call_id)
                 turn.doubted.remove(event.call_id)
+                turn.awaited.pop(event.call_id, None)
+                turn.answers.pop(event.call_id, None)
                 self.stopped = None
             case ToolUseJudged():
                 turn.tool_use = event
@@ -332,6 +367,8 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (list(opened.verdicts), opened.asked, opened.decisions) == (turn.verdicts, turn.asked, turn.decided)
     assert (list(opened.intended), list(opened.in_doubt)) == (turn.intended, turn.doubted)
     assert (opened.results, opened.tool_use, opened.output) == (turn.results, turn.tool_use, turn.output)
+    assert (opened.outside.awaited, opened.outside.answers) == (turn.awaited, turn.answers)
+    assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
     assert opened.children.keys() == turn.nested.keys()
     for call_id, child in turn.nested.items():
         assert_tells(opened.children[call_id], child)
@@ -575,6 +612,9 @@ def test_what_belongs_to_a_turn_needs_an_open_one(event: RunEvent) -> None:
         ([STARTED, replied(call("a")), ToolFinished("a", "1")], ToolFinished("a", "2")),
         ([STARTED, replied(call("a"))], Nested("a", replied(call("b")))),
         ([STARTED, replied(call("a")), Nested("a", STARTED)], Nested("a", TurnEnded())),
+        ([STARTED, replied(call("a")), ToolsIntended(("a",))], ArgumentsEdited("a", "{}")),
+        ([STARTED, replied(call("a")), ToolsIntended(("a",))], CallAnswered("a", "1")),
+        ([STARTED, replied(call("a")), AnswerAwaited("a", 1.0), ToolFinished("a", "late")], CallAnswered("a", "1")),
         ([STARTED], "no event"),
         ([], replied(call("a"))),
         ([], Stopped("x")),
@@ -585,6 +625,9 @@ def test_what_belongs_to_a_turn_needs_an_open_one(event: RunEvent) -> None:
         "two results",
         "nested before its start",
         "nested without turn",
+        "edited after it began",
+        "answered unasked",
+        "answered after its result",
         "no event",
         "no start",
         "only a stop",

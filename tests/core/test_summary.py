@@ -11,9 +11,11 @@ from agentsdk.core.limits.totals import follow
 from agentsdk.core.state import apply, fold
 from agentsdk.core.summary import summarize
 from agentsdk.types.events import (
+    AnswerAwaited,
     ApprovalDecided,
     ApprovalJudged,
     AttemptSpent,
+    CallAnswered,
     LimitReachedEvent,
     ModelReplied,
     Nested,
@@ -125,6 +127,24 @@ def test_the_summary_says_when_a_worker_may_take_the_run() -> None:
     assert summarize(fold([submitted]), now=9.0, owner="me", held_until=39.0).due_at == 39.0
     waits = summarize(fold([STARTED, CALLED, ASKED, SignalsTaken(4)]), now=9.0, owner="me", held_until=9.0)
     assert (waits.status, waits.due_at, waits.taken) == ("waiting", 0.0, 4)
+
+
+@pytest.mark.parametrize(
+    ("events", "due_at"),
+    [
+        ([AnswerAwaited("c1", 7.0)], 0.0),
+        ([AnswerAwaited("c1", 7.0, 20.0)], 20.0),
+        ([AnswerAwaited("c1", 7.0, 8.0)], 8.0),
+        ([AnswerAwaited("c1", 7.0, 20.0), RunPaused("ada")], 0.0),
+        ([AnswerAwaited("c1", 7.0, 20.0), LimitReachedEvent("turns", "1", "1", True)], 0.0),
+        ([AnswerAwaited("c1", 7.0, 20.0), Stopped("ModelError")], 0.0),
+        ([AnswerAwaited("c1", 7.0, 20.0), Stopped("ModelError"), CallAnswered("c1", "1")], 9.0),
+    ],
+)
+def test_a_run_that_waits_for_an_answer_is_due_when_it_waits_no_more(events: list[RunEvent], due_at: float) -> None:
+    summary = summarize(fold([STARTED, CALLED, *events]), now=9.0, owner="me", held_until=9.0)
+    answered = any(isinstance(event, CallAnswered) for event in events)
+    assert (summary.status, summary.due_at) == ("ready" if answered else "waiting", due_at)
 
 
 def test_the_summary_of_a_run_that_is_over_says_when_and_how() -> None:
