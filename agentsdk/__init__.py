@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         RunResult,
         RunResultStreaming,
         RunState,
+        ToolAnswerItem,
         ToolApprovalItem,
         ToolInDoubtItem,
     )
@@ -237,6 +238,7 @@ __all__ = [
     "StoreError",
     "StreamEvent",
     "Summarize",
+    "ToolAnswerItem",
     "ToolApprovalItem",
     "ToolCallItem",
     "ToolCallOutputItem",
@@ -309,7 +311,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.runner": "Runner",
             "agentsdk.runs": (
                 "ContextCodec Inbox RunConfig RunContextWrapper RunErrorHandlerInput RunErrorHandlerResult RunResult "
-                "RunResultStreaming RunState ToolApprovalItem ToolInDoubtItem"
+                "RunResultStreaming RunState ToolAnswerItem ToolApprovalItem ToolInDoubtItem"
             ),
             "agentsdk.sessions": "EncryptedSession MemorySession PostgresSession RedisSession SQLiteSession Session",
             "agentsdk.stores": (

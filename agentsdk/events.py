@@ -27,9 +27,14 @@ from agentsdk.types.deltas import (
     ResponseCreated,
 )
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     AttemptSpent,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     ContextSaved,
@@ -63,10 +68,15 @@ from agentsdk.types.events import (
 
 __all__ = [
     "AgentUpdatedStreamEvent",
+    "AnswerAwaited",
+    "AnswerRefused",
     "ApprovalDecided",
     "ApprovalJudged",
+    "ArgumentsEdited",
+    "ArgumentsRefused",
     "AttemptDiscarded",
     "AttemptSpent",
+    "CallAnswered",
     "CallRetried",
     "CallsInDoubt",
     "ContextCompactedStreamEvent",

@@ -454,7 +454,11 @@ class Runner:
         Or, of the run of an id, post one `decision`, which is plain data, like `send`: its number in the mailbox. Also the live
         owner of the run takes it, when all other calls of the turn have ended.
 
+        An answer, or edited arguments, that the tool then turns out not to take are refused, and the call waits on.
+
         Raises `RunConflictError` if the call does not wait, or no more; of a `state` also if another process holds the run.
+        Raises `UserError` for a decision of another kind than the call waits for, and for an answer that does not fit its
+        recorded schema.
         """
         from agentsdk.engine import signals
         from agentsdk.engine.stored import save_decisions, store_of

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NextStep,
         PendingCall,
         RunAgain,
+        ToolAnswerItem,
         ToolApprovalItem,
         ToolInDoubtItem,
     )
@@ -51,6 +52,7 @@ __all__ = [
     "RunResult",
     "RunResultStreaming",
     "RunState",
+    "ToolAnswerItem",
     "ToolApprovalItem",
     "ToolInDoubtItem",
 ]
@@ -61,7 +63,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.core.diff": "Divergence RunDiff",
             "agentsdk.core.next_step": (
-                "FinalOutput Handoff Interruption NextStep PendingCall RunAgain ToolApprovalItem ToolInDoubtItem"
+                "FinalOutput Handoff Interruption NextStep PendingCall RunAgain ToolAnswerItem ToolApprovalItem ToolInDoubtItem"
             ),
             "agentsdk.core.run_state": "RunState",
             "agentsdk.define.context": "RunContextWrapper",

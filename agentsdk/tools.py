@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentsdk.define.agent import AgentTool
+from agentsdk.define.ask_user import ask_user
 from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.read_result import read_result
@@ -21,6 +22,7 @@ __all__ = [
     "ToolOutputText",
     "ToolResult",
     "ToolsToFinalOutputResult",
+    "ask_user",
     "default_tool_error_function",
     "function_tool",
     "read_result",

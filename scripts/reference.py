@@ -66,9 +66,16 @@ def _said_at(module: ModuleType, name: str) -> str:
     for node, after in itertools.pairwise([*body, ast.Pass()]):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             return ast.get_docstring(node) or ""
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name and isinstance(after, ast.Expr):
+        if _name_of(node) == name and isinstance(after, ast.Expr):
             return inspect.cleandoc(ast.literal_eval(after.value))
     return ""
+
+
+def _name_of(node: ast.stmt) -> str:
+    """The name that an assignment gives a value."""
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0])
+    return ast.unparse(node.target) if isinstance(node, ast.AnnAssign) else ""
 
 
 def _tree(module: ModuleType) -> ast.Module:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ from agentsdk import (
     StopAtTools,
     StoreError,
     Summarize,
+    ToolAnswerItem,
     ToolApprovalItem,
     ToolContext,
     ToolGuardrailFunctionOutput,
@@ -61,7 +63,7 @@ from agentsdk.events import ResponseCompleted
 from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
-from agentsdk.tools import ToolResult
+from agentsdk.tools import ToolResult, ask_user
 from agentsdk.types.events import (
     ApprovalJudged,
     AttemptSpent,
@@ -211,7 +213,7 @@ def decided(scenario: Scenario, state: RunState, known: dict[str, ToolFinished])
     """Decide what waits in `state`; the keys of the calls that were in doubt, each settled with its result in `known`."""
     settled: list[str] = []
     for item in state.interruptions:
-        if isinstance(item, ToolApprovalItem):
+        if isinstance(item, ToolApprovalItem | ToolAnswerItem):
             scenario.decide(state, item)
             continue
         key = "/".join((RUN_ID, *item.path, item.call_id))
@@ -329,7 +331,8 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
 
 def place_of(ctx: ToolContext[Any]) -> str:
     """A call by its run, the calls that lead to it, and its own id: readable, where its idempotency key is not."""
-    assert ctx.idempotency_key == call_key(SCHEME, ctx.run_id, ctx.path, ctx.tool_call_id)
+    place = (SCHEME, ctx.run_id, ctx.path, ctx.tool_call_id)
+    assert ctx.idempotency_key in (call_key(*place), call_key(*place, ctx.tool_arguments))
     return "/".join((ctx.run_id, *ctx.path, ctx.tool_call_id))
 
 
@@ -523,6 +526,62 @@ def _nested_nested(world: World) -> Agent[Any, Any]:
         handoffs=[specialist],
     )
     return agent_of(world, [call("middle", input="go deep"), "deep enough"], tools=[middle.as_tool()])
+
+
+def _external(world: World) -> Agent[Any, Any]:
+    @function_tool(external=True)
+    def weigh(x: int) -> dict[str, int]:
+        raise AssertionError("no body is run")
+
+    first = [call("weigh", x=1), call("pay", x=2), call("ask_user", question="Now?", choices=["yes", "no"])]
+    replies = [first, [call("weigh", x=3), call("transfer_to_expert")]]
+    expert = agent_of(world, {"3": call("weigh", x=4), "4": "weighed"}, "expert", tools=[weigh])
+    return agent_of(world, replies, tools=[weigh, tool_of(world, "pay"), ask_user], handoffs=[expert])
+
+
+def _external_nested(world: World) -> Agent[Any, Any]:
+    @tool_output_guardrail
+    async def light(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
+        world.did(f"output guardrail of {place_of(data.context)}")
+        await asyncio.sleep(0)
+        if data.output == "20":
+            return ToolGuardrailFunctionOutput.reject_content("too heavy")
+        return ToolGuardrailFunctionOutput.allow()
+
+    @function_tool(external=True, needs_approval=True, tool_output_guardrails=[light])
+    def weigh(x: int) -> int:
+        raise AssertionError("no body is run")
+
+    helper = agent_of(world, [[call("weigh", x=1), call("weigh", x=2)], "weighed"], "helper", tools=[weigh])
+    replies = [[call("helper", input="weigh"), call("weigh", x=3), call("pay", x=1)], "done"]
+    return agent_of(world, replies, tools=[helper.as_tool(), weigh, tool_of(world, "pay")])
+
+
+def _answer(state: RunState, item: PendingCall) -> None:
+    if isinstance(item, ToolApprovalItem):
+        state.approve(item)
+    elif isinstance(item, ToolAnswerItem) and item.choices:
+        state.answer(item, item.choices[0], by="Ann")
+    elif '"x":3' in item.arguments:
+        state.mark_failed(item, "the scales are broken")
+    else:
+        assert isinstance(item, ToolAnswerItem) and item.answer_schema is not None
+        kg = 10 * json.loads(item.arguments)["x"]
+        state.answer(item, kg if item.answer_schema == {"type": "integer"} else {"kg": kg})
+
+
+def _edited(world: World) -> Agent[Any, Any]:
+    pay = tool_of(world, "pay", needs_approval=True)
+    put = tool_of(world, "put", "idempotent", needs_approval=True)
+    helper = agent_of(world, [call("pay", x=5), "paid"], "helper", tools=[pay])
+    first = [call("pay", x=1), call("pay", x=2), call("put", x=3), call("helper", input="pay 5")]
+    return agent_of(world, [first, call("pay", x=1), "done"], tools=[pay, put, helper.as_tool(needs_approval=True)])
+
+
+def _edit_odd(state: RunState, item: PendingCall) -> None:
+    given = json.loads(item.arguments)
+    edited = {"input": "pay 6"} if "input" in given else {"x": given["x"] + 10} if given["x"] % 2 and given["x"] < 10 else None
+    state.approve(item, arguments=edited, by="Ann")
 
 
 def _typed(world: World) -> Agent[Any, Any]:
@@ -801,6 +860,9 @@ SCENARIOS = [
     Scenario("agent as tool, twice at once", _agent_as_tool, "both dug", effects=3),
     Scenario("nested approval", _nested_approval, "done", effects=5),
     Scenario("nested nested approval and nested handoff", _nested_nested, "deep enough", effects=2, decide=_approve_always),
+    Scenario("external calls, and a handoff behind one", _external, "weighed", effects=1, decide=_answer),
+    Scenario("external calls, approved, guarded, nested", _external_nested, "done", effects=1, decide=_answer),
+    Scenario("edited arguments", _edited, "done", effects=5, decide=_edit_odd),
     Scenario("typed output, one invalid", _typed, [1, 2], effects=1),
     Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
     Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),

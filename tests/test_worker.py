@@ -13,6 +13,7 @@ import pytest
 from agentsdk import (
     Agent,
     ContextCodec,
+    FunctionCallOutput,
     FunctionTool,
     MemoryRunStore,
     MemorySession,
@@ -28,6 +29,7 @@ from agentsdk import (
     Worker,
     function_tool,
 )
+from agentsdk.runs import Decision
 from agentsdk.stores import DueRuns
 from agentsdk.testing import FaultyStore, ScriptedModel, call
 from tests.engine.conftest import OpenStore, open_store
@@ -186,6 +188,29 @@ async def test_a_run_that_was_decided_goes_on(open_store: OpenStore) -> None:
         state.approve(state.interruptions[0])
         await Runner.decide(state, run_config=config)
         await until(open_store(), "r", "finished")
+
+
+async def test_a_call_that_nobody_answered_in_time_gets_its_default(open_store: OpenStore) -> None:
+    @function_tool(external=True, timeout=60, default_answer="nobody is in")
+    def knock() -> str:
+        raise AssertionError("no body is run")
+
+    clock = FakeClock()
+    config = RunConfig(store=open_store(), clock=clock)
+    await Runner.submit(clerk(call("knock"), "done", tools=[knock]), "go", run_id="late", run_config=config)
+    agents = clerk(call("knock"), call("knock"), "done", "done", tools=[knock])
+    async with at_work(Worker(open_store(), agents=agents, config=RunConfig(clock=clock))):
+        assert (await until(open_store(), "late", "waiting")).due_at == clock.now + 60
+        clock.now += 30
+        await Runner.submit(agents, "go", run_id="in time", run_config=config)
+        await until(open_store(), "in time", "waiting")
+        clock.now += 30
+        await Runner.decide("in time", Decision("call_2_1", "answer", answer="come in"), run_config=config)
+        await until(open_store(), "in time", "finished")
+        await until(open_store(), "late", "finished")
+    told = [await Runner.load(run_id, run_config=config) for run_id in ("late", "in time")]
+    results = [item.output for state in told for item in state.items() if isinstance(item, FunctionCallOutput)]
+    assert results == ["nobody is in", "come in"]
 
 
 def hanging(begun: asyncio.Event) -> FunctionTool[Any]:

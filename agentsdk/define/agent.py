@@ -291,6 +291,8 @@ class AgentTool(FunctionTool[TContext]):
     def _check(self) -> None:
         super()._check()
         _AGENT_TOOL.check(self, "tool")
+        if self.external:
+            raise UserError(f"tool {self.name!r} runs an agent, so it cannot be external; declare another tool for that")
 
     def clone(  # pyright: ignore[reportIncompatibleMethodOverride] - it takes what FunctionTool's takes, and more
         self, **changes: Unpack[AgentToolChanges[TContext]]

@@ -60,7 +60,8 @@ def function_tool(
 
     Name, description and arguments come from the function's name, docstring and type hints; a first parameter annotated
     `ToolContext` or `RunContextWrapper` receives the context and is not shown to the model. With `strict_mode` the provider is
-    asked to enforce the schema. The rest is described at `FunctionTool`.
+    asked to enforce the schema. The rest is described at `FunctionTool`. An `external` one is never called: its return type
+    says what the answers from outside must be.
 
     Raises `UserError` at once for what cannot be a tool. Types are read when the tool is first used, so that they may be
     declared further down, and raise `UserError` then, before any request is sent.
@@ -79,6 +80,7 @@ def function_tool(
     def make(function: Callable[..., object]) -> FunctionTool[Any]:
         own_name = _tool_name(function)
         name = own_name if name_override is None else name_override
+        scope = local_names(function, depth)
         read = functools.partial(
             function_schema,
             function,
@@ -86,9 +88,9 @@ def function_tool(
             use_docstring_info=use_docstring_info,
             docstring_style=docstring_style,
             strict_json_schema=strict_mode,
-            scope=local_names(function, depth),
+            scope=scope,
         )
-        body = FunctionBody(function, read, description_override)
+        body = FunctionBody(function, read, description_override, scope)
         return tool_of(name, body, strict_mode, options)
 
     # The caller's frame, seen from `local_names`: past `make`, and past this function when it was called with the function.

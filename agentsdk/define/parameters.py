@@ -82,6 +82,14 @@ def read_parameters(func: Callable[..., object], name: str, scope: Mapping[str, 
     return parameters, takes_context
 
 
+def read_return_type(func: Callable[..., object], name: str, scope: Mapping[str, object]) -> object:
+    """The annotation of a function's result, resolved as `read_parameters` resolves the others; `MISSING` where there is none.
+
+    Raises `UserError` naming the tool for one that cannot be.
+    """
+    return _hints(func, name, scope, of_result=True).get("return", MISSING)
+
+
 def local_names(func: object, depth: int) -> dict[str, object]:
     """The names that the text annotations of a function defined inside another one may mean, found `depth` frames up."""
     if "<locals>" not in getattr(func, "__qualname__", ""):
@@ -108,10 +116,12 @@ def _is_context(annotation: object) -> bool:
     return isinstance(origin, type) and issubclass(origin, RunContextWrapper)
 
 
-def _hints(func: Callable[..., object], name: str, scope: Mapping[str, object]) -> dict[str, object]:
+def _hints(
+    func: Callable[..., object], name: str, scope: Mapping[str, object], *, of_result: bool = False
+) -> dict[str, object]:
     target = inspect.unwrap(unwrapped(func))
     annotations = cast("dict[str, object]", getattr(target, "__annotations__", {}))
-    given = {key: annotation for key, annotation in annotations.items() if key != "return"}
+    given = {key: annotation for key, annotation in annotations.items() if (key == "return") == of_result}
     if all(isinstance(annotation, type) for annotation in given.values()):
         return given
     enclosing: Mapping[str, object] = inspect.getclosurevars(target).nonlocals if inspect.isfunction(target) else {}
@@ -123,15 +133,16 @@ def _hints(func: Callable[..., object], name: str, scope: Mapping[str, object]) 
     except Exception as error:
         unknown = f" {error.name!r}" if isinstance(error, NameError) and error.name else ""
         where = next((key for key, text in given.items() if isinstance(text, str) and (unknown.strip(" '") or "?") in text), "")
+        place = " of its result" if of_result else f" at parameter {where!r}" if where else ""
         raise UserError(
-            f"tool {name!r} has an annotation{unknown}{f' at parameter {where!r}' if where else ''} that cannot be resolved "
+            f"tool {name!r} has an annotation{unknown}{place} that cannot be resolved "
             f"({type(error).__name__}), expected types known where the function is defined; import them there, outside "
             "`if TYPE_CHECKING:`"
         ) from error
 
 
 class _Annotated:
-    """A function's annotations without its return type, which no tool needs resolved."""
+    """Some of a function's annotations: those of its parameters, or that of its result, which few tools need resolved."""
 
     def __init__(self, target: object, annotations: dict[str, object]) -> None:
         self.__annotations__ = annotations

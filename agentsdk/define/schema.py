@@ -24,7 +24,6 @@ from agentsdk.define.parameters import (
     unwrapped,
 )
 from agentsdk.define.plain_type import PlainType, plain_type
-from agentsdk.define.problems import problems_of
 from agentsdk.define.strict_schema import NotStrictError, tidy_json_schema
 from agentsdk.define.strict_schema import strict_json_schema as to_strict
 from agentsdk.types.base import JsonObject
@@ -269,6 +268,8 @@ class _PydanticCheck:
 
     def __call__(self, arguments: Mapping[str, object]) -> dict[str, object]:
         from pydantic import ValidationError
+
+        from agentsdk.define.problems import problems_of
 
         unknown = list(_unknown(arguments, self._names))
         try:

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any, ClassVar, Self, TypeVar, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack, cast, get_args
 
 import msgspec
+from msgspec import UNSET
 
 from agentsdk.core.arguments import parse_arguments
 from agentsdk.define.context import ToolContext
@@ -36,6 +37,9 @@ from agentsdk.types.generics import TContext
 from agentsdk.types.spec import Effect, ToolSpec
 from agentsdk.types.text import clean_text, clean_value
 
+if TYPE_CHECKING:
+    from agentsdk.define.answer_type import AnswerType
+
 T = TypeVar("T", bound="FunctionTool[Any]")
 
 MAX_ERROR_CHARS = 2_000
@@ -49,7 +53,11 @@ class FunctionTool(ToolFields[TContext]):
     running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools
     (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. With
     `strict_json_schema` the schema is brought into the form that providers enforce, as that of a function is.
-    Raises `UserError` for a name providers do not take, a timeout that is not positive, or an unknown effect.
+
+    A call of an `external` tool runs nothing, so that one needs no `on_invoke_tool`: it waits for `RunState.answer`. Its
+    `timeout` is how long; then the `default_answer` is its result, or without one an error.
+    Raises `UserError` for a name providers do not take, a timeout that is not positive, an unknown effect, and for options that
+    do not go together.
     """
 
     _CHANGEABLE: ClassVar[frozenset[str]] = ToolChanges.__optional_keys__
@@ -59,11 +67,15 @@ class FunctionTool(ToolFields[TContext]):
     _spec: ToolSpec | None
     _fingerprint: str | None
 
-    def __post_init__(self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext]) -> None:
+    def __post_init__(
+        self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
+    ) -> None:
+        if on_invoke_tool is None and self.external is True:
+            on_invoke_tool = _no_body
         vars(self).update(  # around what keeps it frozen
             _description=description,
             _params_json_schema=params_json_schema,
-            _body=JsonBody(on_invoke_tool),
+            _body=JsonBody(cast("OnInvokeTool[TContext]", on_invoke_tool)),
             _spec=None,
             _fingerprint=None,
         )
@@ -79,6 +91,20 @@ class FunctionTool(ToolFields[TContext]):
     def _check(self) -> None:
         _check_name(self.name)
         _FIELDS.check(self, "tool")
+        self._check_external()
+
+    def _check_external(self) -> None:
+        """Raises `UserError` for options of which one leaves another without a meaning."""
+        if self.external and self.reconcile is not None:
+            raise UserError(
+                f"tool {self.name!r} is external and has a reconcile function, expected one of them: a call that waits for its "
+                "answer is never in doubt; drop reconcile"
+            )
+        if self.default_answer is not UNSET and not (self.external and self.timeout is not None):
+            raise UserError(
+                f"tool {self.name!r} has a default_answer, expected it beside external=True and a timeout: it is the result of "
+                "a call that nobody has answered by then; give both, or drop it"
+            )
 
     def _make_strict(self) -> None:
         if self._params_json_schema is not None and self.strict_json_schema:
@@ -138,6 +164,8 @@ class FunctionTool(ToolFields[TContext]):
         """The tool as plain data, the same object each time. Raises `UserError` where the function's declaration is wrong."""
         if self._spec is None:
             approval = self.needs_approval
+            if self.external:
+                _ = self.answer_type, self.default_answer_text
             vars(self)["_spec"] = ToolSpec(
                 self.name,
                 clean_text(self.description),
@@ -148,6 +176,30 @@ class FunctionTool(ToolFields[TContext]):
                 self.polling,
             )
         return cast(ToolSpec, self._spec)
+
+    @property
+    def answer_type(self) -> AnswerType:
+        """What answers to an external tool must be. Raises `UserError` where the function's declaration is wrong."""
+        return self._body.answer_type(self.name)
+
+    @property
+    def default_answer_text(self) -> str:
+        """The default answer as JSON text, `""` where there is none. Raises `UserError` for one that does not fit."""
+        if self.default_answer is UNSET:
+            return ""
+        what = f"the default_answer of tool {self.name!r}"
+        from agentsdk.core.given_json import json_text  # few tools are external
+
+        text = json_text(what, self.default_answer)
+        try:
+            self.answer_type.read(text)
+        except ValueError as error:
+            raise UserError(f"{what} does not fit its result type:\n{error}\ngive one that does") from None
+        return text
+
+    def asks(self, arguments: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+        """What a call of an external tool asks a person, and the answers there are: `""` and none where it asks nobody."""
+        return self._body.asks(arguments)
 
     def clone(self, **changes: Unpack[ToolChanges[TContext]]) -> Self:
         """A copy with some fields replaced. Raises `UserError` for a field there is not."""
@@ -171,7 +223,10 @@ class FunctionTool(ToolFields[TContext]):
         return self._body.bind(self._params_json_schema, arguments)
 
     async def invoke(self, ctx: ToolContext[TContext], arguments: Mapping[str, object]) -> object:
-        """What the body returns for these parsed arguments. Raises as `bind` and `invoke_bound` do."""
+        """What the body returns for these parsed arguments. Raises as `bind` and `invoke_bound` do, and `UserError` for an
+        external tool."""
+        if self.external:
+            raise _answered_outside(self.name)
         return await self.invoke_bound(ctx, self.bind(arguments))
 
     async def invoke_bound(self, ctx: ToolContext[TContext], bound: BoundArguments) -> object:
@@ -229,6 +284,7 @@ def tool_of(name: str, body: ToolBody[Any], strict: bool, options: Mapping[str, 
     if options:
         _FIELDS.check_given(f"tool {name!r}", **options)
         fields.update(options)
+        made._check_external()  # pyright: ignore[reportPrivateUsage]
     return made
 
 
@@ -248,6 +304,17 @@ def stand_in(tool: T, body: OnInvokeTool[Any] | None = None, **changes: Unpack[T
     return tool._copy(changes, **kept)  # pyright: ignore[reportPrivateUsage]
 
 
+async def _no_body(ctx: ToolContext[Any], arguments: str) -> object:
+    raise _answered_outside(ctx.tool_name)
+
+
+def _answered_outside(name: str) -> UserError:
+    return UserError(
+        f"tool {name!r} is answered from outside, so it has no body to run, expected it to be called in a run; answer the call "
+        "with state.answer(item, value)"
+    )
+
+
 _EFFECTS = get_args(Effect)
 DESCRIPTION = any_text("a str; it tells the model what the tool does")
 _SCHEMA = json_object("a dict that is a JSON schema; write {'type': 'object', 'properties': {...}}")
@@ -265,6 +332,7 @@ _FIELDS = Fields(
     failure_error_function=optional(CALLABLE),
     reconcile=optional(CALLABLE),
     polling=FLAG,
+    external=FLAG,
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

@@ -6,17 +6,20 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Generic, cast
+from typing import TYPE_CHECKING, Generic, cast
 
 import msgspec
 
 from agentsdk.define.context import ToolContext
-from agentsdk.define.parameters import unwrapped
+from agentsdk.define.parameters import read_return_type, unwrapped
 from agentsdk.define.schema import FunctionSchema
 from agentsdk.define.threads import run_in_thread
 from agentsdk.define.tool_timeout import THREAD_GRACE
 from agentsdk.types.base import JsonObject
 from agentsdk.types.generics import TContext
+
+if TYPE_CHECKING:
+    from agentsdk.define.answer_type import AnswerType
 
 OnInvokeTool = Callable[[ToolContext[TContext], str], Awaitable[object]]
 """Called with the context and the arguments as JSON text: the result."""
@@ -58,6 +61,16 @@ class ToolBody(Generic[TContext]):
         """Run it on these arguments, for the tool of this name."""
         raise NotImplementedError
 
+    def answer_type(self, name: str) -> AnswerType:
+        """What answers to the tool of this name must be, where it is external. Raises `UserError` for a wrong declaration."""
+        from agentsdk.define.answer_type import ANY_ANSWER  # few tools are external
+
+        return ANY_ANSWER
+
+    def asks(self, arguments: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+        """What a call of an external tool asks a person, and the answers there are: `""` and none where it asks nobody."""
+        return "", ()
+
 
 class JsonBody(ToolBody[TContext]):
     """A callable that takes the arguments as JSON text; `check`, where given, checks them in place of the tool's schema."""
@@ -83,15 +96,26 @@ class JsonBody(ToolBody[TContext]):
 
 
 class FunctionBody(ToolBody[TContext]):
-    """A function. `read` reads its schema, when it is first needed: types may be declared further down than the function."""
+    """A function. `read` reads its schema, when it is first needed: types may be declared further down than the function.
 
-    __slots__ = ("_description", "_read", "_schema")
+    `scope` are names that its annotations may use besides its globals.
+    """
 
-    def __init__(self, func: Callable[..., object], read: Callable[[], FunctionSchema], description: str | None) -> None:
+    __slots__ = ("_answer_type", "_description", "_read", "_schema", "_scope")
+
+    def __init__(
+        self,
+        func: Callable[..., object],
+        read: Callable[[], FunctionSchema],
+        description: str | None,
+        scope: Mapping[str, object],
+    ) -> None:
         super().__init__(func, runs_on_thread=not inspect.iscoroutinefunction(unwrapped(func)))
         self._read = read
         self._schema: FunctionSchema | None = None
         self._description = description
+        self._scope = scope
+        self._answer_type: AnswerType | None = None
 
     @property
     def description(self) -> str:
@@ -113,6 +137,13 @@ class FunctionBody(ToolBody[TContext]):
         if not self.runs_on_thread:
             return cast("Awaitable[object]", self.source(*args, **kwargs))
         return _threaded(name, functools.partial(self.source, *args, **kwargs), ctx.thread_patience(THREAD_GRACE))
+
+    def answer_type(self, name: str) -> AnswerType:
+        if self._answer_type is None:
+            from agentsdk.define.answer_type import AnswerType
+
+            self._answer_type = AnswerType(name, read_return_type(self.source, name, self._scope))
+        return self._answer_type
 
     @property
     def _known(self) -> FunctionSchema:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, fields
 from typing import Any, Generic, TypedDict, TypeVar
 
+from msgspec import UNSET
+
 from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.docstring import DocstringStyle
 from agentsdk.define.tool_body import OnInvokeTool
@@ -52,7 +54,7 @@ class ToolFields(Generic[TContext]):
     name: str
     description: InitVar[str]
     params_json_schema: InitVar[JsonObject]
-    on_invoke_tool: InitVar[OnInvokeTool[TContext]]
+    on_invoke_tool: InitVar[OnInvokeTool[TContext] | None] = None
     strict_json_schema: bool = True
     is_enabled: bool | IsEnabled[TContext] = True
     needs_approval: bool | NeedsApproval[TContext] = False
@@ -64,8 +66,12 @@ class ToolFields(Generic[TContext]):
     failure_error_function: FailureErrorFunction[TContext] | None = default_tool_error_function
     reconcile: Reconcile[TContext] | None = None
     polling: bool = False
+    external: bool = False
+    default_answer: object = UNSET
 
-    def __post_init__(self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext]) -> None:
+    def __post_init__(
+        self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
+    ) -> None:
         raise NotImplementedError
 
 
@@ -89,6 +95,8 @@ class ToolOptions(CallOptions[TContext], total=False):
     effect: Effect
     reconcile: Reconcile[TContext] | None
     polling: bool
+    external: bool
+    default_answer: object
 
 
 class FunctionToolOptions(ToolOptions[TContext], total=False):

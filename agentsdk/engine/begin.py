@@ -121,6 +121,10 @@ def _resumed(
             run.added.put(message)
     find_agents(run, agent)
     context.usage = state.usage
+    if decisions:
+        from agentsdk.engine.decisions import accepted
+
+        decisions = accepted(agent, given, deps.now())
     return run, decisions
 
 

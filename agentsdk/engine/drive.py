@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from agentsdk.core.next_step import interruptions
+from agentsdk.core.next_step import interruptions, next_deadline
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, is_cancelled
 from agentsdk.define.agent import Agent
@@ -51,7 +51,7 @@ async def drive(
             agent = agent_of(registry, state)
             require_same_input(state, given)
             start = RunState(state, state_key=config.state_key, kept=Kept(len(state.log), owner))
-            if is_suspended(state, agent) and not await _has_signals(store, state):
+            if is_suspended(state, agent, clock_of(config)()) and not await _has_signals(store, state):
                 if owner:
                     await let_go(store, state, owner, clock_of(config)())
                 return show(agent, start)
@@ -158,18 +158,23 @@ async def _has_signals(store: CheckedStore, state: State) -> bool:
     return summary is not None and summary.signals > state.taken
 
 
-def is_suspended(state: State, first: Agent[Any, Any]) -> bool:
-    """Whether going on would come to nothing new: the run was cancelled, is paused, or waits for a person or for a limit to be
-    raised, all else done."""
+def is_suspended(state: State, first: Agent[Any, Any], now: float) -> bool:
+    """Whether going on would come to nothing new at `now`, a Unix timestamp in seconds.
+
+    The run was cancelled, is paused, or waits for a person, for an answer from outside or for a limit to be raised, and all
+    else is done.
+    """
     if is_cancelled(state) or (state.ended is None and state.paused is not None):
         return True
     if state.ended is None and state.limit is not None and state.limit.pauses:
         return True
-    return bool(interruptions(state)) and only_waits(state, find_agent(first, state.agent))
+    pending = interruptions(state)
+    deadline = next_deadline(pending)
+    return bool(pending) and (deadline is None or now < deadline) and only_waits(state, find_agent(first, state.agent))
 
 
 def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
-    """Whether every call of the open turn has its result or waits for a person. Handoffs come after them."""
+    """Whether every call of the open turn has its result, or waits for a person or an answer. Handoffs come after them."""
     turn = state.turn
     if agent is None or turn is None or turn.response is None:
         return False

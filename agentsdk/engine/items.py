@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentsdk.core.state import judged_result
+from agentsdk.core.state import judged_result, result_item
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_items import (
@@ -27,6 +27,9 @@ from agentsdk.define.stream_events import (
     StreamEvent,
 )
 from agentsdk.types.events import (
+    ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     GuardrailJudged,
     HandedOff,
     InputReplaced,
@@ -37,7 +40,7 @@ from agentsdk.types.events import (
     ToolFinished,
     ViewReplaced,
 )
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message, Reasoning
+from agentsdk.types.items import FunctionCall, Message, Reasoning
 from agentsdk.types.response import OutputItem
 
 
@@ -54,6 +57,7 @@ class ItemWalk:
         self._first = agent
         self._handoffs: dict[str, ToolFinished | None] = {}
         self._withheld: dict[str, ToolFinished] = {}
+        self._edited: dict[str, ArgumentsEdited] = {}
 
     def feed(self, event: RunEvent) -> list[StreamEvent]:
         """The stream events of one run event."""
@@ -69,6 +73,12 @@ class ItemWalk:
             return [self._answered(event)]
         if isinstance(event, GuardrailJudged):
             return self._judged(event)
+        if isinstance(event, ArgumentsEdited):
+            self._edited[event.call_id] = event
+            return []
+        if isinstance(event, ArgumentsRefused) or (isinstance(event, ApprovalJudged) and not event.begun):
+            self._edited.pop(event.call_id, None)
+            return []
         if isinstance(event, HandedOff):
             return self._handed_off(event.agent)
         if isinstance(event, RunStarted):
@@ -96,7 +106,8 @@ class ItemWalk:
         return [self._answered(judged)]
 
     def _answered(self, result: ToolFinished) -> StreamEvent:
-        return self._named("tool_output", ToolCallOutputItem(self.agent, _output(result)))
+        item = result_item(result, self._edited.get(result.call_id))
+        return self._named("tool_output", ToolCallOutputItem(self.agent, item))
 
     def _replied(self, item: OutputItem) -> StreamEvent:
         if isinstance(item, FunctionCall):
@@ -116,13 +127,9 @@ class ItemWalk:
         self._handoffs.clear()
         self.agent = target
         return [
-            self._named("handoff_occured", HandoffOutputItem(source, _output(taken), source, target)),
+            self._named("handoff_occured", HandoffOutputItem(source, result_item(taken, None), source, target)),
             AgentUpdatedStreamEvent(target, self._path),
         ]
 
     def _named(self, name: RunItemName, item: RunItem) -> RunItemStreamEvent:
         return RunItemStreamEvent(name, item, self._path)
-
-
-def _output(event: ToolFinished) -> FunctionCallOutput:
-    return FunctionCallOutput(event.call_id, event.output, event.is_error)

@@ -21,7 +21,9 @@ class Job:
 
     __slots__ = ("arguments", "bound", "call", "channel", "context", "span", "started_at", "tool")
 
-    def __init__(self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject) -> None:
+    def __init__(
+        self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject, *, is_edited: bool = False
+    ) -> None:
         self.call = call
         self.tool = tool
         self.arguments = arguments
@@ -35,7 +37,7 @@ class Job:
             call.name,
             call.call_id,
             call.arguments,
-            "",
+            run.call_key(call.call_id, call.arguments) if is_edited else "",
             run.agent.name,
             run,
         )

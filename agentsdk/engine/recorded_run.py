@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct, structs
 
 from agentsdk.core.arguments import canonical_arguments
 from agentsdk.core.keys import request_id, request_prefix
+from agentsdk.core.next_step import ToolAnswerItem
+from agentsdk.core.overflow import output_text
+from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
+    ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     AttemptSpent,
+    CallAnswered,
     GuardrailJudged,
     GuardrailPlace,
     InputReplaced,
@@ -49,11 +59,18 @@ class RecordedReply(Struct, frozen=True):
 class RecordedCall:
     """A recorded call, and what became of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: CallPlace) -> None:
+        self.place = place
+        self.asked: CallKind | None = None
+        """What the model asked for."""
         self.kind: CallKind | None = None
+        """The same, with the arguments that it ran with."""
         self.ran = False
         self.result: ToolFinished | None = None
         self.decided: ApprovalDecided | None = None
+        self.edited: ArgumentsEdited | None = None
+        self.awaited: AnswerAwaited | None = None
+        self.answered: CallAnswered | None = None
         self.verdicts: dict[GuardrailPlace, GuardrailJudged] = {}
 
     @property
@@ -73,15 +90,37 @@ class RecordedRun:
         self._run_id = run_id
         self._stops: list[tuple[str, tuple[Item, ...]]] = []
         self._calls: dict[CallKind, dict[CallPlace, RecordedCall]] = {}
+        self._edited: dict[CallKind, dict[CallPlace, RecordedCall]] = {}
         self._claimed: dict[CallPlace, RecordedCall] = {}
         self._read(recorded, agent, begin)
 
     def claim(self, place: CallPlace, kind: CallKind) -> RecordedCall | None:
         """The recorded call in this place, if it is equal, or else the first equal one that no other call has claimed."""
+        return self._claim(place, self._calls.get(kind))
+
+    def claim_to_decide(self, place: CallPlace, kind: CallKind) -> RecordedCall | None:
+        """The same for a call that a person is asked for: one whose arguments were changed is equal as it was asked for."""
+        return self._claim(place, self._edited.get(kind) or self._calls.get(kind))
+
+    def answer(self, state: RunState, item: ToolAnswerItem) -> bool:
+        """Answer a call that waits as the recorded one was that it has claimed; whether that one was."""
+        call = self._claimed.get((*item.path, item.call_id))
+        if call is None or call.result is None or call.awaited is None:
+            return False
+        given, default = call.answered, call.awaited.default
+        if call.result.is_error or not (given or default):
+            state.mark_failed(item, output_text(call.result.output))
+        else:
+            state.answer(item, msgspec.json.decode(given.answer if given else default), by=given.by if given else "")
+        return True
+
+    def _claim(self, place: CallPlace, equal: dict[CallPlace, RecordedCall] | None) -> RecordedCall | None:
         call = self._claimed.get(place)
-        equal = self._calls.get(kind)
         if call is None and equal:
-            call = self._claimed[place] = equal.pop(place if place in equal else next(iter(equal)))
+            call = self._claimed[place] = equal[place if place in equal else next(iter(equal))]
+            for index, kind in ((self._calls, call.kind), (self._edited, call.asked)):
+                if kind is not None and kind in index:
+                    index[kind].pop(call.place, None)
         return call
 
     def take_stop(self, reason: str) -> tuple[Item, ...] | None:
@@ -123,6 +162,20 @@ class RecordedRun:
                         calls[*path, call_id].ran = True
                 case ApprovalDecided():
                     calls[*path, event.call_id].decided = event
+                case ArgumentsEdited():
+                    call = calls[*path, event.call_id]
+                    call.edited = event
+                    if call.asked is not None:
+                        call.kind = (*call.asked[:2], canonical_arguments(event.arguments))
+                case ArgumentsRefused() | ApprovalJudged(begun=False):
+                    call = calls[*path, event.call_id]
+                    call.edited, call.kind = None, call.asked
+                case AnswerAwaited():
+                    calls[*path, event.call_id].awaited = event
+                case CallAnswered():
+                    calls[*path, event.call_id].answered = event
+                case AnswerRefused():
+                    calls[*path, event.call_id].answered = None
                 case GuardrailJudged(kind="tool_output"):
                     calls[*path, event.call_id].verdicts[event.place] = event
                 case ToolFinished():
@@ -139,6 +192,8 @@ class RecordedRun:
         for place, call in calls.items():
             if call.kind is not None:
                 self._calls.setdefault(call.kind, {})[place] = call
+                if call.edited is not None and call.asked is not None:
+                    self._edited.setdefault(call.asked, {})[place] = call
         if recorded.stopped and self._stops:
             self._stops.pop()  # nobody went on from there
 
@@ -153,10 +208,11 @@ class RecordedRun:
     def _read_calls(position: LogPosition, event: ModelReplied, calls: dict[CallPlace, RecordedCall]) -> None:
         for item in event.response.output:
             if isinstance(item, FunctionCall):
-                call = calls[*position.path, item.call_id] = RecordedCall()
+                place = (*position.path, item.call_id)
+                call = calls[place] = RecordedCall(place)
                 tool = None if position.agent is None else Declaration.of(position.agent).tools.get(item.name)
                 if tool is not None:
-                    call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
+                    call.asked = call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
 
 
 def _own_part(position: LogPosition, event: ModelReplied) -> ModelResponse:

@@ -15,9 +15,9 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from agentsdk.core.diff import MAX_SHOWN_CHARS, Divergence
-from agentsdk.core.next_step import Interruption, interruptions
+from agentsdk.core.next_step import Interruption, interruptions, next_deadline
 from agentsdk.core.revisions import step_start
-from agentsdk.core.state import State
+from agentsdk.core.state import OpenTurn, State
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.run_config import RunConfig
@@ -34,6 +34,8 @@ from agentsdk.types.errors import AgentsException, ModelError
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    CallAnswered,
     CallRetried,
     HandedOff,
     RunEnded,
@@ -107,10 +109,11 @@ def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
     deciding = False
     for moment in log_positions(recorded, first):
         event, turn = moment.event, moment.state.turn
-        decides = isinstance(event, ApprovalDecided) or (
+        decides = isinstance(event, ApprovalDecided | ArgumentsEdited | CallAnswered) or (
             isinstance(event, CallRetried | ToolFinished) and turn is not None and event.call_id in turn.in_doubt
         )
-        if decides and not deciding:
+        is_unanswered = isinstance(event, ToolFinished) and turn is not None and _waits_for_answer(turn, event.call_id)
+        if (decides or is_unanswered) and not deciding:
             yield from _pause(moment.whole, first)
         deciding = decides
         if isinstance(event, HandedOff):
@@ -123,6 +126,10 @@ def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
         else:
             results.clear()
     yield from _pause(recorded, first)
+
+
+def _waits_for_answer(turn: OpenTurn, call_id: str) -> bool:
+    return call_id in turn.outside.awaited and call_id not in turn.outside.answers
 
 
 def _pause(whole: State, first: Agent[Any, Any]) -> Iterator[_Step]:
@@ -138,8 +145,9 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         return f"there is no agent {step.state.agent!r}"
     if step.is_nested:
         config = dataclasses.replace(config, input_guardrails=(), output_guardrails=())
+    at = _last_moment(step.state)
     run = _Entered(
-        deps=RunDeps(config, _NoCatalog(), _late),
+        deps=RunDeps(config, _NoCatalog(), lambda: at),
         context=RunContextWrapper(None),
         state=step.state,
         agent=step.agent,
@@ -220,9 +228,11 @@ class _NoCatalog:
     context_window_of = _never("the size of a context window")
 
 
-def _late() -> float:
-    """After every expiry: an approval that still held would have left nothing to wait for."""
-    return math.inf
+def _last_moment(state: State) -> float:
+    """After every expiry, as an approval that still held would have left nothing to wait for; before the next deadline, as an
+    answer that was late would have left nothing either."""
+    deadline = next_deadline(interruptions(state))
+    return math.inf if deadline is None else math.nextafter(deadline, -math.inf)
 
 
 def _inert_config(config: RunConfig) -> RunConfig:
@@ -253,7 +263,7 @@ def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
     approval = tool.needs_approval
     return stand_in(
         tool,
-        None if isinstance(tool, AgentTool) else _never(f"tool {tool.name!r}"),
+        None if tool.external or isinstance(tool, AgentTool) else _never(f"tool {tool.name!r}"),
         needs_approval=_never(f"needs_approval of tool {tool.name!r}") if callable(approval) else approval,
         tool_input_guardrails=_inert_guardrails(tool.tool_input_guardrails),
         tool_output_guardrails=(),  # by now they have judged all that there is

@@ -19,7 +19,7 @@ from agentsdk.core.arguments import canonical_arguments, parse_arguments
 from agentsdk.core.codec import decode_value
 from agentsdk.core.diff import Divergence, RunDiff, describe_reply, diff
 from agentsdk.core.limits.totals import Price
-from agentsdk.core.next_step import PendingCall, ToolApprovalItem
+from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.core.window.context_window import ContextWindow
@@ -171,7 +171,7 @@ class _Rerun:
     def tool(self, tool: FunctionTool[Any]) -> FunctionTool[Any]:
         """A tool that has its recorded results."""
         judged = [self._recalled(tool, placed) for placed in places(tool.tool_output_guardrails)]
-        if isinstance(tool, AgentTool):
+        if tool.external or isinstance(tool, AgentTool):
             return stand_in(tool, tool_output_guardrails=judged)
 
         async def body(context: ToolContext[Any], arguments: str) -> object:
@@ -192,7 +192,8 @@ class _Rerun:
     def may_run(self, context: ToolContext[Any], tool: FunctionTool[Any]) -> bool:
         """Whether a call has its result in the record, or is free to run."""
         call = self.call_of(context, tool.fingerprint)
-        return (call is not None and call.has_result) or tool.effect == "none" or self._change.live_effects
+        is_known = call is not None and call.has_result
+        return is_known or tool.effect == "none" or tool.external or self._change.live_effects
 
     def reply_to(self, agent: Agent[Any, Any], request: ModelRequest) -> ModelResponse | None:
         """The recorded reply, if the request is what was sent in this place. The first that is not is the divergence."""
@@ -258,7 +259,9 @@ class _Rerun:
         """Decide on the calls that wait as it was decided on those they are equal to; whether there were any."""
         any_decided = False
         for item in state.interruptions:
-            place = (*item.path, item.call_id)
+            if isinstance(item, ToolAnswerItem):
+                any_decided |= self._record.answer(state, item)
+                continue
             turn = state.value.turn
             for call_id in item.path:
                 assert turn is not None
@@ -266,7 +269,7 @@ class _Rerun:
             if turn is None or not isinstance(item, ToolApprovalItem):
                 continue
             kind = (item.tool_name, turn.asked[item.call_id].fingerprint, canonical_arguments(item.arguments))
-            call = self._record.claim(place, kind)
+            call = self._record.claim_to_decide((*item.path, item.call_id), kind)
             live = self._change.live_effects
             if call is None or not (call.ran or call.decided) or (live and call.result is None):
                 continue  # live, an approval that the recorded run may yet act on would let the call run twice
@@ -275,7 +278,8 @@ class _Rerun:
             if decided is None:
                 state.approve(item)
             elif decided.approved:
-                state.approve(item, decided.always and not live, reason=decided.reason, by=decided.by)
+                edited = None if call.edited is None else parse_arguments(call.edited.arguments)
+                state.approve(item, decided.always and not live, arguments=edited, reason=decided.reason, by=decided.by)
             else:
                 state.reject(item, decided.always, reason=decided.reason, by=decided.by)
         return any_decided

@@ -207,9 +207,9 @@ class Run(Journal, eq=False, kw_only=True):
                     break
         return kept.get(result_id)
 
-    def call_key(self, call_id: str) -> str:
-        """The idempotency key of one of its calls."""
-        return call_key(self._key_scheme, self.root_id, self.path, call_id)
+    def call_key(self, call_id: str, edited: str | None = None) -> str:
+        """The idempotency key of one of its calls. `edited` are its arguments where a person changed them."""
+        return call_key(self._key_scheme, self.root_id, self.path, call_id, edited)
 
     def approval_key(self, call: FunctionCall) -> str:
         """What an approval of one of its calls is bound to."""

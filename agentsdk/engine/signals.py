@@ -12,19 +12,32 @@ import logging
 from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 from agentsdk.core.signals import checked_decision, decided, decode_signal, encode_signal
 from agentsdk.core.state import State, apply
 from agentsdk.core.summary import CANCELLED
+from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import with_retries
+from agentsdk.engine.decisions import dated, refusal
 from agentsdk.engine.guardrails import run_guardrails_on_added_input
 from agentsdk.engine.run import Run
 from agentsdk.engine.stored import load_run, store_of
 from agentsdk.types.declared import Fields, any_text, one_of, whole
 from agentsdk.types.errors import AgentsException, RunCancelledError, RunConflictError, StateError
-from agentsdk.types.events import GuardrailJudged, InputAdded, RunEvent, RunPaused, RunUnpaused, SignalsTaken, Stopped
+from agentsdk.types.events import (
+    AnswerRefused,
+    ArgumentsRefused,
+    GuardrailJudged,
+    InputAdded,
+    RunEvent,
+    RunPaused,
+    RunUnpaused,
+    SignalsTaken,
+    Stopped,
+    unnested,
+)
 from agentsdk.types.items import InputItem, Message, messages_from_input
 from agentsdk.types.signals import CancelMode, CancelSignal, Decision, MessageSignal, PauseSignal, Signal, UnpauseSignal
 from agentsdk.types.summary import check_run_id
@@ -104,7 +117,7 @@ async def take_signals(run: Run, *before: RunEvent, ends: bool = False) -> None:
     store, run_id, known = store_of(config), run.state.run_id, run.state.taken
     records = await with_retries(lambda: store.signals(run_id, known), config, run.deps.now)
     recorder.signals = known + len(records)
-    taken = _Taken(_after(run.state, before), run.deps.now())
+    taken = _Taken(_after(run.state, before), run.agent, run.deps.now())
     for record in records:
         if not taken.add(record, ends=ends):
             break
@@ -134,10 +147,11 @@ def raise_if_cancelled(run: Run) -> None:
 class _Taken:
     """What signals come to in a run, one after the other, up to a cancel."""
 
-    def __init__(self, state: State, now: float) -> None:
+    def __init__(self, state: State, agent: Agent[Any, Any], now: float) -> None:
         self.through = state.taken
         self.refused: list[tuple[int, str]] = []
         self._state = state
+        self._agent = agent
         self._now = now
         self._events: list[RunEvent] = []
         self._messages: list[tuple[int, int, Message]] = []
@@ -156,7 +170,7 @@ class _Taken:
             elif isinstance(signal, MessageSignal):
                 self._messages += [(-signal.priority, number, message) for message in signal.items]
             else:
-                events = self._events_of(signal)
+                events = self._events_of(signal, number)
                 self._state = _after(self._state, events)
                 self._events += events
         except AgentsException as error:
@@ -164,12 +178,19 @@ class _Taken:
         self.through = number
         return self._cancel is None
 
-    def _events_of(self, signal: PauseSignal | UnpauseSignal | Decision) -> tuple[RunEvent, ...]:
+    def _events_of(self, signal: PauseSignal | UnpauseSignal | Decision, number: int) -> tuple[RunEvent, ...]:
         """What a signal comes to. Raises `AgentsException` where that is nothing."""
         paused = self._state.paused
         match signal:
             case Decision():
-                return decided(self._state, signal)
+                events = decided(self._state, signal)
+                refused = refusal(self._agent, self._state, events)
+                if refused is None:
+                    return dated(events, self._now)
+                decision = unnested(refused)[1]
+                assert isinstance(decision, AnswerRefused | ArgumentsRefused)
+                self.refused.append((number, shortened(decision.reason, _MAX_CHARS)))
+                return (refused,)
             case PauseSignal():
                 if paused is not None:
                     raise RunConflictError("the run is paused already")

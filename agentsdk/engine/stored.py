@@ -22,6 +22,7 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import with_retries
 from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.decisions import dated
 from agentsdk.engine.guards import Guard
 from agentsdk.engine.recorder import Recorder
 from agentsdk.engine.run import Run
@@ -153,6 +154,7 @@ async def save_decisions(store: CheckedStore, decided: RunState, now: float, pri
         )
     if not decisions:
         return decided
+    decisions = dated(decisions, now)
     for _ in range(_ATTEMPTS):
         before = await load_run(store, run_id)
         follow(before.log, price)
@@ -198,7 +200,7 @@ def forked(
     if guards is not None:
         started = structs.replace(started, guards=guards)
     copied = state.log[1:] if keep_approvals else [_just_once(event) for event in state.log[1:]]
-    return fold([started, *copied, *_decided_anew(state, run_id, (), keep_approvals)])
+    return fold([started, *copied, *_decided_anew(state, run_id, (), keep_approvals), *_awaited_anew(state, now)])
 
 
 def _just_once(event: RunEvent) -> RunEvent:
@@ -209,6 +211,22 @@ def _just_once(event: RunEvent) -> RunEvent:
     if isinstance(event, ApprovalDecided) and event.always and event.approved:
         return structs.replace(event, always=False)
     return event
+
+
+def _awaited_anew(state: State, now: float) -> list[RunEvent]:
+    """What a fork records of the calls that wait for an answer: their time begins with the fork."""
+    turn = state.turn
+    if turn is None:
+        return []
+    events: list[RunEvent] = [
+        structs.replace(awaited, at=now, deadline=now + awaited.deadline - awaited.at)
+        for call_id, awaited in turn.outside.awaited.items()
+        if awaited.deadline is not None and call_id not in turn.outside.answers and call_id not in turn.results
+    ]
+    for call_id, child in turn.children.items():
+        if call_id not in turn.results:
+            events += [Nested(call_id, event) for event in _awaited_anew(child, now)]
+    return events
 
 
 def _decided_anew(state: State, run_id: str, path: tuple[str, ...], keep: bool) -> list[RunEvent]:

@@ -8,7 +8,7 @@ A call takes the same steps in the same order whether the turn is new or re-ente
 4. its tool input guardrails let it pass;
 5. it is approved, where its declaration, its rule or a standing decision says that it must be;
 6. the intent is recorded;
-7. the body runs, and its result is recorded;
+7. the body runs, or the answer from outside comes (`external_calls`), and the result is recorded;
 8. its tool output guardrails judge the recorded result.
 
 What stops a call at one step is its result, and nobody is asked about it further down. `_admitted` is steps 1 to 5, `act` the
@@ -52,6 +52,7 @@ from agentsdk.types.errors import InvalidArgumentsError, StateMismatchError, Sta
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsRefused,
     CallRetried,
     CallsInDoubt,
     RunEvent,
@@ -94,7 +95,10 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
         unbegun = [
             CallRetried(call_id)
             for job in jobs
-            if job.started_at is None and (call_id := job.call.call_id) in turn.intended and call_id not in turn.results
+            if job.started_at is None
+            and (call_id := job.call.call_id) in turn.intended
+            and call_id not in turn.results
+            and call_id not in turn.outside.awaited
         ]
         if unbegun:
             await run.record_beside(error, *unbegun)
@@ -128,22 +132,28 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
         events += invalid_payloads(run, prepared, processed)
     jobs: list[Job] = []
     is_guarded = False
-    for call, spec in processed.functions:
-        if call.call_id in results or call.call_id in turn.in_doubt:
+    for asked, spec in processed.functions:
+        if asked.call_id in results or asked.call_id in turn.in_doubt:
             continue
+        call = turn.as_run(asked) if turn.outside.edited else asked
         tool = prepared.declared.tools[spec.name]
         try:
-            job = Job(run, call, tool, parse_arguments(call.arguments))
+            job = Job(run, call, tool, parse_arguments(call.arguments), is_edited=call is not asked)
         except InvalidArgumentsError as error:
             events.append(ToolFinished(call.call_id, f"Error: {error.reason}", True))
             continue
-        if spec.effect == "once" and call.call_id in turn.intended and not isinstance(tool, AgentTool):
+        if spec.effect == "once" and call.call_id in turn.intended and not (tool.external or isinstance(tool, AgentTool)):
             events.append(await _reconciled(job))
             continue
         try:
             job.bound = tool.bind(job.arguments)
         except Exception as error:
-            events.append(ToolFinished(call.call_id, await _misfit(job, error), True))
+            if call is not asked and call.call_id not in turn.intended:
+                from agentsdk.engine.decisions import misfit_of
+
+                events.append(ArgumentsRefused(call.call_id, misfit_of(turn.outside.edited[call.call_id], error)))
+            else:
+                events.append(ToolFinished(call.call_id, await _misfit(job, error), True))
             continue
         is_guarded = is_guarded or bool(tool.tool_input_guardrails)
         jobs.append(job)
@@ -177,7 +187,7 @@ def _unjudged(run: Run, prepared: Prepared, processed: ProcessedResponse) -> lis
             continue
         tool = prepared.declared.tools[spec.name]
         if pending_tool_output_guardrails(turn, call.call_id, tool):
-            jobs.append(Job(run, call, tool, {}))
+            jobs.append(Job(run, turn.as_run(call), tool, {}, is_edited=call.call_id in turn.outside.edited))
         elif result.is_withheld and not run.deps.config.without_guards:  # else it stays withheld
             raise StateMismatchError(
                 f"the result of call {call.call_id!r} waits for the output guardrails of tool {call.name!r}, which has none "
@@ -270,6 +280,11 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
     if recorder is not None:
         await recorder.hold()
     job.started_at = run.deps.now()
+    if job.tool.external:
+        from agentsdk.engine.external_calls import has_come
+
+        if not await has_come(run, job):
+            return
     if run.channel is not None and job.tool.tool_output_guardrails and isinstance(job.tool, AgentTool):
         with answer_buffer(run, job):
             result = await _answered(run, job)
@@ -316,7 +331,12 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
         return await run_agent_tool(run, job, job.tool)
     call_id = job.call.call_id
     try:
-        value = await job.tool.invoke_bound(job.context, job.bound)
+        if job.tool.external:
+            from agentsdk.engine.external_calls import answer
+
+            value = answer(run, job)
+        else:
+            value = await job.tool.invoke_bound(job.context, job.bound)
     except Exception as error:
         return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
     finally:

@@ -16,6 +16,7 @@ from agentsdk import (
     RunNotFoundError,
     RunResult,
     RunState,
+    ToolAnswerItem,
     ToolApprovalItem,
     UserError,
     function_tool,
@@ -74,7 +75,7 @@ async def to_the_end(
             return result
         state = reloaded(agent, await Runner.load(run_id, run_config=config))
         for item in state.interruptions:
-            if isinstance(item, ToolApprovalItem):
+            if isinstance(item, ToolApprovalItem | ToolAnswerItem):
                 scenario.decide(state, item)
             else:
                 was = known["/".join((RUN_ID, *item.path, item.call_id))]

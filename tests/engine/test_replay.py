@@ -34,7 +34,18 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.engine.replay import Replay
 from agentsdk.errors import ModelError, StateMismatchError
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.events import ApprovalDecided, HandedOff, RunEnded, RunEvent, RunResumed, TurnEnded, unnested
+from agentsdk.types.events import (
+    ApprovalDecided,
+    ArgumentsEdited,
+    CallAnswered,
+    HandedOff,
+    RunEnded,
+    RunEvent,
+    RunResumed,
+    ToolFinished,
+    TurnEnded,
+    unnested,
+)
 from agentsdk.types.items import FunctionCall, Message, Refusal
 from agentsdk.types.response import ModelResponse
 from tests.engine.recorded import everything, recorded, scenario_called, stored
@@ -50,8 +61,9 @@ def closed(log: list[RunEvent]) -> int:
 
 def paused(log: list[RunEvent]) -> int:
     """How often a run was gone on with after somebody had decided."""
+    decided = (ApprovalDecided, ArgumentsEdited, CallAnswered, ToolFinished)
     pairs = zip(log, log[1:], strict=False)
-    return sum(isinstance(one, RunResumed) and isinstance(unnested(next_one)[1], ApprovalDecided) for one, next_one in pairs)
+    return sum(isinstance(one, RunResumed) and isinstance(unnested(next_one)[1], decided) for one, next_one in pairs)
 
 
 async def log_of(config: RunConfig) -> list[RunEvent]:

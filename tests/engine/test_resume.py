@@ -170,7 +170,8 @@ def calls_in_doubt(scenario: Scenario, log: list[RunEvent], prefix: list[RunEven
     tools = {tool.name: tool for agent in agents_of(scenario) for tool in (*agent.tools, read_result)}
     names = {f"{path}/{item.call_id}": item.name for path, item in calls_of(log)}
     began = intended_calls(prefix) - finished_calls(prefix).keys()
-    return {call: tools[names[call]].reconcile is not None for call in began if tools[names[call]].effect == "once"}
+    once = [call for call in began if tools[names[call]].effect == "once" and not tools[names[call]].external]
+    return {call: tools[names[call]].reconcile is not None for call in once}
 
 
 def calls_of(log: list[RunEvent]) -> Iterator[tuple[str, FunctionCall]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from agentsdk.core.limits.run_limits import RunLimits
-from agentsdk.core.state import UNKNOWN_OUTCOME
+from agentsdk.core.state import unknown_outcome
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.model_call import ask_last
 from agentsdk.engine.output_buffer import output_buffer
@@ -88,6 +88,7 @@ def _closing(run: Run) -> list[RunEvent]:
         return []
     waiting = [call.call_id for call in turn.calls if call.call_id not in turn.results]
     answers: list[RunEvent] = [
-        ToolFinished(call_id, UNKNOWN_OUTCOME if call_id in turn.intended else NOT_RUN, True) for call_id in waiting
+        ToolFinished(call_id, unknown_outcome(turn, call_id) if call_id in turn.intended else NOT_RUN, True)
+        for call_id in waiting
     ]
     return [*answers, TurnEnded()]

@@ -1,0 +1,96 @@
+"""What a person decided on a run that goes on: checked against its tools before it is recorded, and dated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
+
+from agentsdk.core.arguments import parse_arguments
+from agentsdk.core.run_state import RunState
+from agentsdk.core.state import State
+from agentsdk.define.agent import Agent
+from agentsdk.define.answer_type import WrongAnswer
+from agentsdk.define.declaration import Declaration
+from agentsdk.engine.log_positions import nested_agent
+from agentsdk.engine.prepare import find_agent
+from agentsdk.types.errors import InvalidArgumentsError, UserError
+from agentsdk.types.events import AnswerRefused, ArgumentsEdited, ArgumentsRefused, CallAnswered, Nested, RunEvent, unnested
+
+
+def accepted(first: Agent[Any, Any], decided: RunState, now: float) -> tuple[RunEvent, ...]:
+    """What was decided on the run that `first` began, as it is to be recorded.
+
+    Raises `UserError` for an answer, and for edited arguments, that do not fit their tool; its state is the run without them.
+    """
+    state, decisions = decided.pieces()
+    refused = refusal(find_agent(first, state.agent), state, decisions)
+    if refused is not None:
+        path, decision = unnested(refused)
+        assert isinstance(decision, AnswerRefused | ArgumentsRefused)
+        error = UserError(
+            f"call {decision.call_id!r} waits on: {decision.reason}\nexpected what its tool declares; decide again on "
+            "error.state"
+        )
+        error.state = decided.without(path, decision.call_id)
+        raise error
+    return dated(decisions, now)
+
+
+def refusal(agent: Agent[Any, Any] | None, state: State, decisions: Iterable[RunEvent]) -> RunEvent | None:
+    """What says that the first answer, or the first edited arguments, that do not fit their tool do not count; None if all fit.
+
+    `agent` is whose turn it is in `state`.
+    """
+    for event in decisions:
+        if isinstance(event, Nested):
+            child, turn = nested_agent(state, agent, event.call_id), state.turn
+            assert turn is not None, "a call that waits is of an open turn"
+            inner = refusal(child, turn.children[event.call_id], (event.event,))
+            if inner is not None:
+                return Nested(event.call_id, inner)
+        elif isinstance(event, ArgumentsEdited | CallAnswered) and (why := _misfit(agent, state, event)):
+            kind = AnswerRefused if isinstance(event, CallAnswered) else ArgumentsRefused
+            return kind(event.call_id, why)
+    return None
+
+
+def dated(decisions: Iterable[RunEvent], now: float) -> tuple[RunEvent, ...]:
+    """The decisions, where they do not say when they were made, as of `now`."""
+    return tuple([_dated(event, now) for event in decisions])
+
+
+def _dated(event: RunEvent, now: float) -> RunEvent:
+    if isinstance(event, Nested):
+        return Nested(event.call_id, _dated(event.event, now))
+    if isinstance(event, ArgumentsEdited | CallAnswered) and not event.at:
+        return structs.replace(event, at=now)
+    return event
+
+
+def _misfit(agent: Agent[Any, Any] | None, state: State, decision: ArgumentsEdited | CallAnswered) -> str:
+    """What does not fit the call's tool; `""` where all does, and where the tool is gone, which the loop says."""
+    calls = () if state.turn is None else state.turn.calls
+    name = next((call.name for call in calls if call.call_id == decision.call_id), "")
+    tool = None if agent is None else Declaration.of(agent).tools.get(name)
+    if tool is None:
+        return ""
+    try:
+        if isinstance(decision, CallAnswered):
+            tool.answer_type.read(decision.answer)
+        else:
+            tool.bind(parse_arguments(decision.arguments))
+    except Exception as error:
+        return misfit_of(decision, error)
+    return ""
+
+
+def misfit_of(decision: ArgumentsEdited | CallAnswered, error: Exception) -> str:
+    """What a person is told who gave an answer, or arguments, that raised `error` when they were checked."""
+    what = "the answer does" if isinstance(decision, CallAnswered) else "the edited arguments do"
+    if isinstance(error, InvalidArgumentsError):
+        why = error.reason
+    else:
+        why = str(error) if isinstance(error, WrongAnswer) else f"a validator raised {type(error).__name__}"
+    return f"{what} not fit:\n{why}"
