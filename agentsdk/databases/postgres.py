@@ -40,7 +40,7 @@ class Tables(Struct, frozen=True, kw_only=True):
     """Tables that belong together, as of `version`. `statements` make those that are missing.
 
     `columns` (table, name, declaration) came later: with a default, so that programs that do not know them can still write.
-    `indexes` are made last, as they may be of those.
+    `on_columns` is run when they are there.
     """
 
     name: str
@@ -48,7 +48,6 @@ class Tables(Struct, frozen=True, kw_only=True):
     statements: tuple[str, ...]
     columns: tuple[tuple[str, str, str], ...] = ()
     on_columns: tuple[str, ...] = ()
-    indexes: tuple[str, ...] = ()
 
 
 _POOL = having(("acquire", "release"), "a URL or an asyncpg pool; pass either")
@@ -222,8 +221,6 @@ class PostgresDatabase:
                 for table, column, declaration in tables.columns:
                     await connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column} {declaration}")
                 for statement in tables.on_columns:
-                    await connection.execute(statement)
-                for statement in tables.indexes:
                     await connection.execute(statement)
                 await connection.execute(
                     "INSERT INTO agentsdk_tables (name, version) VALUES ($1, $2) ON CONFLICT DO NOTHING",

@@ -8,7 +8,7 @@ from typing import Protocol, cast, runtime_checkable
 from agentsdk.types.declared import Fields, having, optional, shown
 from agentsdk.types.errors import SessionError, UserError
 from agentsdk.types.items import InputItem, Item
-from agentsdk.types.session_summary import METADATA, USER, SessionSummary
+from agentsdk.types.session import METADATA, USER, SessionSummary
 
 
 class Session(Protocol):
@@ -73,6 +73,18 @@ class ManagedSession(ReplacingSession, Protocol):
         """
         ...
 
+    async def compact(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the first items, if those are `expected`; in one step, also beside other runs.
+
+        True if they were, and are replaced; False if not, and nothing has changed. What follows them stays. What is replaced is
+        kept, for `get_original_items`. Raises `UserError` for an entry that is not an item, and where either has none.
+        """
+        ...
+
+    async def get_original_items(self) -> list[Item]:
+        """Every item as it was added: those that `compact` has replaced, and not those that it has put in their place."""
+        ...
+
     async def aclose(self) -> None:
         """Let go of connections, files and threads. A second call does nothing."""
         ...
@@ -100,6 +112,21 @@ def check_limit(limit: int | None, name: str = "limit") -> None:
     """Raises `UserError` for a limit that is negative or no number; `name` is the argument's."""
     if limit is not None and (type(cast(object, limit)) is not int or limit < 0):
         raise UserError(f"{name} is {shown(limit)}, expected None or 0 and more")
+
+
+def unchanged(expected: Sequence[Item], items: Sequence[Item]) -> int:
+    """How many of the first of `expected` stay where `items` take their place."""
+    pairs = zip(expected, items, strict=False)
+    return next((number for number, (old, new) in enumerate(pairs) if old != new), min(len(expected), len(items)))
+
+
+def check_compaction(expected: Sequence[Item], items: Sequence[InputItem]) -> None:
+    """Raises `UserError` where nothing is to be replaced, or nothing to take its place."""
+    if not (expected and items):
+        raise UserError(
+            f"a session was to have {len(items)} items in the place of {len(expected)}, expected at least one of each; "
+            "use clear_session to remove all"
+        )
 
 
 def has_begun(session_id: str) -> SessionError:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentsdk.sessions.postgres import PostgresSession
     from agentsdk.sessions.redis import RedisSession
     from agentsdk.sessions.sqlite import SQLiteSession
-    from agentsdk.types.session_summary import SessionQuery, SessionSummary
+    from agentsdk.types.session import SessionCompaction, SessionQuery, SessionSummary
 
 __all__ = [
     "EncryptedSession",
@@ -24,6 +24,7 @@ __all__ = [
     "ReplacingSession",
     "SQLiteSession",
     "Session",
+    "SessionCompaction",
     "SessionQuery",
     "SessionSummary",
 ]
@@ -38,6 +39,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.sessions.postgres": "PostgresSession",
             "agentsdk.sessions.redis": "RedisSession",
             "agentsdk.sessions.sqlite": "SQLiteSession",
-            "agentsdk.types.session_summary": "SessionQuery SessionSummary",
+            "agentsdk.types.session": "SessionCompaction SessionQuery SessionSummary",
         },
     )

@@ -9,11 +9,19 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from agentsdk.databases.cipher import Cipher, tag
-from agentsdk.ports.session import SESSION, ManagedSession, ReplacingSession, Session, check_limit, check_session_id
+from agentsdk.ports.session import (
+    SESSION,
+    ManagedSession,
+    ReplacingSession,
+    Session,
+    check_compaction,
+    check_limit,
+    check_session_id,
+)
 from agentsdk.types.declared import Fields
 from agentsdk.types.errors import SessionError, StateTamperedError, UserError
 from agentsdk.types.items import InputItem, Item, ProviderItem, items_from_input
-from agentsdk.types.session_summary import SessionSummary
+from agentsdk.types.session import SessionSummary
 
 _PROVIDER = "agentsdk.encrypted"
 _PLACE = "item"
@@ -22,12 +30,15 @@ _PLACE = "item"
 class _Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """What a record holds: the item, its number in the session, and the tag of the one it was added behind.
 
-    `after` is `""` for the first item, and None in a record of version 0.1.0, which was bound to its number only.
+    `after` is `""` for the first item, and None in a record of version 0.1.0, which was bound to its number only. The last of
+    those that a compaction writes `replaces` others: their tags are what the next one may have been added behind, `""` stands
+    for one of version 0.1.0.
     """
 
     number: int
     item: Item
     after: str | None = None
+    replaces: tuple[str, ...] = ()
 
 
 _decoder = msgspec.json.Decoder(_Sealed)
@@ -46,8 +57,8 @@ class EncryptedSession(ManagedSession):
     added behind raise `SessionError`; so do a wrong key and an item that is not encrypted. What is not protected from someone
     who can read or write `session` itself: its id, user, metadata and times, and how many items there are and of what size.
     Items can be left out at the end, and a conversation put back as it once was, without notice; with a `limit` items can also
-    be left out before it, and where two runs added at the same time one's can be. Items added by version 0.1.0 are bound to
-    their numbers only.
+    be left out before it, and where two runs added at the same time one's can be. Of the originals of a compacted conversation
+    any can be left out. Items added by version 0.1.0 are bound to their numbers only.
 
     A `session` that is no `ReplacingSession` must not be added to while something else pops from it or clears it.
 
@@ -66,7 +77,7 @@ class EncryptedSession(ManagedSession):
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """All items, or the latest `limit` of them. Raises `UserError` for a negative limit."""
         opened = self._opened(await self._session.get_items(limit))
-        if limit is None and opened and opened[0].number != 0:
+        if limit is None and opened and opened[0].number != 0 and opened[0].after != "":
             raise self._out_of_order()
         return [one.item for one in opened]
 
@@ -140,6 +151,32 @@ class EncryptedSession(ManagedSession):
             raise
         return branch
 
+    async def compact(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the first items, if those are `expected`. What they were is kept, encrypted as it was.
+
+        True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item, and as
+        `summary`.
+        """
+        check_compaction(expected, items)
+        inner, wanted, given = self._managed(), list(items_from_input(expected)), items_from_input(items)
+        while True:
+            stored = (await inner.get_items())[: len(wanted)]
+            opened = self._opened(stored)
+            if [one.item for one in opened] != wanted:
+                return False
+            last = opened[-1]
+            # What follows the last one stays: the new last one has its number, and stands for it.
+            replaces = (_tag(self._record(stored[-1])), *last.replaces, *([""] if last.after is None else []))
+            if await inner.compact(stored, self._sealed(given, last.number - len(given) + 1, "", replaces)):
+                return True
+
+    async def get_original_items(self) -> list[Item]:
+        """Every item as it was added: those that `compact` has replaced, and not those that it has put in their place.
+
+        Each is checked, their order is not. Raises `UserError` as `summary`.
+        """
+        return [self._held(self._record(item)).item for item in await self._managed().get_original_items()]
+
     async def aclose(self) -> None:
         """Close the session within, if it is a `ManagedSession`: a branch's is nobody else's to close."""
         if isinstance(self._session, ManagedSession):
@@ -153,11 +190,13 @@ class EncryptedSession(ManagedSession):
             )
         return self._session
 
-    def _sealed(self, items: Sequence[Item], number: int, after: str | None) -> list[Item]:
+    def _sealed(self, items: Sequence[Item], number: int, after: str | None, replaces: tuple[str, ...] = ()) -> list[Item]:
         """`items` as opaque ones. Each holds its number and the tag of the one before: they open only in this order."""
         sealed: list[Item] = []
+        end = number + len(items) - 1
         for position, item in enumerate(items, number):
-            record = self._cipher.seal(self.session_id, _PLACE, msgspec.json.encode(_Sealed(position, item, after)))
+            held = _Sealed(position, item, after, replaces if position == end else ())
+            record = self._cipher.seal(self.session_id, _PLACE, msgspec.json.encode(held))
             after = _tag(record)
             sealed.append(_stored(record))
         return sealed
@@ -170,24 +209,27 @@ class EncryptedSession(ManagedSession):
         is_chained = False
         for one in stored:
             record = self._record(one)
-            try:
-                held = _decoder.decode(self._cipher.open(self.session_id, _PLACE, record))
-            except StateTamperedError as error:
-                raise SessionError(str(error)) from error
-            except msgspec.DecodeError:
-                raise SessionError(
-                    f"session {self.session_id!r} holds an encrypted item of another version, expected one of this version; "
-                    "read it with the agentsdk that wrote it"
-                ) from None
+            held = self._held(record)
             before = tags.get(held.number - 1)
             is_moved = is_chained if held.after is None else before is not None and held.after not in before
             if record in seen or is_moved or (opened and held.number > opened[-1].number + 1):
                 raise self._out_of_order()
-            is_chained = held.after is not None
+            is_chained = held.after is not None and "" not in held.replaces
             seen.add(record)
-            tags.setdefault(held.number, set()).add(_tag(record))
+            tags.setdefault(held.number, set()).update((_tag(record), *held.replaces))
             opened.append(held)
         return opened
+
+    def _held(self, record: bytes) -> _Sealed:
+        try:
+            return _decoder.decode(self._cipher.open(self.session_id, _PLACE, record))
+        except StateTamperedError as error:
+            raise SessionError(str(error)) from error
+        except msgspec.DecodeError:
+            raise SessionError(
+                f"session {self.session_id!r} holds an encrypted item of another version, expected one of this version; "
+                "read it with the agentsdk that wrote it"
+            ) from None
 
     def _record(self, item: Item) -> bytes:
         text = item.data.get("sealed") if isinstance(item, ProviderItem) else None

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id
+from agentsdk.ports.session import ManagedSession, check_compaction, check_labels, check_limit, check_session_id, unchanged
 from agentsdk.types.items import InputItem, Item, items_from_input
-from agentsdk.types.session_summary import SessionSummary
+from agentsdk.types.session import SessionSummary
 
 
 class MemorySession(ManagedSession):
@@ -23,6 +23,8 @@ class MemorySession(ManagedSession):
         check_labels(user, metadata)
         self._labels = (user or "", dict(metadata or {}))
         self._items: list[Item] = []
+        self._archive: list[Item] = []
+        self._compacted = 0  # so many of the items stand for those in the archive
         self._summary: SessionSummary | None = None
 
     def __repr__(self) -> str:
@@ -46,23 +48,30 @@ class MemorySession(ManagedSession):
         """Remove the latest item and return it; `None` when there is none."""
         if not self._items:
             return None
+        popped = self._items.pop()
+        self._compacted = min(self._compacted, len(self._items))
         self._changed()
-        return self._items.pop()
+        return popped
 
     async def replace_latest(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
         """Put `items` in the place of the latest items, if those are `expected`. Raises `UserError` for what is not an item."""
         given = items_from_input(items)
         start = max(0, len(self._items) - len(expected))
-        if self._items[start:] != list(items_from_input(expected)):
+        wanted = self._items[start:]
+        if wanted != list(items_from_input(expected)):
             return False
-        if expected or given:
-            self._items[start:] = given
+        same = unchanged(wanted, given)
+        if wanted[same:] or given[same:]:
+            self._items[start + same :] = given[same:]
+            self._compacted = min(self._compacted, start + same)
             self._changed()
         return True
 
     async def clear_session(self) -> None:
         """Remove every item, and what else is kept of the session."""
         self._items.clear()
+        self._archive.clear()
+        self._compacted = 0
         self._summary = None
 
     async def summary(self) -> SessionSummary | None:
@@ -88,6 +97,22 @@ class MemorySession(ManagedSession):
             self._begun(now), session_id=session_id, created_at=now, updated_at=now, branched_from=self.session_id
         )
         return branch
+
+    async def compact(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the first items, if those are `expected`. Raises `UserError` for what is not an item."""
+        check_compaction(expected, items)
+        given = items_from_input(items)
+        end = len(expected)
+        if self._items[:end] != list(items_from_input(expected)):
+            return False
+        self._archive += self._items[self._compacted : end]
+        self._compacted = len(given) + max(0, self._compacted - end)
+        self._items[:end] = given
+        return True
+
+    async def get_original_items(self) -> list[Item]:
+        """Every item as it was added: those that `compact` has replaced, and not those that it has put in their place."""
+        return [*self._archive, *self._items[self._compacted :]]
 
     async def aclose(self) -> None:
         """Nothing: it holds no file and no connection."""

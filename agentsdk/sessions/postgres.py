@@ -10,11 +10,19 @@ import msgspec
 
 from agentsdk.databases.asyncpg_types import Connection, Pool, Row
 from agentsdk.databases.postgres import PostgresDatabase, Tables
-from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id, has_begun
+from agentsdk.ports.session import (
+    ManagedSession,
+    check_compaction,
+    check_labels,
+    check_limit,
+    check_session_id,
+    has_begun,
+    unchanged,
+)
 from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata, session_error
 from agentsdk.types.errors import SessionError, StoreError
 from agentsdk.types.items import InputItem, Item, items_from_input
-from agentsdk.types.session_summary import SessionQuery, SessionSummary
+from agentsdk.types.session import SessionQuery, SessionSummary
 
 T = TypeVar("T")
 
@@ -38,6 +46,14 @@ _TABLES = Tables(
             PRIMARY KEY (session, number)
         )
         """,
+        """
+        CREATE TABLE IF NOT EXISTS agentsdk_session_archive (
+            session bigint NOT NULL REFERENCES agentsdk_sessions ON DELETE CASCADE,
+            number bigint NOT NULL,
+            item text NOT NULL,
+            PRIMARY KEY (session, number)
+        )
+        """,
     ),
     columns=(
         ("agentsdk_sessions", "user_name", "text NOT NULL DEFAULT ''"),
@@ -45,9 +61,11 @@ _TABLES = Tables(
         ("agentsdk_sessions", "created_at", "double precision NOT NULL DEFAULT 0"),
         ("agentsdk_sessions", "updated_at", "double precision NOT NULL DEFAULT 0"),
         ("agentsdk_sessions", "branched_from", "text NOT NULL DEFAULT ''"),
+        # The items up to this number stand for those in the archive.
+        ("agentsdk_sessions", "compacted_to", "bigint"),
     ),
     # None names what every write changes: such a row is replaced without a change to any index.
-    indexes=("CREATE INDEX IF NOT EXISTS agentsdk_sessions_by_user ON agentsdk_sessions (user_name)",),
+    on_columns=("CREATE INDEX IF NOT EXISTS agentsdk_sessions_by_user ON agentsdk_sessions (user_name)",),
 )
 _NOW = "extract(epoch FROM statement_timestamp())"
 
@@ -74,6 +92,34 @@ _LOCK = "SELECT id FROM agentsdk_sessions WHERE session_id = $1 FOR NO KEY UPDAT
 _REMOVE_FROM = f"""
     WITH head AS (UPDATE agentsdk_sessions SET updated_at = {_NOW} WHERE session_id = $1 RETURNING id)
     DELETE FROM agentsdk_session_items USING head WHERE session = id AND number >= $2
+"""
+_FIRST = """
+    SELECT number, item FROM agentsdk_session_items JOIN agentsdk_sessions ON session = id
+    WHERE session_id = $1 ORDER BY number LIMIT $2
+"""
+_ARCHIVE = """
+    WITH replaced AS (
+        DELETE FROM agentsdk_session_items USING agentsdk_sessions WHERE session = id AND session_id = $1 AND number <= $2
+        RETURNING session, number, item, compacted_to
+    )
+    INSERT INTO agentsdk_session_archive
+    SELECT session, number, item FROM replaced WHERE (number <= compacted_to) IS NOT TRUE
+"""
+# The numbers up to the last one that was replaced are free, also those below 0.
+_ADD_COMPACTED = """
+    WITH head AS (
+        UPDATE agentsdk_sessions SET compacted_to = greatest(compacted_to, $2::bigint) WHERE session_id = $1 RETURNING id
+    )
+    INSERT INTO agentsdk_session_items (session, number, item)
+    SELECT id, $2 - cardinality($3::text[]) + place, item
+    FROM head, unnest($3::text[]) WITH ORDINALITY AS new (item, place)
+"""
+_ORIGINALS = """
+    SELECT number, item FROM agentsdk_session_archive JOIN agentsdk_sessions ON session = id WHERE session_id = $1
+    UNION ALL
+    SELECT number, item FROM agentsdk_session_items JOIN agentsdk_sessions ON session = id
+    WHERE session_id = $1 AND (number <= compacted_to) IS NOT TRUE
+    ORDER BY number
 """
 _CLEAR = "DELETE FROM agentsdk_sessions WHERE session_id = $1"
 _UPDATE = f"""
@@ -159,7 +205,7 @@ class PostgresSession(ManagedSession):
 
         async def pop(connection: Connection) -> Item | None:
             async with connection.transaction():
-                latest = await self._locked(connection, 1)
+                latest = await self._locked(connection, _LATEST, 1)
                 if not latest:
                     return None
                 item = self._decode(latest[0])
@@ -173,16 +219,17 @@ class PostgresSession(ManagedSession):
 
         True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
         """
-        wanted = list(items_from_input(expected))
-        texts = _texts(items)
+        wanted, given = list(items_from_input(expected)), items_from_input(items)
+        same = unchanged(wanted, given)
+        texts = _texts(given[same:])
 
         async def replace(connection: Connection) -> bool:
             async with connection.transaction():
-                latest = await self._locked(connection, len(wanted))
-                if [self._decode(row) for row in reversed(latest)] != wanted:
+                latest = (await self._locked(connection, _LATEST, len(wanted)))[::-1]
+                if [self._decode(row) for row in latest] != wanted:
                     return False
-                if latest:
-                    await connection.fetch(_REMOVE_FROM, self._key, latest[-1][0])
+                if latest[same:]:
+                    await connection.fetch(_REMOVE_FROM, self._key, latest[same][0])
                 if texts:
                     await connection.fetch(_ADD, self._key, texts, *self._labels)
                 return True
@@ -219,6 +266,35 @@ class PostgresSession(ManagedSession):
         branch._database = self._database.another(repr(branch))
         return branch
 
+    async def compact(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the first items, if those are `expected`, in one transaction. What they were is kept.
+
+        True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
+        """
+        check_compaction(expected, items)
+        wanted = list(items_from_input(expected))
+        texts = _texts(items)
+
+        async def compact(connection: Connection) -> bool:
+            async with connection.transaction():
+                first = await self._locked(connection, _FIRST, len(wanted))
+                if [self._decode(row) for row in first] != wanted:
+                    return False
+                last = first[-1][0]
+                await connection.fetch(_ARCHIVE, self._key, last)
+                await connection.fetch(_ADD_COMPACTED, self._key, last, texts)
+                return True
+
+        return await self._do(compact)
+
+    async def get_original_items(self) -> list[Item]:
+        """Every item as it was added: those that `compact` has replaced, and not those that it has put in their place."""
+
+        async def read(connection: Connection) -> list[Item]:
+            return [self._decode(row) for row in await connection.fetch(_ORIGINALS, self._key)]
+
+        return await self._do(read)
+
     async def aclose(self) -> None:
         """Release the connections of the running event loop; a second call does nothing."""
         await self._database.aclose()
@@ -226,11 +302,11 @@ class PostgresSession(ManagedSession):
     async def _do(self, job: Callable[[Connection], Awaitable[T]]) -> T:
         return await _done(self._database, job)
 
-    async def _locked(self, connection: Connection, limit: int) -> Sequence[Row]:
-        """The latest rows. Until the transaction ends nobody else adds or removes one; of a session that is not there, none."""
+    async def _locked(self, connection: Connection, statement: str, limit: int) -> Sequence[Row]:
+        """The rows that a statement finds. Until the transaction ends nobody else adds or removes one; no session has none."""
         if not await connection.fetch(_LOCK, self._key):
             return ()
-        return await connection.fetch(_LATEST, self._key, limit)
+        return await connection.fetch(statement, self._key, limit)
 
     def _decode(self, row: Row) -> Item:
         return decode_item(row[1], f"row {row[0]} of {self!r}")

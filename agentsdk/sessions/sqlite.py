@@ -9,11 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
-from agentsdk.ports.session import ManagedSession, check_labels, check_limit, check_session_id, has_begun
+from agentsdk.ports.session import (
+    ManagedSession,
+    check_compaction,
+    check_labels,
+    check_limit,
+    check_session_id,
+    has_begun,
+    unchanged,
+)
 from agentsdk.sessions.stored_items import decode_item, decode_metadata, encode_items, encode_metadata
 from agentsdk.types.errors import SessionBusyError, SessionError
 from agentsdk.types.items import InputItem, Item, items_from_input
-from agentsdk.types.session_summary import SessionQuery, SessionSummary
+from agentsdk.types.session import SessionQuery, SessionSummary
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,15 +44,39 @@ _TABLES = Tables(
         """CREATE TRIGGER IF NOT EXISTS agentsdk_session_items_added AFTER INSERT ON agentsdk_session_items BEGIN
             INSERT OR IGNORE INTO agentsdk_sessions (session_id) VALUES (NEW.session_id);
         END""",
+        """CREATE TABLE IF NOT EXISTS agentsdk_session_archive (
+            id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, item TEXT NOT NULL)""",
+        "CREATE INDEX IF NOT EXISTS agentsdk_session_archive_of ON agentsdk_session_archive (session_id, id)",
     ),
     error=SessionError,
     busy=SessionBusyError,
+    # Whether an item stands for those in the archive.
+    columns=(("agentsdk_session_items", "compacted", "INTEGER NOT NULL DEFAULT 0"),),
 )
 # Read as a blob: what is not UTF-8 is then found by our decoder, whose message holds no values.
 _LATEST = "SELECT id, CAST(item AS BLOB) FROM agentsdk_session_items WHERE session_id = ? ORDER BY id DESC LIMIT ?"
 _ADD = "INSERT INTO agentsdk_session_items (session_id, item) VALUES (?, ?)"
 _REMOVE = "DELETE FROM agentsdk_session_items WHERE id = ?"
-_CLEAR = "DELETE FROM agentsdk_session_items WHERE session_id = ?"
+_CLEAR = (
+    "DELETE FROM agentsdk_session_items WHERE session_id = ?",
+    "DELETE FROM agentsdk_session_archive WHERE session_id = ?",
+    "DELETE FROM agentsdk_sessions WHERE session_id = ?",
+)
+_FIRST = "SELECT id, CAST(item AS BLOB) FROM agentsdk_session_items WHERE session_id = ? ORDER BY id LIMIT ?"
+_NEWEST = "SELECT max(id) FROM agentsdk_session_items WHERE session_id = ?"
+_ARCHIVE = """
+    INSERT INTO agentsdk_session_archive (session_id, item)
+    SELECT session_id, item FROM agentsdk_session_items WHERE session_id = ? AND id <= ? AND NOT compacted ORDER BY id"""
+_ADD_COMPACTED = "INSERT INTO agentsdk_session_items (session_id, item, compacted) VALUES (?, ?, 1)"
+_MOVE = """
+    INSERT INTO agentsdk_session_items (session_id, item, compacted)
+    SELECT session_id, item, compacted FROM agentsdk_session_items
+    WHERE session_id = ? AND id > ? AND id <= ? ORDER BY id"""
+_REMOVE_UP_TO = "DELETE FROM agentsdk_session_items WHERE session_id = ? AND id <= ?"
+_ORIGINALS = """
+    SELECT id, CAST(item AS BLOB), 0 AS part FROM agentsdk_session_archive WHERE session_id = ?1
+    UNION ALL SELECT id, CAST(item AS BLOB), 1 FROM agentsdk_session_items WHERE session_id = ?1 AND NOT compacted
+    ORDER BY part, id"""
 # What a write changes of a session that has begun and has its user: no column that an index is of.
 _CHANGED = "UPDATE agentsdk_sessions SET updated_at = ?1 WHERE session_id = ?2 AND (user <> '' OR ?3 = '')"
 _BEGIN = """
@@ -58,7 +90,6 @@ _BRANCH = """
 _COPY = """
     INSERT INTO agentsdk_session_items (session_id, item)
     SELECT ?, item FROM agentsdk_session_items WHERE session_id = ? ORDER BY id LIMIT ?"""
-_END = "DELETE FROM agentsdk_sessions WHERE session_id = ?"
 # The items of a page only are counted.
 _SUMMARIES = """
     SELECT session_id, user, metadata, created_at, updated_at, branched_from,
@@ -137,16 +168,17 @@ class SQLiteSession(ManagedSession):
 
         True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
         """
-        wanted = list(items_from_input(expected))
-        rows = self._rows(items)
+        wanted, given = list(items_from_input(expected)), items_from_input(items)
+        same = unchanged(wanted, given)
+        rows = self._rows(given[same:])
 
         def replace(connection: sqlite3.Connection) -> bool:
-            latest = connection.execute(_LATEST, (self.session_id, len(wanted))).fetchall()
-            if [self._decode(row) for row in reversed(latest)] != wanted:
+            latest = connection.execute(_LATEST, (self.session_id, len(wanted))).fetchall()[::-1]
+            if [self._decode(row) for row in latest] != wanted:
                 return False
-            if latest or rows:
+            if latest[same:] or rows:
                 self._changed(connection)
-            connection.executemany(_REMOVE, [row[:1] for row in latest])
+            connection.executemany(_REMOVE, [row[:1] for row in latest[same:]])
             connection.executemany(_ADD, rows)
             return True
 
@@ -156,7 +188,7 @@ class SQLiteSession(ManagedSession):
         """Remove every item of this session, and what else is kept of it; others in the file stay."""
 
         def clear(connection: sqlite3.Connection) -> None:
-            for statement in (_CLEAR, _END):
+            for statement in _CLEAR:
                 connection.execute(statement, (self.session_id,))
 
         await self._database.write(clear)
@@ -194,6 +226,37 @@ class SQLiteSession(ManagedSession):
         await self._database.write(write)
         branch._database = self._database.another()
         return branch
+
+    async def compact(self, expected: Sequence[Item], items: Sequence[InputItem]) -> bool:
+        """Put `items` in the place of the first items, if those are `expected`, in one transaction. What they were is kept.
+
+        True if they were; False if not, and nothing has changed. Raises `UserError` for an entry that is not an item.
+        """
+        check_compaction(expected, items)
+        wanted = list(items_from_input(expected))
+        rows = self._rows(items)
+
+        def compact(connection: sqlite3.Connection) -> bool:
+            first = connection.execute(_FIRST, (self.session_id, len(wanted))).fetchall()
+            if [self._decode(row) for row in first] != wanted:
+                return False
+            last = first[-1][0]
+            newest = connection.execute(_NEWEST, (self.session_id,)).fetchone()[0]
+            connection.execute(_ARCHIVE, (self.session_id, last))
+            connection.executemany(_ADD_COMPACTED, rows)
+            connection.execute(_MOVE, (self.session_id, last, newest))
+            connection.execute(_REMOVE_UP_TO, (self.session_id, newest))
+            return True
+
+        return await self._database.write(compact)
+
+    async def get_original_items(self) -> list[Item]:
+        """Every item as it was added: those that `compact` has replaced, and not those that it has put in their place."""
+
+        def read(connection: sqlite3.Connection) -> list[Item]:
+            return [self._decode(row[:2]) for row in connection.execute(_ORIGINALS, (self.session_id,)).fetchall()]
+
+        return await self._database.run(read)
 
     def close(self) -> None:
         """Finish what was asked for and release the file; a second call does nothing. May block: see `aclose`."""

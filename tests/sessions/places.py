@@ -18,7 +18,7 @@ from agentsdk.sessions.postgres import PostgresSession
 from agentsdk.sessions.redis import RedisSession
 from agentsdk.sessions.sqlite import SQLiteSession
 from agentsdk.types.items import Message
-from agentsdk.types.session_summary import SessionQuery, SessionSummary
+from agentsdk.types.session import SessionQuery, SessionSummary
 
 KINDS = ("sqlite", "encrypted", "postgres", "redis")
 PREFIX = "a prefix [of*many?characters\\^-]"

@@ -16,7 +16,7 @@ from agentsdk.sessions.memory import MemorySession
 from agentsdk.sessions.sqlite import SQLiteSession
 from agentsdk.types.errors import SessionError, UserError
 from agentsdk.types.items import Item, Message
-from agentsdk.types.session_summary import SessionQuery
+from agentsdk.types.session import SessionQuery
 from tests.sessions.places import KINDS, Place, place_of
 
 pytestmark = pytest.mark.anyio

@@ -222,3 +222,13 @@ async def test_processes_that_replace_at_once_lose_nothing(url: str, session: Po
     texts = await texts_of(session)
     assert texts[:-2] == ["seen"] * 40, "each that won took away two and left one more than it found"
     assert texts[-2].split()[:2] == texts[-1].split()[:2]
+
+
+async def test_sessions_that_make_the_tables_at_once_do_not_lock_each_other_out(running_postgres: PostgresServer) -> None:
+    for _ in range(5):
+        url = await running_postgres.fresh_url()
+        sessions = [PostgresSession("s", url) for _ in range(8)]
+        await asyncio.gather(*(session.add_items(said("one")) for session in sessions))
+        assert await sessions[0].get_items() == said(*["one"] * 8)
+        for session in sessions:
+            await session.aclose()

@@ -15,7 +15,7 @@ from agentsdk.sessions.encrypted import EncryptedSession
 from agentsdk.sessions.memory import MemorySession
 from agentsdk.types.errors import SessionError, UserError
 from agentsdk.types.items import Item, Message
-from agentsdk.types.session_summary import SessionQuery, SessionSummary
+from agentsdk.types.session import SessionQuery, SessionSummary
 from tests.sessions.places import KINDS, Place, place_of
 
 pytestmark = pytest.mark.anyio

@@ -1,4 +1,4 @@
-"""Summaries of sessions, known without reading their items: `SessionSummary`, and `SessionQuery` to find sessions by it."""
+"""What is told of sessions beside their items: summaries, queries to find them by, and what a compaction has come to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import cast
 from msgspec import Struct
 
 from agentsdk.types.declared import Expected, Fields, a, optional, whole
+from agentsdk.types.usage import Usage
 
 MAX_USER_CHARS = 200
 
@@ -15,7 +16,8 @@ MAX_USER_CHARS = 200
 class SessionSummary(Struct, frozen=True, kw_only=True):
     """What is known of a session beside its items.
 
-    Times are Unix timestamps in seconds: when it began, and when its items last changed. `items` counts those it holds.
+    Times are Unix timestamps in seconds: when it began, and when something was last added to it or taken back. `items` counts
+    those it holds.
     `branched_from` is the id of the session it was branched from. Of a session begun by an earlier version nothing was kept:
     `""`, `{}` and 0.
     """
@@ -43,6 +45,22 @@ class SessionQuery(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _QUERY.check(self)
+
+
+class SessionCompaction(Struct, frozen=True, kw_only=True):
+    """What compacting a session has come to.
+
+    `reason` names the strategies that made it smaller, from `before` tokens to `after`, from `items_before` items to
+    `items_after`. `lost_terms`: names, numbers and questions that a summary lost. `usage` is what the summaries took.
+    """
+
+    reason: str
+    before: int
+    after: int
+    items_before: int
+    items_after: int
+    lost_terms: tuple[str, ...] = ()
+    usage: Usage = Usage()
 
 
 def _is_label(value: object) -> bool:
