@@ -45,8 +45,10 @@ from agentsdk.types.summary import check_run_id
 if TYPE_CHECKING:
     from agentsdk.core.diff import RunDiff
     from agentsdk.core.state import State
+    from agentsdk.core.window.context_window import ContextWindow
     from agentsdk.engine.replay import Replay
     from agentsdk.engine.rerun import Change, ReplayWithChanges
+    from agentsdk.types.session import SessionCompaction
     from agentsdk.types.signals import CancelMode, Decision
 
 _DEFAULT = RunConfig()
@@ -546,6 +548,36 @@ class Runner:
 
         store = store_of(run_config)
         return diff(await load_run(store, run_a), await load_run(store, run_b), price_with(run_config.prices))
+
+    @staticmethod
+    async def compact_session(
+        session: Session,
+        window: ContextWindow,
+        *,
+        model: str | Model | None = None,
+        run_config: RunConfig | None = None,
+    ) -> SessionCompaction | None:
+        """Make a session smaller by the strategies of `window`, once its items take more than the trigger of it.
+
+        What they leave takes the place of what they replace in one step, which loses nothing that a run adds meanwhile; the
+        originals stay readable by `get_original_items`. `model` is the one that the conversation is for, and that sums up
+        where a strategy names none. Its provider, the token counter, limits, prices and tracer are those of `run_config`. None
+        where nothing has changed.
+
+        Raises `SessionError`s, `SessionBusyError` where others change the older items each time, and `UserError` for a session
+        that cannot replace its items and for a window without strategies.
+        """
+        from agentsdk.engine.session_compaction import compact_session, compactable
+
+        _ARGUMENTS.check_given(model=model, run_config=run_config)
+        replacing = compactable(session, window)
+        config = run_config or _DEFAULT
+        if model is not None:
+            config = dataclasses.replace(config, model=model)
+        if config.model is None and config.token_counter is None and window.size is not None:
+            config = dataclasses.replace(config, token_counter=_CATALOG.counter_of(""))
+        run, _ = _begun(Agent("Session"), "", (), None, _Options(run_config=config))
+        return await compact_session(run, replacing, window)
 
     @overload
     @staticmethod

@@ -115,6 +115,13 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "you:   What is the capital of Italy?\nguide: Rome.\nyou:   And of Spain?\nguide: Madrid.\n"
         "[the session holds 4 messages]\n",
     ),
+    "sessions_many.py": (
+        ["Rome.", "Madrid.", "Lisbon.", "Oslo.", "Paris."],
+        "rome: What is the capital of Italy? Rome.\nrome: And of Spain? Madrid.\nrome: And of Portugal? Lisbon.\n"
+        "oslo: What is the capital of Norway? Oslo.\nparis: And of France? Paris.\n"
+        "ada has 'paris': A trip to Italy, 4 items\nada has 'rome': A trip to Italy, 6 items\n"
+        "'rome' has 3 items now, and its 6 originals are kept\n",
+    ),
     "agent_as_tool.py": (
         [call("translate", input="Good morning"), "Bonjour."],
         'Concierge calls translate({"input":"Good morning"})\n'
@@ -160,6 +167,10 @@ LOCALLY: dict[str, Sequence[str]] = {
     "research_budget.py": [r"^found: The call was not run", r"^answer: .", r"^\[\d turns, the last of them without tools\]$"],
     "cost_limit.py": [r"^paused: the limit on cost is 0\.15 dollars\nanswer: ."],
     "sessions_chat.py": [r"^guide: .", r"^\[the session holds 4 messages\]$"],
+    "sessions_many.py": [
+        r"^ada has 'paris': A trip to Italy, 4 items$",
+        r"^'rome' has 3 items now, and its 6 originals are kept$",
+    ],
     "agent_as_tool.py": [r"^Concierge calls translate\(", r"^Translator says ", r"^answer: .", r"^\[[2-9] requests, "],
     "limits.py": [r"^\[booked for -?\d+\]\nstopped: run of agent 'Host' took 1 turns", r"^after 2 turns: ."],
     "demo.py": [r"calls +get_weather ", r"approve +delete_file ", r"output +\S", r"^Done: 3 runs, \d+ turns, \d+ tokens, "],

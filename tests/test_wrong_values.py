@@ -296,6 +296,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),
     "MemorySession.update": (MemorySession("s").update, {}, lambda updating: updating),
+    "MemorySession.branch": (MemorySession("s").branch, {"session_id": "b"}, lambda branching: branching),
     "SQLiteSession": (agentsdk.SQLiteSession, {"session_id": "s"}, with_session),
     "PostgresSession": (agentsdk.PostgresSession, {"session_id": "s", "url_or_pool": "postgresql://u@127.0.0.1:9/d"}, unused),
     "RedisSession": (agentsdk.RedisSession, {"session_id": "s", "url_or_client": "redis://127.0.0.1:9/0"}, unused),
@@ -323,6 +324,11 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     ),
     "TiktokenCounter": (TiktokenCounter, {}, unused),
     "trace": (agentsdk.trace, {"workflow_name": "w"}, unused),
+    "Runner.compact_session": (
+        Runner.compact_session,
+        {"session": MemorySession("s"), "window": ContextWindow(size=50_000)},
+        lambda compacting: compacting,
+    ),
     "Runner.run": (Runner.run, {"starting_agent": agent(), "input": "go"}, lambda running: running),
 }
 

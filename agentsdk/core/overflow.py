@@ -58,20 +58,19 @@ def cap_output(output: Output, limit: int = MAX_RESULT_CHARS) -> tuple[Output, O
     if len(text) <= limit:
         return output, None
     overflow = Overflow(result_id(text), text, limit)
-    cut = _cut(overflow)
+    cut = cut_text(overflow)
     if isinstance(output, str):
         return cut, overflow
     others = tuple(part for part in output if not isinstance(part, InputText | OutputText))
     return (InputText(cut), *others), overflow
 
 
-def _cut(overflow: Overflow) -> str:
+def cut_text(overflow: Overflow, *, is_kept: bool = True) -> str:
+    """What stays of a result that was cut. The marker says how to read on, if the whole `is_kept` for that."""
     text = overflow.text
     head = overflow.limit * 3 // 4
     tail = overflow.limit - head
     end = len(text) - tail
-    marker = (
-        f"\n[... characters {head} to {end} of {len(text)} are left out: "
-        f"{READ_RESULT}(result_id={overflow.id!r}, offset={head}) ...]\n"
-    )
+    how = f": {READ_RESULT}(result_id={overflow.id!r}, offset={head})" if is_kept else ""
+    marker = f"\n[... characters {head} to {end} of {len(text)} are left out{how} ...]\n"
     return text[:head] + marker + text[end:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk.core.overflow import MARKER_CHARS, cap_output, output_text, whole_output
+from agentsdk.core.overflow import MARKER_CHARS, cap_output, cut_text, output_text, whole_output
 from agentsdk.types.items import InputImage, InputText, OutputText
 
 
@@ -76,3 +76,10 @@ def test_the_whole_of_a_cut_result_is_put_in_place_again() -> None:
 def test_a_result_as_text_leaves_out_what_is_not_text() -> None:
     assert output_text("plain") == "plain"
     assert output_text((InputText("one "), InputImage("data:,"), OutputText("two"))) == "one two"
+
+
+def test_where_the_whole_is_not_kept_the_marker_does_not_say_how_to_read_on() -> None:
+    cut, overflow = cap_output("x" * 1_000, 20)
+    assert overflow is not None
+    assert cut == cut_text(overflow)
+    assert cut_text(overflow, is_kept=False) == "x" * 15 + "\n[... characters 15 to 995 of 1000 are left out ...]\n" + "x" * 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from decimal import Decimal
 from typing import cast
@@ -51,7 +51,7 @@ async def fit_window(run: Run, prepared: Prepared, window: ContextWindow) -> Non
     stay does not fit, and `UserError` for a model whose window nobody knows.
     """
     estimate = await estimate_tokens(run, prepared)
-    size = await _size(run, window)
+    size = await window_size(run, window)
     if run.state.is_restored:
         window = dataclasses.replace(window, trigger=1.0)
     bare = _view(window, (), (), size, estimate.tokens)
@@ -83,7 +83,7 @@ async def shrink_to_half(run: Run, prepared: Prepared) -> bool:
         return False
 
 
-async def _size(run: Run, window: ContextWindow) -> int:
+async def window_size(run: Run, window: ContextWindow) -> int:
     """The window's size in tokens: as given, or as is known of the model, or less where a refusal has shown it."""
     size, shown = window.size, run.state.window
     if size is None:
@@ -117,44 +117,68 @@ async def _compact(
     run: Run, estimate: TokenEstimate, window: ContextWindow, size: int, refused: AttemptSpent | None = None
 ) -> bool:
     """Take the view through the strategies; whether it is smaller now. Raises `ContextWindowError`."""
-    counter = counter_of(run)
     items = tuple(run.state.view)
     counts = estimate.of_items(len(items))
     counted = dict(zip(map(id, items), counts, strict=True))
     view = _view(window, items, estimate.billed(counts), size, estimate.tokens)
     view = structs.replace(view, inputs=current_input(input_of(run.state)))
-    before = view.tokens
-    done: list[Replace] = []
+
+    async def count_new(new: Sequence[Item]) -> Sequence[int]:
+        counts = await count(counter_of(run), new)
+        counted.update(zip(map(id, new), counts, strict=True))
+        return estimate.billed(counts)
+
+    async def summarize(step: SummaryRequest) -> Replace | None:
+        return await summarized(run, step, spent) if await _is_due(run, step) else None
+
     spent: list[AttemptSpent] = []
-    while not isinstance(step := _step(view), Fits):
-        if isinstance(step, Impossible):
-            if spent:
-                await run.record(*spent)
-            raise ContextWindowError(f"the request of agent {run.agent.name!r} does not fit its model's window: {step.reason}")
-        if isinstance(step, SummaryRequest):
-            view = step.view
-            replaced = await _summarized(run, step, spent)
-            if replaced is None:
-                continue
-            step = replaced
-        new = await count(counter, step.new)
-        view = step.done(estimate.billed(new))
-        if view is not step.view:
-            counted.update(zip(map(id, step.new), new, strict=True))
-            done.append(step)
+    end, done = await shrink(view, count_new, summarize)
+    if isinstance(end, Impossible):
+        if spent:
+            await run.record(*spent)
+        raise ContextWindowError(f"the request of agent {run.agent.name!r} does not fit its model's window: {end.reason}")
     if done:
         for overflow in (overflow for step in done for overflow in step.cut):
             await run.keep(overflow)
-        reason = ", ".join(type(step.view.strategies[step.view.tried - 1]).__name__ for step in done)
-        lost_terms = tuple(term for step in done for terms in structs.astuple(step.lost_terms) for term in terms)
         more = () if refused is None else (refused,)
         shown = size if refused is not None else 0
-        after = tuple(view.items)
-        await run.record(*spent, *more, ViewReplaced(after, reason, before, view.tokens, lost_terms, shown))
-        remember(counter, run.state.view, [counted[id(item)] for item in after])
+        after = tuple(end.view.items)
+        replaced = ViewReplaced(after, reason_of(done), view.tokens, end.view.tokens, lost_by(done), shown)
+        await run.record(*spent, *more, replaced)
+        remember(counter_of(run), run.state.view, [counted[id(item)] for item in after])
     elif spent:
         await run.record(*spent)
     return bool(done)
+
+
+async def shrink(
+    view: WindowView,
+    count_new: Callable[[Sequence[Item]], Awaitable[Sequence[int]]],
+    summarize: Callable[[SummaryRequest], Awaitable[Replace | None]],
+) -> tuple[Fits | Impossible, list[Replace]]:
+    """Take a view through its strategies: where that ends, and the steps that have made it smaller."""
+    done: list[Replace] = []
+    while not isinstance(step := _step(view), Fits | Impossible):
+        if isinstance(step, SummaryRequest):
+            view = step.view
+            replaced = await summarize(step)
+            if replaced is None:
+                continue
+            step = replaced
+        view = step.done(await count_new(step.new))
+        if view is not step.view:
+            done.append(step)
+    return step, done
+
+
+def reason_of(done: Sequence[Replace]) -> str:
+    """The names of the strategies that have made a view smaller."""
+    return ", ".join(type(step.view.strategies[step.view.tried - 1]).__name__ for step in done)
+
+
+def lost_by(done: Sequence[Replace]) -> tuple[str, ...]:
+    """The terms that summaries have lost."""
+    return tuple(term for step in done for terms in structs.astuple(step.lost_terms) for term in terms)
 
 
 def _step(view: WindowView) -> Step:
@@ -175,13 +199,20 @@ def _step(view: WindowView) -> Step:
     return step
 
 
-async def _summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
-    """The view with a summary in it, what that took added to `spent`. None where it is not worth it, fails, or is none."""
-    given = cast(str | Model | None, step.model)
-    model = run.deps.model_of(run.agent) if given is None else run.deps.model(given)
+async def _is_due(run: Run, step: SummaryRequest) -> bool:
+    """Whether a summary is to be asked for now: it is worth it, or what the model is sent does not fit without."""
     view = step.view
-    if view.tokens <= view.budget and (_failed_lately(run) or not await _is_worth_it(run, step, model)):
-        return None
+    return view.tokens > view.budget or (not _failed_lately(run) and await _is_worth_it(run, step, _summarizer(run, step)))
+
+
+def _summarizer(run: Run, step: SummaryRequest) -> Model:
+    given = cast(str | Model | None, step.model)
+    return run.deps.model_of(run.agent) if given is None else run.deps.model(given)
+
+
+async def summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
+    """The view with a summary in it, what that took added to `spent`. None where it fails, is none, or the limits forbid it."""
+    model = _summarizer(run, step)
     request = ModelRequest(
         Tape((Message("user", step.text),)),
         step.instructions,
