@@ -40,12 +40,12 @@ What each adapter can do; what the model behind it understands is the provider's
 each is made and what it sends. This page is printed from the code by `scripts/provider_table.py`.
 """
 
-NOTES = """A name in code type is a field of `ModelSettings`; where it does not exist, setting it is a `UserError` before any
-request (`parallel_tool_calls`: setting it to False). So is an image, a file or audio that cannot go. Media go as
-*data* in the request, as an *address* that the provider opens, or by the *id* of a file it keeps. `extra_body` and
-`cache=` name where a feature is switched on. An output type that the provider does not enforce is asked for in the
-instructions, and checked here in any case. "The server's own" caching needs no setting: every request begins with
-the bytes of the one before it.
+NOTES = """A name in code type is a field of [`ModelSettings`](model_settings.md); where it does not exist, setting it is a
+`UserError` before any request (`parallel_tool_calls`: setting it to False). So is an image, a file or audio that cannot
+go. Media go as *data* in the request, as an *address* that the provider opens, or by the *id* of a file it keeps.
+`extra_body` and `cache=` name where a feature is switched on. An output type that the provider does not enforce is
+asked for in the instructions, and checked here in any case. "The server's own" caching needs no setting: every
+request begins with the bytes of the one before it.
 
 ```python
 import asyncio

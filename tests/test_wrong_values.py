@@ -45,7 +45,7 @@ from agentsdk import (
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
-from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel
+from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import ToolsIntended
@@ -226,6 +226,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "RunConfig": (RunConfig, {}, lambda made: run(agent(), run_config=made)),
     "RunLimits": (RunLimits, {}, lambda made: run(agent(), run_config=RunConfig(limits=made))),
     "ModelSettings": (ModelSettings, {}, with_settings),
+    "Thinking": (Thinking, {}, lambda made: with_settings(ModelSettings(thinking=made))),
     "ModelRetrySettings": (ModelRetrySettings, {}, lambda made: with_settings(ModelSettings(retry=made))),
     "ModelPrice": (ModelPrice, {"input": 1, "output": 1}, lambda made: run(agent(), run_config=RunConfig(prices={"m": made}))),
     "ContextWindow": (ContextWindow, {"size": 50_000}, with_config(window=...)),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentsdk.models.transport import ModelTimeouts
     from agentsdk.ports.model import Model, ModelProvider, ModelRequest
     from agentsdk.types.response import ModelResponse
-    from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+    from agentsdk.types.settings import ModelRetrySettings, ModelSettings, Thinking
     from agentsdk.types.tape import Tape
     from agentsdk.types.usage import SpentAttempt, Usage
 
@@ -45,6 +45,7 @@ __all__ = [
     "RunCost",
     "SpentAttempt",
     "Tape",
+    "Thinking",
     "Usage",
     "aclose",
     "cost_of",
@@ -69,7 +70,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.models.transport": "ModelTimeouts",
             "agentsdk.ports.model": "Model ModelProvider ModelRequest",
             "agentsdk.types.response": "ModelResponse",
-            "agentsdk.types.settings": "ModelRetrySettings ModelSettings",
+            "agentsdk.types.settings": "ModelRetrySettings ModelSettings Thinking",
             "agentsdk.types.tape": "Tape",
             "agentsdk.types.usage": "SpentAttempt Usage",
         },

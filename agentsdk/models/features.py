@@ -35,13 +35,24 @@ class Features(Struct, frozen=True, kw_only=True):
     result_media: Support
     reasoning_replay: Support
     reasoning_effort: Support
+    thinking: Support
     prompt_caching: Support
     token_counting: Support
     temperature: Support
     top_p: Support
+    top_k: Support
     max_tokens: Support
     stop: Support
     seed: Support
     frequency_penalty: Support
     presence_penalty: Support
+    logit_bias: Support
+    logprobs: Support
+    top_logprobs: Support
+    verbosity: Support
+    service_tier: Support
+    store: Support
+    prompt_cache_key: Support
+    prompt_cache_retention: Support
+    truncation: Support
     metadata: Support

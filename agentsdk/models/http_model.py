@@ -43,7 +43,7 @@ from agentsdk.types.errors import (
     UserError,
 )
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.settings import CacheRetention, ModelRetrySettings, ModelSettings
 from agentsdk.types.signature import full_signature
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
@@ -337,6 +337,20 @@ def refuse_settings(settings: ModelSettings, api: str, *names: str) -> None:
     """Raise `UserError` if any of the named settings is set: `api` does not have it."""
     for name in given_settings(settings, *names):
         raise UserError(f"ModelSettings({name}=...) is not available with {api}; leave it out, or pass it in extra_body")
+
+
+OPENAI_RETENTIONS: tuple[CacheRetention, ...] = ("in_memory", "24h")
+
+
+def cache_retention(settings: ModelSettings, api: str, *known: CacheRetention) -> CacheRetention | None:
+    """How long the provider is to keep the prompt's prefix. Raises `UserError` for a word that is another provider's."""
+    given = settings.prompt_cache_retention
+    if given is None or given in known:
+        return given
+    raise UserError(
+        f"ModelSettings(prompt_cache_retention={given!r}) is not available with {api}, expected one of {known}; choose one, or "
+        "leave it out"
+    )
 
 
 def prompt_for(output: OutputSpec) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import (
@@ -14,14 +14,23 @@ from agentsdk.types.declared import (
     a,
     a_name,
     any_text,
+    either,
     json_object,
     mapping_of,
     number,
+    one_of,
     optional,
     secret,
     sequence_of,
     whole,
 )
+from agentsdk.types.errors import UserError
+
+ThinkingEffort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
+Verbosity = Literal["low", "medium", "high"]
+Truncation = Literal["auto", "disabled"]
+CacheRetention = Literal["in_memory", "24h", "5m", "1h"]
+"""How long a provider keeps a prompt's prefix: the first two are OpenAI's words, the others Anthropic's."""
 
 ToolChoice = Literal["auto", "required", "none"] | str
 """`"auto"`, `"required"`, `"none"`, or the name of the one tool the model must call."""
@@ -63,9 +72,41 @@ _RETRY = Fields(
 )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thinking:
+    """That the model thinks before it answers, and how much: an `effort`, a `budget` in tokens, or as the model sees fit.
+
+    `summary` is whether it tells what it thought; of the providers only OpenAI tells `"concise"` from `"detailed"`. None leaves
+    that to the provider. Raises `UserError` for a wrong field, and for both an effort and a budget.
+    """
+
+    effort: ThinkingEffort | None = None
+    budget: int | None = None
+    summary: bool | Literal["concise", "detailed"] | None = None
+
+    def __post_init__(self) -> None:
+        _THINKING.check(self)
+        if self.effort is not None and self.budget is not None:
+            raise UserError("Thinking was given an effort and a budget, expected one of them; leave the other out")
+
+
+_EFFORT = one_of(f"one of {get_args(ThinkingEffort)}", get_args(ThinkingEffort))
+_THINKING = Fields(
+    "Thinking",
+    effort=optional(_EFFORT),
+    budget=optional(whole("a whole number of tokens above 0; thinking=False switches it off", 1)),
+    summary=optional(either(FLAG, one_of("", ("concise", "detailed")), what="True, False, 'concise' or 'detailed'")),
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ModelSettings:
     """What to ask of the model; `None` leaves the provider's default.
+
+    What a provider does not have is a `UserError` before any request; `docs/providers.md` says which has what. `thinking` is
+    False for none, True for as much as the model sees fit, an effort, or a `Thinking`; `reasoning_effort` is instead the
+    provider's own word, sent as it stands. `service_tier` is a word of the provider's too. `store` lets OpenAI keep the reply.
+    `top_logprobs`, how many likely tokens are told beside each one, implies `logprobs`. `logit_bias` is by the token's id.
 
     `extra_body` is merged into the request as it stands, `extra_headers` likewise. Raises `UserError` for a wrong field.
     """
@@ -80,6 +121,17 @@ class ModelSettings:
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     reasoning_effort: str | None = None
+    thinking: Thinking | ThinkingEffort | bool | None = None
+    verbosity: Verbosity | None = None
+    top_k: int | None = None
+    logit_bias: dict[str, int] | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    service_tier: str | None = None
+    store: bool | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: CacheRetention | None = None
+    truncation: Truncation | None = None
     metadata: dict[str, str] | None = None
     extra_body: JsonObject | None = None
     extra_headers: dict[str, str] | None = None
@@ -87,6 +139,8 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         _SETTINGS.check(self)
+        if self.thinking is not None and self.reasoning_effort is not None:
+            raise UserError("ModelSettings was given thinking and reasoning_effort, expected one of them; leave the other out")
 
     def __repr__(self) -> str:
         return f"ModelSettings({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
@@ -102,7 +156,10 @@ class ModelSettings:
         """These settings with every value that `override` gives."""
         if override is None or override == _UNSET:
             return self
-        return dataclasses.replace(self, **override.given())
+        given = override.given()
+        if "thinking" in given or "reasoning_effort" in given:
+            given = {"thinking": None, "reasoning_effort": None, **given}
+        return dataclasses.replace(self, **given)
 
     def given(self) -> dict[str, Any]:
         """What is set, by the field's name."""
@@ -123,6 +180,19 @@ _SETTINGS = Fields(
     tool_choice=optional(a_name("'auto', 'required', 'none' or the name of a tool; pass a str")),
     parallel_tool_calls=optional(FLAG),
     reasoning_effort=optional(a_name("a word of the provider's; write 'low', say")),
+    thinking=optional(
+        either(FLAG, _EFFORT, a(Thinking, ""), what=f"True, False, one of {get_args(ThinkingEffort)}, or Thinking(...)")
+    ),
+    verbosity=optional(one_of(f"one of {get_args(Verbosity)}", get_args(Verbosity))),
+    top_k=optional(whole("a whole number of tokens above 0; give how many the next one is chosen from", 1)),
+    logit_bias=optional(mapping_of(whole(""), "a dict of whole numbers by token id; write {'50256': -100}")),
+    logprobs=optional(FLAG),
+    top_logprobs=optional(whole("a whole number of tokens, 0 or more", 0)),
+    service_tier=optional(a_name("a word of the provider's; write 'flex', say")),
+    store=optional(FLAG),
+    prompt_cache_key=optional(a_name("a text that is not empty; give one to all requests that begin alike")),
+    prompt_cache_retention=optional(one_of(f"one of {get_args(CacheRetention)}", get_args(CacheRetention))),
+    truncation=optional(one_of(f"one of {get_args(Truncation)}", get_args(Truncation))),
     metadata=optional(mapping_of(any_text("a str"), "a dict of texts; write {'key': 'value'}")),
     extra_body=optional(json_object("a dict that is a JSON object; write {'verbosity': 'low'}, say")),
     extra_headers=optional(secret(mapping_of(any_text("a str"), "a dict of header names and values, both texts"))),

@@ -34,7 +34,7 @@ from agentsdk.types.items import (
     Part,
     Reasoning,
 )
-from agentsdk.types.settings import ModelSettings
+from agentsdk.types.settings import ModelSettings, Thinking
 from agentsdk.types.spec import OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
 
@@ -72,6 +72,16 @@ SETTINGS: dict[str, object] = {
     "presence_penalty": 0.5,
     "metadata": {"user_id": "u1"},
     "reasoning_effort": "low",
+    "thinking": "low",
+    "verbosity": "low",
+    "top_k": 3,
+    "logit_bias": {"17": -100},
+    "logprobs": True,
+    "top_logprobs": 2,
+    "service_tier": "flex",
+    "store": True,
+    "prompt_cache_key": "k1",
+    "truncation": "auto",
     "tool_choice": "required",
     "parallel_tool_calls": False,
 }
@@ -79,7 +89,7 @@ SETTINGS: dict[str, object] = {
 
 def test_every_setting_is_declared() -> None:
     own = {"extra_body", "extra_headers", "retry"}
-    assert set(SETTINGS) == set(ModelSettings.__slots__) - own
+    assert {*SETTINGS, "prompt_cache_retention"} == set(ModelSettings.__slots__) - own
     assert set(SETTINGS) < set(Features.__struct_fields__)
 
 
@@ -92,6 +102,28 @@ def test_a_setting_is_sent_or_refused(adapter: type[HttpModel], features: Featur
             body(adapter, tools=(TOOL,), settings=settings)
         return
     assert body(adapter, tools=(TOOL,), settings=settings) != body(adapter, tools=(TOOL,))
+
+
+@each
+@pytest.mark.parametrize("word", ["in_memory", "24h", "5m", "1h"])
+def test_how_long_a_prompt_is_cached_is_sent_or_refused(adapter: type[HttpModel], features: Features, word: Any) -> None:
+    settings = ModelSettings(prompt_cache_retention=word)
+    if f"`{word}`" in str(features.prompt_cache_retention):
+        assert word in json.dumps(body(adapter, settings=settings))
+    else:
+        with pytest.raises(UserError, match="prompt_cache_retention"):
+            body(adapter, settings=settings)
+
+
+@each
+def test_kinds_of_thinking_are_sent_or_refused(adapter: type[HttpModel], features: Features) -> None:
+    for kind, thinking in (("budgets", Thinking(budget=2000)), ("summaries", Thinking(summary=True))):
+        settings = ModelSettings(thinking=thinking)
+        if kind in str(features.thinking):
+            assert body(adapter, settings=settings) != body(adapter, settings=ModelSettings(thinking=True))
+        else:
+            with pytest.raises(UserError, match="thinking"):
+                body(adapter, settings=settings)
 
 
 DATA = "data:application/pdf;base64,aGVsbG8="

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from importlib.util import find_spec
+from typing import Any
 
 import httpx
 import psutil
@@ -174,6 +175,13 @@ async def test_a_tool_that_is_not_there_cannot_be_asked_for() -> None:
     async with smollm2() as model:
         with pytest.raises(BadRequestError, match="'subtract'"):
             await ask(model, request(tools=(ADD,), settings=ModelSettings(tool_choice="subtract")))
+
+
+@pytest.mark.parametrize("settings", [{"thinking": "low"}, {"verbosity": "low"}, {"truncation": "auto"}], ids=str)
+async def test_a_setting_that_it_has_not_is_refused_before_anything_is_loaded(settings: dict[str, Any]) -> None:
+    model = LocalModel("smollm2")
+    with pytest.raises(UserError, match=r"not available with LocalModel"):
+        await ask(model, request(settings=ModelSettings(**settings)))
 
 
 async def test_typed_output_fits_its_schema_with_and_without_tools() -> None:

@@ -10,10 +10,18 @@ from msgspec import Raw, structs
 
 from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
-from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for, refuse_settings
+from agentsdk.models.http_model import (
+    HttpModel,
+    cache_retention,
+    given_settings,
+    merge_extra_body,
+    prompt_for,
+    refuse_settings,
+)
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
+from agentsdk.models.thinking import claude_thinking, given_thinking
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, one_of, optional, whole
@@ -30,6 +38,10 @@ MAX_PAUSES = 10
 """How often a turn that the provider paused is continued before it is an error."""
 _API = "the Anthropic Messages API"
 _VERSION = "2023-06-01"
+_UNSUPPORTED = (
+    *("frequency_penalty", "presence_penalty", "seed", "logit_bias", "logprobs", "top_logprobs"),
+    *("verbosity", "store", "prompt_cache_key", "truncation"),
+)
 # What the counting endpoint takes; it refuses every other field.
 _COUNTED = frozenset(
     {"model", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control"}
@@ -150,26 +162,30 @@ class AnthropicModel(HttpModel):
     def _fields(self, request: ModelRequest) -> JsonObject:
         """The body without its messages."""
         settings = request.settings
-        refuse_settings(settings, _API, "frequency_penalty", "presence_penalty", "seed")
+        refuse_settings(settings, _API, *_UNSUPPORTED)
         fields: JsonObject = {
             "model": self.name,
             "max_tokens": self._max_tokens if settings.max_tokens is None else settings.max_tokens,
-            **given_settings(settings, "temperature", "top_p"),
+            **given_settings(settings, "temperature", "top_p", "top_k", "service_tier"),
         }
+        effort = settings.reasoning_effort
+        if (thinking := given_thinking(settings)) is not None:
+            told = claude_thinking(thinking, self.name, settings.max_tokens, self._max_tokens)
+            fields["thinking"], effort, fields["max_tokens"] = told
         if settings.stop is not None:
             fields["stop_sequences"] = settings.stop
         if settings.metadata:
             fields["metadata"] = _metadata(settings.metadata)
-        if self._cache is not None:
-            fields["cache_control"] = {"type": "ephemeral", "ttl": self._cache}
+        if cached := cache_retention(settings, _API, "5m", "1h") or self._cache:
+            fields["cache_control"] = {"type": "ephemeral", "ttl": cached}
         fields["stream"] = request.stream
         output = request.output
         prompted = output is not None and not (self._native_output and output.strict)
         config: JsonObject = {}
         if output is not None and not prompted:
             config["format"] = {"type": "json_schema", "schema": output.schema}
-        if settings.reasoning_effort is not None:
-            config["effort"] = settings.reasoning_effort
+        if effort is not None:
+            config["effort"] = effort
         system = [request.instructions, *self._encoder.system(chain(request.items, request.tail))]
         if output is not None and prompted:
             system.append(prompt_for(output))

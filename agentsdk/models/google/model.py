@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Unpack
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, re
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
+from agentsdk.models.thinking import GEMINI_BUDGETS, gemini_before_3, gemini_thinking, given_thinking
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields
@@ -22,8 +22,11 @@ from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 
 DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com"
-_BEFORE_3 = re.compile(r"(models/)?gemini-[12]\b")
 _API = "Google's generateContent"
+_UNSUPPORTED = (
+    *("metadata", "logit_bias", "verbosity", "store"),
+    *("prompt_cache_key", "prompt_cache_retention", "truncation"),
+)
 
 
 _FIELDS = Fields("GoogleModel", include_thoughts=FLAG)
@@ -58,13 +61,13 @@ class GoogleModel(HttpModel):
         self._path = model if "/" in model else f"models/{model}"
         self._include_thoughts = include_thoughts
         # Gemini 1 and 2 check no signatures, count thinking in tokens, and take no output schema beside tools.
-        self._before_3 = bool(_BEFORE_3.match(model))
+        self._before_3 = gemini_before_3(model)
         self._encoder = ContentEncoder(self.provider, signs=not self._before_3)
 
     def body(self, request: ModelRequest) -> Body:
         """The request's body: instructions, settings and tools before the encoded contents."""
         settings = request.settings
-        refuse_settings(settings, _API, "metadata")
+        refuse_settings(settings, _API, *_UNSUPPORTED)
         if settings.parallel_tool_calls is False:
             raise UserError(f"ModelSettings(parallel_tool_calls=False) is not available with {_API}; leave it out")
         fields: JsonObject = {}
@@ -83,6 +86,8 @@ class GoogleModel(HttpModel):
                 fields["toolConfig"] = {"functionCallingConfig": _tool_choice(settings.tool_choice)}
         if config:
             fields["generationConfig"] = config
+        if settings.service_tier is not None:
+            fields["serviceTier"] = settings.service_tier
         _merge(fields, settings.extra_body or {})
         contents = self._encoder.encode(request.items, request.tail)
         if not contents.startswith(_FROM_USER):  # a conversation begins with its user, and is never empty
@@ -92,14 +97,20 @@ class GoogleModel(HttpModel):
 
     def _sampling(self, settings: ModelSettings) -> JsonObject:
         config: JsonObject = {_NAMES[name]: value for name, value in given_settings(settings, *_NAMES).items()}
+        if settings.top_logprobs is not None:
+            config["responseLogprobs"] = True
         thinking: JsonObject = {"includeThoughts": True} if self._include_thoughts else {}
         if (effort := settings.reasoning_effort) is not None:
-            if effort not in _BUDGETS:
-                raise UserError(f"reasoning_effort={effort!r} is not known to {_API}; expected one of {', '.join(_BUDGETS)}")
+            if effort not in GEMINI_BUDGETS:
+                raise UserError(
+                    f"reasoning_effort={effort!r} is not known to {_API}; expected one of {', '.join(GEMINI_BUDGETS)}"
+                )
             if self._before_3 or effort == "none":
-                thinking["thinkingBudget"] = _BUDGETS[effort]
+                thinking["thinkingBudget"] = GEMINI_BUDGETS[effort]
             else:
                 thinking["thinkingLevel"] = effort
+        elif (given := given_thinking(settings)) is not None:
+            thinking |= gemini_thinking(given, self.name)
         if thinking:
             config["thinkingConfig"] = thinking
         return config
@@ -130,14 +141,15 @@ _NOTHING_SAID = b'{"role":"user","parts":[{"text":""}]}'
 _NAMES = {
     "temperature": "temperature",
     "top_p": "topP",
+    "top_k": "topK",
     "frequency_penalty": "frequencyPenalty",
     "presence_penalty": "presencePenalty",
     "max_tokens": "maxOutputTokens",
     "stop": "stopSequences",
     "seed": "seed",
+    "logprobs": "responseLogprobs",
+    "top_logprobs": "logprobs",
 }
-# The token budgets that Google's own compatible endpoint gives to these words.
-_BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576}
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 

@@ -12,6 +12,7 @@ from typing import Self
 
 from msgspec import structs
 
+from agentsdk.models.http_model import refuse_settings
 from agentsdk.models.local.constrained import GRAMMAR_IGNORED, Bounds, Piece, ReplyReader, build_grammar, choose
 from agentsdk.models.local.server import Address, Progress, ServerOptions, shared_server
 from agentsdk.models.local.transcript import RESULT_MARKS, answered_tools, plain_messages, system_text
@@ -29,13 +30,14 @@ from agentsdk.types.deltas import (
     OutputTextDelta,
     ResponseCompleted,
 )
-from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError, ModelBehaviorError
+from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError, ModelBehaviorError, UserError
 from agentsdk.types.items import FunctionCall, Item
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import SpentAttempt, Usage
 
+_UNSUPPORTED = ("verbosity", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "truncation")
 _POSITIVE = whole("a whole number above 0", 1)
 _FIELDS = Fields(
     "LocalModel",
@@ -151,6 +153,12 @@ class LocalModel:
     ) -> ModelRequest:
         """The request as a chat server without tools takes it: `tools`, and text if an `answer` may be given, by a grammar."""
         settings = request.settings
+        refuse_settings(settings, "LocalModel", *_UNSUPPORTED)
+        if settings.thinking:
+            raise UserError(
+                "ModelSettings(thinking=...) is not available with LocalModel, expected False or none; leave it out, or use a "
+                "provider's model that thinks"
+            )
         # All tools are described whatever may be called, so that the system message, and with it llama.cpp's cache, stays.
         described = request.tools if settings.tool_choice != "none" else ()
         extra: JsonObject = dict(settings.extra_body or {})
@@ -164,6 +172,7 @@ class LocalModel:
             instructions=system_text(request.instructions, described, request.output if answer else None),
             settings=dataclasses.replace(
                 settings,
+                thinking=None,
                 tool_choice=None,
                 parallel_tool_calls=None,
                 max_tokens=settings.max_tokens or self._max_tokens,

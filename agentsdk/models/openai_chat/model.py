@@ -7,14 +7,25 @@ from typing import Literal, Unpack, get_args
 
 from msgspec import Raw
 
-from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, prompt_for
+from agentsdk.models.http_model import (
+    OPENAI_RETENTIONS,
+    HttpModel,
+    cache_retention,
+    given_settings,
+    merge_extra_body,
+    prompt_for,
+    refuse_settings,
+)
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
 from agentsdk.models.openai_chat.reply import ReplyAssembler
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
+from agentsdk.models.thinking import given_thinking, openai_effort
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, one_of, optional
+from agentsdk.types.errors import UserError
+from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -78,9 +89,7 @@ class OpenAIChatCompletionsModel(HttpModel):
     def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded messages."""
         settings = request.settings
-        fields: JsonObject = {"model": self.name, **given_settings(settings, *_SAMPLING)}
-        if settings.max_tokens is not None:
-            fields[self._cap] = settings.max_tokens
+        fields: JsonObject = {"model": self.name, **self._given(settings)}
         if request.tools:
             fields["tools"] = self._encoded_tools(request.tools)
             if settings.tool_choice is not None:
@@ -102,6 +111,28 @@ class OpenAIChatCompletionsModel(HttpModel):
             messages = framed(system + b",", messages) if messages else system
         return framed(to_json(fields)[:-1] + b',"messages":[', messages, b"]}")
 
+    def _given(self, settings: ModelSettings) -> JsonObject:
+        """The fields of the settings, those of tools left out."""
+        refuse_settings(settings, "chat completions", "truncation")
+        if self._at_home:
+            refuse_settings(settings, "OpenAI's chat completions", "top_k")
+        fields: JsonObject = given_settings(settings, *_FIELDS_OF_SETTINGS)
+        if settings.max_tokens is not None:
+            fields[self._cap] = settings.max_tokens
+        if settings.top_logprobs is not None:
+            fields["logprobs"] = True
+        if (retention := cache_retention(settings, "chat completions", *OPENAI_RETENTIONS)) is not None:
+            fields["prompt_cache_retention"] = retention
+        if (thinking := given_thinking(settings)) is not None:
+            if thinking and thinking.summary:
+                raise UserError(
+                    "ModelSettings(thinking=Thinking(summary=...)) is not available with chat completions; leave the summary "
+                    "out, or use OpenAIResponsesModel, AnthropicModel or GoogleModel"
+                )
+            if (effort := openai_effort(thinking, self.name, at_home=self._at_home)) is not None:
+                fields["reasoning_effort"] = effort
+        return fields
+
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/chat/completions"
 
@@ -117,14 +148,22 @@ class OpenAIChatCompletionsModel(HttpModel):
         )
 
 
-_SAMPLING = (
+_FIELDS_OF_SETTINGS = (
     "temperature",
     "top_p",
+    "top_k",
     "frequency_penalty",
     "presence_penalty",
+    "logit_bias",
     "stop",
     "seed",
     "reasoning_effort",
+    "verbosity",
+    "logprobs",
+    "top_logprobs",
+    "service_tier",
+    "store",
+    "prompt_cache_key",
     "metadata",
 )
 

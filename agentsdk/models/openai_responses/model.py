@@ -9,7 +9,14 @@ from typing import Unpack, cast
 from msgspec import Raw, structs
 
 from agentsdk.models.exchange import Exchange
-from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
+from agentsdk.models.http_model import (
+    OPENAI_RETENTIONS,
+    HttpModel,
+    cache_retention,
+    given_settings,
+    merge_extra_body,
+    refuse_settings,
+)
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.openai_responses.background import BackgroundAssembler, reply_url
 from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools, output_format
@@ -19,6 +26,7 @@ from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.models.retry import wait_before_retry
 from agentsdk.models.shield import shielded
+from agentsdk.models.thinking import given_thinking, openai_effort, openai_thinks
 from agentsdk.models.transport import ModelTimeouts
 from agentsdk.ports.clock import wait_idle
 from agentsdk.ports.model import ModelRequest
@@ -30,8 +38,9 @@ from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
 
-_WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat")
-_UNSUPPORTED = ("stop", "seed", "frequency_penalty", "presence_penalty")
+_API = "the Responses API"
+_UNSUPPORTED = ("stop", "seed", "frequency_penalty", "presence_penalty", "top_k", "logit_bias")
+_SAME_NAME = ("temperature", "top_p", "top_logprobs", "service_tier", "prompt_cache_key", "truncation", "metadata")
 _TO_CANCEL = ModelTimeouts(connect=2.0, read=5.0, idle=None, total=5.0)
 _MERGED = ("text", "reasoning", "include", "tools")
 # What the counting endpoint takes.
@@ -88,7 +97,7 @@ class OpenAIResponsesModel(HttpModel):
         self._history = ServerHistory() if server_history else None
         self._background = background
         if encrypted_reasoning is None:
-            encrypted_reasoning = self._at_home and not model.startswith(_WITHOUT_REASONING)
+            encrypted_reasoning = self._at_home and openai_thinks(model)
         self._encrypted_reasoning = encrypted_reasoning
         self._encoder = InputEncoder(self.provider, stored=store)
 
@@ -185,38 +194,70 @@ class OpenAIResponsesModel(HttpModel):
     def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded input."""
         fields = self._fields(request)
+        encoder = InputEncoder(self.provider) if request.settings.store is False else self._encoder
         if self._history is not None and (found := self._history.find(request)) is not None:
             fields["previous_response_id"], covered = found
-            return _body(fields, self._encoder.encode(Tape(request.items[covered:]), request.tail))
-        return _body(fields, self._encoder.encode(request.items, request.tail))
+            return _body(fields, encoder.encode(Tape(request.items[covered:]), request.tail))
+        return _body(fields, encoder.encode(request.items, request.tail))
 
     def _fields(self, request: ModelRequest) -> JsonObject:
         """The body without its input."""
         settings = request.settings
-        refuse_settings(settings, "the Responses API", *_UNSUPPORTED)
-        fields: JsonObject = {"model": self.name, **given_settings(settings, "temperature", "top_p", "metadata")}
+        refuse_settings(settings, _API, *_UNSUPPORTED)
+        fields: JsonObject = {"model": self.name, **given_settings(settings, *_SAME_NAME)}
         if settings.max_tokens is not None:
             fields["max_output_tokens"] = settings.max_tokens
-        if settings.reasoning_effort is not None:
-            fields["reasoning"] = {"effort": settings.reasoning_effort}
+        if (retention := cache_retention(settings, _API, *OPENAI_RETENTIONS)) is not None:
+            fields["prompt_cache_retention"] = retention
+        if reasoning := self._reasoning(settings):
+            fields["reasoning"] = reasoning
         if request.tools:
             fields["tools"] = self._encoded_tools(request.tools)
             if settings.tool_choice is not None:
                 fields["tool_choice"] = _tool_choice(settings.tool_choice)
             if settings.parallel_tool_calls is not None:
                 fields["parallel_tool_calls"] = settings.parallel_tool_calls
-        if request.output is not None:
-            fields["text"] = {"format": output_format(request.output)}
+        text: JsonObject = {} if request.output is None else {"format": output_format(request.output)}
+        if settings.verbosity is not None:
+            text["verbosity"] = settings.verbosity
+        if text:
+            fields["text"] = text
         if request.instructions:
             fields["instructions"] = request.instructions
         fields["stream"] = request.stream
-        fields["store"] = self._store
+        fields["store"] = self._stores(settings)
         if self._background:
             fields["background"] = True
-        if self._encrypted_reasoning:
-            fields["include"] = ["reasoning.encrypted_content"]
+        if include := self._include(settings):
+            fields["include"] = include
         _merge(fields, settings)
         return fields
+
+    def _stores(self, settings: ModelSettings) -> bool:
+        """Whether the server is to keep the reply."""
+        if settings.store is False and (self._background or self._history is not None):
+            needs = "background" if self._background else "server_history"
+            raise UserError(f"ModelSettings(store=False) does not go with {needs}=True of the model; leave one of them out")
+        return self._store if settings.store is None else settings.store
+
+    def _reasoning(self, settings: ModelSettings) -> JsonObject:
+        if settings.reasoning_effort is not None:
+            return {"effort": settings.reasoning_effort}
+        thinking = given_thinking(settings)
+        if thinking is None:
+            return {}
+        effort = openai_effort(thinking, self.name, at_home=self._at_home)
+        reasoning: JsonObject = {} if effort is None else {"effort": effort}
+        if thinking and thinking.summary:
+            reasoning["summary"] = "auto" if thinking.summary is True else thinking.summary
+        return reasoning
+
+    def _include(self, settings: ModelSettings) -> list[str]:
+        """What a reply is to hold beside what it always does."""
+        include = ["reasoning.encrypted_content"] if self._encrypted_reasoning else []
+        if settings.logprobs or settings.top_logprobs is not None:
+            include.append("message.output_text.logprobs")
+        return include
 
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/responses"

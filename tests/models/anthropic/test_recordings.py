@@ -18,7 +18,7 @@ from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.errors import BadRequestError
 from agentsdk.types.items import FunctionCallOutput, InputText, Item, Message, ProviderItem, Reasoning
-from agentsdk.types.settings import ModelRetrySettings, ModelSettings
+from agentsdk.types.settings import ModelRetrySettings, ModelSettings, Thinking
 from agentsdk.types.spec import OutputSpec, ToolSpec
 from tests.models.anthropic.server import model_at
 from tests.models.wire import ask, calls_of, events_of, reasoning_of, request, shown_reasoning, shown_text
@@ -164,7 +164,7 @@ def model_and_request(server: FakeAnthropicServer, sent: dict[str, Any], history
     """Our model and request that should write what was `sent`."""
     system = sent.get("system", "")
     tools = [tool for tool in sent.get("tools", []) if "input_schema" in tool]
-    extra: dict[str, object] = {"thinking": sent["thinking"]} if "thinking" in sent else {}
+    extra: dict[str, object] = {}
     if hosted := [tool for tool in sent.get("tools", []) if "input_schema" not in tool]:
         extra["tools"] = hosted
     config = sent.get("output_config", {})
@@ -187,6 +187,7 @@ def model_and_request(server: FakeAnthropicServer, sent: dict[str, Any], history
             max_tokens=sent["max_tokens"],
             stop=tuple(sent["stop_sequences"]) if "stop_sequences" in sent else None,
             reasoning_effort=config.get("effort"),
+            thinking=Thinking(budget=sent["thinking"]["budget_tokens"]) if "thinking" in sent else None,
             tool_choice=sent.get("tool_choice", {}).get("type"),
             extra_body=extra or None,
         ),
