@@ -63,6 +63,26 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "process B: approved cancel_order\n"
         "process B: Order 1815 is cancelled.\n",
     ),
+    "ask_user.py": (
+        [call("ask_user", question="Which one?", choices=["red", "blue"])],
+        "shop: Which one? (red, blue)\nyou:  red\norder: red\n",
+    ),
+    "edited_approval.py": (
+        [call("refund", order=1815, amount=500), "I could pay back 49."],
+        'asked for: {"order":1815,"amount":500}\n'
+        "refused:   call 'call_1_1' still waits: the edited arguments do not fit:\n"
+        "- amount: expected an integer, got a string of N characters\n"
+        "expected what its tool declares; decide again on error.state\n"
+        'told:      [A person changed the arguments of this call before it ran, to {"order":1815,"amount":49}]\n'
+        "49 dollars of order 1815 are paid back.\n"
+        "answer:    I could pay back 49.\n",
+    ),
+    "external_webhook.py": (
+        [call("check_passport", number=4711)],
+        'waits:    check_passport({"number":4711})\n'
+        "hook:     422 - until: missing, expected a string\nhook:     200 thank you\nhook:     409 it is answered already\n"
+        'finished: {"valid":true,"until":"2031-05-01"}\n',
+    ),
     "durable_run.py": (
         [call("cancel_order", number=1815)],
         "begin:   the run waits; this process is killed\n"
@@ -150,6 +170,15 @@ LOCALLY: dict[str, Sequence[str]] = {
     "approval_resume.py": [
         r"^process A: cancel_order\(.* waits for approval\nprocess A: saved .*\n"
         r"process B: approved cancel_order\nprocess B: Order -?\d+ is cancelled\.$"
+    ],
+    "ask_user.py": [r"^shop: .*\nyou:  (.+)\norder: \1$"],
+    "edited_approval.py": [
+        r"^asked for: \{.*\nrefused:   call .* still waits: the edited arguments do not fit:$",
+        r"^told:      \[A person changed .*\n49 dollars of order -?\d+ are paid back\.$",
+    ],
+    "external_webhook.py": [
+        r"^waits:    check_passport\(.*\nhook:     422 .*\nhook:     200 thank you\nhook:     409 it is answered already$",
+        r'^finished: \{"valid":true,"until":"2031-05-01"\}$',
     ],
     "durable_run.py": [
         r"^begin: .*\napprove: .*\nfinish:  Order -?\d+ is cancelled\.\nfork: .* waits again$",

@@ -30,7 +30,7 @@ def accepted(first: Agent[Any, Any], decided: RunState, now: float) -> tuple[Run
         path, decision = unnested(refused)
         assert isinstance(decision, AnswerRefused | ArgumentsRefused)
         error = UserError(
-            f"call {decision.call_id!r} waits on: {decision.reason}\nexpected what its tool declares; decide again on "
+            f"call {decision.call_id!r} still waits: {decision.reason}\nexpected what its tool declares; decide again on "
             "error.state"
         )
         error.state = decided.without(path, decision.call_id)

@@ -168,7 +168,7 @@ async def test_arguments_that_do_not_fit_are_an_error_before_anything_is_recorde
     agent = till.agent(call("pay", amount=5), "Paid.")
     state = (await Runner.run(agent, "Pay 5.")).to_state()
     state.approve(approval(state.interruptions), arguments=arguments)
-    with pytest.raises(UserError, match=r"call 'call_1_1' waits on: the edited arguments do not fit:\n- ") as caught:
+    with pytest.raises(UserError, match=r"call 'call_1_1' still waits: the edited arguments do not fit:\n- ") as caught:
         await Runner.run(agent, state)
     after = caught.value.state
     assert isinstance(after, RunState) and after.pieces()[1] == ()
@@ -360,7 +360,7 @@ async def test_the_arguments_of_a_nested_call_are_changed_there() -> None:
     state = (await Runner.run(agent, "go")).to_state()
     item = approval(state.interruptions)
     state.approve(item, arguments={"amount": "no"})
-    with pytest.raises(UserError, match="call 'call_1_1' waits on: the edited arguments do not fit") as caught:
+    with pytest.raises(UserError, match="call 'call_1_1' still waits: the edited arguments do not fit") as caught:
         await Runner.run(agent, state)
     assert isinstance(caught.value.state, RunState)
     caught.value.state.approve(item, arguments={"amount": 3})
