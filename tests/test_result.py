@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, Message, ModelError, RunConfig, RunLimits, Runner, RunState, UserError, function_tool
+from agentsdk import (
+    Agent,
+    MemoryRunStore,
+    Message,
+    ModelError,
+    RunConfig,
+    RunErrorHandlerResult,
+    RunLimits,
+    Runner,
+    RunState,
+    UserError,
+    function_tool,
+)
 from agentsdk.errors import StateTamperedError
 from agentsdk.testing import ScriptedModel, call
 from tests.models.wire import FakeClock
@@ -77,6 +89,32 @@ async def test_the_duration_is_that_of_all_processes_without_the_waits_between_t
         assert stream.duration in (5, 8)
     clock.now += 100
     assert stream.is_finished and stream.duration == 8
+
+
+@pytest.mark.parametrize("handled", [False, True])
+@pytest.mark.parametrize("deadline", [None, 1_000.0])
+async def test_a_finished_run_that_is_loaded_has_the_duration_of_all_processes(deadline: float | None, handled: bool) -> None:
+    clock, store = FakeClock(), MemoryRunStore()
+
+    def work(seconds: int) -> str:
+        clock.now += seconds
+        return "worked"
+
+    tools = [function_tool(work), function_tool(lambda: "paid", name_override="pay", needs_approval=True)]
+    replies = [call("work", seconds=5), call("pay"), call("work", seconds=3), "done"]
+    agent = Agent("main", model=ScriptedModel(replies), tools=tools)
+    config = RunConfig(store=store, run_id="r", clock=clock, limits=RunLimits(turns=3 if handled else 9, deadline=deadline))
+    state = (await Runner.run(agent, "go", run_config=config)).to_state()
+    state.approve(state.interruptions[0])
+    clock.now += 100
+    handlers: Any = {"max_turns": lambda given: RunErrorHandlerResult("enough")}
+    result = await Runner.run(agent, state, run_config=config, error_handlers=handlers)
+    assert (result.final_output, result.duration) == ("enough" if handled else "done", 8)
+    clock.now += 100
+    summary = await store.summary("r")
+    assert summary is not None and summary.elapsed == 8
+    assert (await Runner.resume(agent, "r", run_config=config)).duration == 8
+    assert await store.summary("r") == summary
 
 
 @pytest.mark.parametrize("deadline", [None, 1_000.0])

@@ -243,7 +243,7 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
         case ArgumentsEdited():
             return ArgumentsEdited(names.number(event.call_id), canonical_arguments(event.arguments))
         case RunEnded():
-            return structs.replace(event, at=0.0)
+            return structs.replace(event, at=0.0, elapsed=0.0)
         case ToolUseJudged() | OutputJudged() | HandedOff() | ViewRestored():
             return event
         case _:

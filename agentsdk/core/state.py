@@ -592,7 +592,8 @@ def _time(state: State, event: TimeSpent) -> State:
 def _ended(state: State, event: RunEnded) -> State:
     turn = state.turn
     limit = state.limit if event.at_limit or (turn is not None and turn.is_last) else None
-    return _replace(state if turn is None else _commit(state), ended=event, stopped=None, limit=limit)
+    elapsed = event.elapsed or state.elapsed  # earlier versions recorded it at pauses and stops only
+    return _replace(state if turn is None else _commit(state), ended=event, stopped=None, limit=limit, elapsed=elapsed)
 
 
 def _stopped(state: State, event: Stopped) -> State:

@@ -149,9 +149,7 @@ async def _run_until_done(
         error.state = run.snapshot()
         if isinstance(error, LimitExceededError) or not await _handled(run, error, handlers):
             raise
-    if run.state.ended is not None:
-        run.unrecorded_time = _elapsed(run)
-    elif spent := _stop_clock(run):
+    if run.state.ended is None and (spent := _time_spent(run)):
         await run.record(*spent)
     if session is not None:
         await save_session(run, session)
@@ -176,20 +174,14 @@ def _was_submitted(run: Run) -> bool:
     return all(isinstance(event, RunStarted | ContextSaved) for event in run.state.log[:3])
 
 
-def _elapsed(run: Run) -> float:
-    """Seconds that the run has gone on here since that was last recorded; it goes on no longer."""
-    began, run.began = run.began, None
-    return 0.0 if began is None else run.deps.now() - began
-
-
-def _stop_clock(run: Run) -> list[RunEvent]:
+def _time_spent(run: Run) -> list[RunEvent]:
     """The run goes on no longer here, but may elsewhere: what is to be recorded of its time."""
-    elapsed = _elapsed(run)
-    return [TimeSpent(run.state.elapsed + elapsed, run.state.working)] if elapsed else []
+    elapsed = run.stop_clock()
+    return [TimeSpent(elapsed, run.state.working)] if elapsed > run.state.elapsed else []
 
 
 def _driven(run: Run) -> Awaitable[None]:
-    if run.began is None:
+    if run.began is None and run.state.ended is None:
         run.began = run.deps.now()
     timed = run.limits.deadline is not None or run.limits.active_time is not None
     driven = within_time(run, lambda: run.drive(run)) if timed else run.drive(run)
@@ -254,7 +246,7 @@ def _stop(run: Run, failure: BaseException) -> Stopped:
 
 
 async def _record_stop(run: Run, stopped: Stopped | None) -> None:
-    events = _stop_clock(run)
+    events = _time_spent(run)
     if stopped is not None:
         events.append(stopped)
     if events:
@@ -277,6 +269,6 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
             ) from error
         run.final_output = given.final_output
         at_limit = isinstance(error, LimitExceededError)
-        await run.record(RunEnded(as_json(given.final_output), True, at_limit, run.deps.now()))
+        await run.record(RunEnded(as_json(given.final_output), True, at_limit, run.deps.now(), run.stop_clock()))
         return True
     return False

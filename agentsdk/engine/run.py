@@ -89,8 +89,7 @@ class Run(Journal, eq=False, kw_only=True):
     has cancelled it in this process. `calibration` is how much of the log was read to learn what the model bills for a counted
     token, and that.
 
-    `began`: since when this process has gone on with it, None where the state has that time; `unrecorded_time`, in seconds, is
-    what it has not when the run is over.
+    `began`: since when this process has gone on with it, None where the state has that time.
     """
 
     agent: Agent[Any, Any]
@@ -112,7 +111,6 @@ class Run(Journal, eq=False, kw_only=True):
     stop_requested: bool = False
     cancelled_by: str = ""
     began: float | None = None
-    unrecorded_time: float = 0.0
     _request_prefix: str = ""
 
     async def keep(self, overflow: Overflow) -> None:
@@ -176,7 +174,12 @@ class Run(Journal, eq=False, kw_only=True):
     def duration(self) -> float:
         """Seconds that it has gone on so far."""
         here = 0.0 if self.began is None else self.deps.now() - self.began
-        return self.state.elapsed + self.unrecorded_time + here
+        return self.state.elapsed + here
+
+    def stop_clock(self) -> float:
+        """It goes on no longer here, as is recorded next: the seconds that it has gone on."""
+        elapsed, self.began = self.duration, None
+        return elapsed
 
     @property
     def max_result_chars(self) -> int:

@@ -347,12 +347,16 @@ class TimeSpent(Compact, tag="time"):
 
 
 class RunEnded(Compact, tag="ended"):
-    """The run is over; `output` is text, or JSON where `is_json`. `at_limit`: a handler gave it in place of a limit's error."""
+    """The run is over; `output` is text, or JSON where `is_json`. `at_limit`: a handler gave it in place of a limit's error.
+
+    `elapsed`: seconds for which it has gone on by then, in all its processes.
+    """
 
     output: str
     is_json: bool = False
     at_limit: bool = False
     at: float = 0.0
+    elapsed: float = 0.0
 
 
 class Stopped(Compact, tag="stopped"):

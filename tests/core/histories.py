@@ -194,7 +194,7 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
     if end == "turn":
         events.append(TurnEnded(tuple(draw(st.lists(messages, max_size=1)))))
     elif end == "ended":
-        events.append(RunEnded(draw(texts), draw(st.booleans())))
+        events.append(RunEnded(draw(texts), draw(st.booleans()), elapsed=draw(st.sampled_from([0.0, 9.5]))))
     elif end != "open":
         events.append(HandedOff(draw(st.sampled_from(["first", "second"]))))
         if end == "filtered handoff":

@@ -289,7 +289,7 @@ EVERY_EVENT: list[RunEvent] = [
     LimitReachedEvent("tokens", "9", "9"),
     ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0, (), 0, "m", True),
     OutputJudged(""),
-    RunEnded("done", False, True, 3.75),
+    RunEnded("done", False, True, 3.75, 2.75),
 ]
 """Every event, item and part there is, each field set at least once."""
 

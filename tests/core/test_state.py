@@ -228,6 +228,7 @@ class Retold:
                 if turn is not None:
                     self.close()
                 self.ended = event
+                self.elapsed = event.elapsed or self.elapsed
                 self.limit = self.stopped = None
             case _:
                 assert turn is not None
