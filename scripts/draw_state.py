@@ -9,9 +9,14 @@ from svg import DONE, EDGE, FAINT, INK, MONO, OPEN, PLAIN, SOFT, arrow, box, lab
 
 from agentsdk.core.state import State, apply, fold, new_state
 from agentsdk.types.events import (
+    AnswerAwaited,
+    AnswerRefused,
     ApprovalDecided,
     ApprovalJudged,
+    ArgumentsEdited,
+    ArgumentsRefused,
     AttemptSpent,
+    CallAnswered,
     CallRetried,
     CallsInDoubt,
     ContextSaved,
@@ -48,14 +53,14 @@ from agentsdk.types.usage import Usage
 
 HELLO = (Message("user", "Hello."),)
 STARTED = RunStarted("run", "agent", HELLO, 0, 1.0)
-REPLIED = ModelReplied(ModelResponse((FunctionCall("c", "tool", "{}"),)), 2.0)
+REPLIED = ModelReplied(ModelResponse((FunctionCall("c", "tool", "{}"), FunctionCall("e", "external", "{}"))), 2.0)
 WASTED = AttemptSpent(Usage(1, 10, 5))
 REPLACED = InputReplaced(HELLO)
 COMPACTED = ViewReplaced(HELLO, "DropOldest")
 STATES: Mapping[str, State] = {
     "new": new_state(),
     "between turns": fold([STARTED, COMPACTED]),
-    "in a turn": fold([STARTED, REPLIED]),
+    "in a turn": fold([STARTED, REPLIED, AnswerAwaited("e", 3.0)]),
     "ended": fold([STARTED, RunEnded("Bye.")]),
 }
 MOVES: tuple[tuple[str, RunEvent, str], ...] = (
@@ -72,7 +77,12 @@ STAYS: Mapping[str, tuple[RunEvent, ...]] = {
     "in a turn": (
         ApprovalJudged("c", True),
         ApprovalDecided("c", "tool", "", True),
+        ArgumentsEdited("c", "{}"),
+        ArgumentsRefused("c", "no number"),
         ToolsIntended(("c",)),
+        AnswerAwaited("e", 3.0),
+        CallAnswered("e", "1"),
+        AnswerRefused("e", "no number"),
         ToolFinished("c", "done"),
         CallsInDoubt(("c",)),
         CallRetried("c"),
@@ -120,7 +130,7 @@ def check() -> None:
     assert drawn == set(get_args(RunEvent)), f"not in the picture: {set(get_args(RunEvent)) ^ drawn}"
 
 
-WIDTH, HEIGHT = 860, 382
+WIDTH, HEIGHT = 860, 402
 Y, TALL, WIDE = 56, 54, 150
 X = {"new": 24, "between turns": 232, "in a turn": 462, "ended": 686}
 
