@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentsdk.define.agent import AgentTool
-from agentsdk.define.ask_user import ask_user
 from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.read_result import read_result
@@ -11,6 +12,10 @@ from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText, to_output
 from agentsdk.define.tool_use import StopAtTools, ToolResult, ToolsToFinalOutputResult
+from agentsdk.types.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from agentsdk.define.ask_user import ask_user
 
 __all__ = [
     "AgentTool",
@@ -29,3 +34,6 @@ __all__ = [
     "to_output",
     "tool",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(__name__, {"agentsdk.define.ask_user": "ask_user"})

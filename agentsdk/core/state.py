@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from agentsdk.core.edited_arguments import with_note
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -267,8 +266,11 @@ def unknown_outcome(turn: OpenTurn, call_id: str) -> str:
 
 def result_item(result: ToolFinished, edited: ArgumentsEdited | None) -> FunctionCallOutput:
     """A result as the model is sent it."""
-    output = result.output if edited is None else with_note(result.output, edited.arguments)
-    return FunctionCallOutput(result.call_id, output, result.is_error)
+    if edited is None:
+        return FunctionCallOutput(result.call_id, result.output, result.is_error)
+    from agentsdk.core.edited_arguments import with_note  # few calls are edited
+
+    return FunctionCallOutput(result.call_id, with_note(result.output, edited.arguments), result.is_error)
 
 
 def _answer(call: FunctionCall, result: ToolFinished | None, turn: OpenTurn) -> FunctionCallOutput:
