@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ToolInDoubtItem,
     )
     from agentsdk.core.run_state import RunState
-    from agentsdk.define.context import RunContextWrapper
+    from agentsdk.define.context import RunContextWrapper, TurnContext
     from agentsdk.define.inbox import Inbox
     from agentsdk.define.run_config import ContextCodec, RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
     from agentsdk.engine.replay import Replay
@@ -55,6 +55,7 @@ __all__ = [
     "ToolAnswerItem",
     "ToolApprovalItem",
     "ToolInDoubtItem",
+    "TurnContext",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
@@ -66,7 +67,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
                 "FinalOutput Handoff Interruption NextStep PendingCall RunAgain ToolAnswerItem ToolApprovalItem ToolInDoubtItem"
             ),
             "agentsdk.core.run_state": "RunState",
-            "agentsdk.define.context": "RunContextWrapper",
+            "agentsdk.define.context": "RunContextWrapper TurnContext",
             "agentsdk.define.inbox": "Inbox",
             "agentsdk.define.run_config": "ContextCodec RunConfig RunErrorHandlerInput RunErrorHandlerResult",
             "agentsdk.engine.replay": "Replay",

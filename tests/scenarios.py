@@ -762,6 +762,13 @@ def _dynamic(world: World) -> Agent[Any, Any]:
     return agent_of(world, replies, tools=tools, instructions=spent)
 
 
+def _chosen_models(world: World) -> Agent[Any, Any]:
+    """A small model for the first steps, a big one for the last two; both are cut once."""
+    small = Brain(world, {"1": cut("I "), "1-1": call("add", x=1), "2": call("add", x=2)}, "small")
+    big = Brain(world, {"3": call("add", x=3), "4": "", "4-1": cut("the "), "4-2": "sum"}, "big")
+    return Agent("main", model=lambda ctx, agent: small if ctx.turn < 3 else big, tools=[tool_of(world, "add")])
+
+
 def _add_forever(world: World) -> Agent[Any, Any]:
     return agent_of(world, [call("add", x=1), call("add", x=2), call("add", x=3), "late"], tools=[tool_of(world, "add")])
 
@@ -878,6 +885,7 @@ SCENARIOS = [
     Scenario("empty replies", _empty_replies, "at last", effects=1),
     Scenario("repeated call ids", _repeated_ids, "same id each time", effects=4),
     Scenario("dynamic tools and instructions", _dynamic, "done", effects=4),
+    Scenario("a model chosen for each turn", _chosen_models, "the sum", effects=3),
     Scenario(
         "turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns
     ),

@@ -110,6 +110,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     is_last: bool = False
     arrived: tuple[Item, ...] = ()
     outside: Outside = NOTHING_OUTSIDE
+    chosen_model: str = ""
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
@@ -139,12 +140,12 @@ class State(Struct, frozen=True, gc=False):
     """A run at one moment.
 
     `transcript` is every committed item; `view` is what the model sees of it (the same tape until a handoff filter or
-    compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`:
-    whether the current agent has called a tool. `compacted` are the compactions of the view that can be taken back, the latest
-    at its end, `is_restored` whether a person has taken one back since, `window` the size of the model's window where a refusal
-    has shown it, 0 where none has. `has_cut`: whether a result was cut for being too long. `saved` items of the transcript are
-    in the session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is
-    the user's context object as their codec wrote it. `taken` signals of its mailbox are recorded.
+    compaction replaces it). `turns` counts replies of this run, `all_turns` those of nested runs too. `used_tools`: whether the
+    current agent has called a tool. `compacted` are the compactions of the view that can be taken back, the latest at its end,
+    `is_restored` whether a person has taken one back since, `windows` the sizes of models' windows, by the models' names, where
+    refusals have shown them. `has_cut`: whether a result was cut for being too long. `saved` items of the transcript are in the
+    session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is the
+    user's context object as their codec wrote it. `taken` signals of its mailbox are recorded.
     """
 
     log: Tape[RunEvent]
@@ -162,7 +163,7 @@ class State(Struct, frozen=True, gc=False):
     used_tools: bool = False
     compacted: Tape[Compaction] | None = None
     is_restored: bool = False
-    window: int = 0
+    windows: dict[str, int] = {}
     has_cut: bool = False
     usage: Usage = NO_USAGE
     invalid_outputs: int = 0
@@ -386,6 +387,8 @@ def _attempt(state: State, event: AttemptSpent) -> State:
         turn = _replace(turn, partial=turn.partial + event.partial, continuations=turn.continuations + 1)
     else:
         turn = _replace(turn, empty_replies=turn.empty_replies + 1)
+    if event.chosen:
+        turn = _replace(turn, chosen_model=event.chosen)
     return _replace(state, turn=turn, usage=state.usage + event.usage)
 
 
@@ -555,7 +558,7 @@ def _turn_ended(state: State, event: TurnEnded) -> State:
 
 
 def _handed_off(state: State, event: HandedOff) -> State:
-    return _replace(_commit(state), agent=event.agent, used_tools=False, window=0)
+    return _replace(_commit(state), agent=event.agent, used_tools=False, windows={})
 
 
 def _view_replaced(state: State, event: ViewReplaced) -> State:
@@ -564,7 +567,8 @@ def _view_replaced(state: State, event: ViewReplaced) -> State:
         return _replace(state, view=view, compacted=None, is_restored=False)
     before = None if state.view is state.transcript else tuple(state.view)
     compacted = (state.compacted or Tape()).extended((Compaction(before, len(event.items)),))
-    return _replace(state, view=view, compacted=compacted, is_restored=False, window=event.window or state.window)
+    windows = {**state.windows, event.model: event.window} if event.window else state.windows
+    return _replace(state, view=view, compacted=compacted, is_restored=False, windows=windows)
 
 
 def _view_restored(state: State, event: ViewRestored) -> State:

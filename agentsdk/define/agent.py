@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 
-from agentsdk.define.context import RunContextWrapper, ToolContext
+from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput
 from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
@@ -55,6 +55,9 @@ OutputGuardrailFunction = Callable[
     "GuardrailFunctionOutput | Awaitable[GuardrailFunctionOutput]",
 ]
 
+ModelSelector = Callable[[TurnContext[TContext], "Agent[TContext, Any]"], "str | Model | Awaitable[str | Model]"]
+"""Called with the context and the agent once a turn: the model that answers it, or its name."""
+
 OnStream = Callable[[Any], object]
 """Called with each `StreamEvent` of an agent's run as a tool, and awaited where it is async. (Events hold agents: an import of
 their type would lead back here.)"""
@@ -70,7 +73,8 @@ _NONE_GIVEN = ()  # an agent that is given no tools has a list of its own, to wh
 class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
 
-    `model` is a model, a name for the run's provider, or None for its default. Raises `UserError` for a field that is wrong,
+    `model` is a model, a name for the run's provider, a callable that chooses one of these for each turn, or None for the
+    provider's default. Raises `UserError` for a field that is wrong,
     when the agent is made as when it is changed, and for parts that do not fit together when it is first run.
     """
 
@@ -80,7 +84,7 @@ class Agent(Generic[TContext, TOutput]):
     handoffs: Sequence[Agent[TContext, Any] | HandoffDeclaration[TContext]] = field(
         default_factory=list["Agent[TContext, Any] | HandoffDeclaration[TContext]"]
     )
-    model: str | Model | None = None
+    model: str | Model | ModelSelector[TContext] | None = None
     model_settings: ModelSettings = ModelSettings()
     output_type: type[TOutput] | AgentOutputSchema[TOutput] | None = None
     # cast: of a bare `()` pyright would infer an unknown context for the whole agent.
@@ -322,7 +326,11 @@ _INPUT_GUARDRAIL = guardrail_fields("InputGuardrail", run_in_parallel=FLAG)
 _OUTPUT_GUARDRAIL = guardrail_fields("OutputGuardrail")
 INPUT_GUARDRAILS = guardrails_of(InputGuardrail, "input_guardrail")
 OUTPUT_GUARDRAILS = guardrails_of(OutputGuardrail, "output_guardrail")
+_SELECTOR = Expected("", lambda value: callable(value) and not isinstance(value, type) and not hasattr(value, "stream"))
 MODEL = optional(either(A_MODEL, a_name(""), what="a model or the name of one; pass 'openai:NAME', say"))
+MODEL_CHOICE = optional(
+    either(A_MODEL, a_name(""), _SELECTOR, what="a model, the name of one or a callable that chooses; pass 'openai:NAME', say")
+)
 SETTINGS = a(ModelSettings, "ModelSettings; pass ModelSettings(...)")
 _NAME = a_name("a non-empty str; name the agent")
 _FIELDS = Fields(
@@ -336,7 +344,7 @@ _FIELDS = Fields(
     handoffs=sequence_of(
         a((Agent, HandoffDeclaration), "an Agent or handoff(agent)"), "a list or tuple of agents; pass [agent]"
     ),
-    model=MODEL,
+    model=MODEL_CHOICE,
     model_settings=SETTINGS,
     output_type=optional(
         Expected("a type or an AgentOutputSchema; pass a pydantic model, a dataclass, list[int] and so on", _is_type)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol
 
 from agentsdk.core.overflow import MAX_RESULT_CHARS
 from agentsdk.types.generics import TContext
+from agentsdk.types.items import Item
 from agentsdk.types.usage import Usage
 
 _NO_USAGE = Usage()
@@ -27,6 +28,32 @@ class RunContextWrapper(Generic[TContext]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(usage={self.usage!r})"
+
+
+class TurnContext(RunContextWrapper[TContext]):
+    """The run as one of its turns sees it, before its model is asked.
+
+    `turn` counts the turns of the run from 1, `items` is the history that the model is sent. `run_id` is the outermost run's,
+    `path` the calls that lead to a nested one, outermost first.
+    """
+
+    __slots__ = ("items", "path", "run_id", "turn")
+
+    def __init__(
+        self,
+        context: TContext,
+        usage: Usage = _NO_USAGE,
+        *,
+        turn: int = 1,
+        items: Sequence[Item] = (),
+        run_id: str = "",
+        path: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(context, usage)
+        self.turn = turn
+        self.items = items
+        self.run_id = run_id
+        self.path = path
 
 
 class CallingRun(Protocol):

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_args
 
 from agentsdk.core.codec import StateKey, checked_keys
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
-from agentsdk.define.agent import INPUT_GUARDRAILS, MODEL, OUTPUT_GUARDRAILS, SETTINGS, InputGuardrail, OutputGuardrail
+from agentsdk.define.agent import (
+    INPUT_GUARDRAILS,
+    MODEL_CHOICE,
+    OUTPUT_GUARDRAILS,
+    SETTINGS,
+    InputGuardrail,
+    ModelSelector,
+    OutputGuardrail,
+)
 from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.hooks import RunHooks
@@ -170,7 +178,7 @@ class RunConfig:
     Raises `UserError` naming the field that is wrong.
     """
 
-    model: str | Model | None = None
+    model: str | Model | ModelSelector[Any] | None = None
     model_provider: ModelProvider | None = None
     model_settings: ModelSettings | None = None
     limits: RunLimits = DEFAULT_LIMITS
@@ -242,7 +250,7 @@ _AT_LEAST_ONE = whole("a whole number, 1 or more", 1)
 
 _FIELDS = Fields(
     "RunConfig",
-    model=MODEL,
+    model=MODEL_CHOICE,
     model_provider=optional(MODEL_PROVIDER),
     model_settings=optional(SETTINGS),
     limits=a(RunLimits, "RunLimits; pass RunLimits(turns=40), say"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Any, Generic, Protocol
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
@@ -25,7 +25,7 @@ class CallingAgent(Protocol):
         ...
 
     @property
-    def model(self) -> str | Model | None:
+    def model(self) -> str | Model | Callable[..., Any] | None:
         """Its model, as it was declared."""
         ...
 

@@ -55,9 +55,11 @@ def begin_run(
     if isinstance(given, RunState):
         config = _sealed_as(given, config)
     deps = RunDeps(config, catalog, clock_of(config), hooks, tracer, SCOPE.get())
-    model = agent.model if config.model is None else config.model
-    if config.window is not None and config.token_counter is None and model is not None:
-        catalog.counter_of(model if isinstance(model, str) else model.name)  # its encoding loads while the run begins
+    if config.window is not None and config.token_counter is None:
+        model = agent.model if config.model is None else config.model
+        name = model if isinstance(model, str) else getattr(model, "name", "")
+        if name:
+            catalog.counter_of(name)  # its encoding loads while the run begins
     limits = config.limits if max_turns is None else dataclasses.replace(config.limits, turns=max_turns)
     if isinstance(given, RunState):
         value = given.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct, structs
 
@@ -110,10 +110,12 @@ class RunDeps(Struct, eq=False):
             self._price = self.catalog.price_with(self.config.prices)
         return self._price
 
-    def model_of(self, agent: Agent[Any, Any]) -> Model:
-        """The agent's model. Raises `UserError` where there is none."""
+    def model_of(self, agent: Agent[Any, Any]) -> Model | None:
+        """The agent's model; None where a callable chooses it, turn by turn. Raises `UserError` where there is none."""
         given = agent.model if self.config.model is None else self.config.model
-        return given if given is not None and not isinstance(given, str) else self.model(given)
+        if given is None or isinstance(given, str):
+            return self.model(given)
+        return cast(Model, given) if hasattr(given, "stream") else None
 
     def model(self, given: str | Model | None) -> Model:
         """The model that is meant; a name is looked up once a run. Raises `UserError` where there is none."""

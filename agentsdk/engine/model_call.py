@@ -112,6 +112,10 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
     the prompt of a last answer: calls in it are left out.
     """
     model, window = run.deps.model_of(prepared.agent), run.deps.config.window
+    if model is None:
+        from agentsdk.engine.model_choice import choose_model
+
+        model = await choose_model(run)
     given = prepared.agent.instructions
     system_prompt = given if isinstance(given, str) else await instructions(run)
     empty, is_shortened = 0, False
@@ -212,7 +216,7 @@ async def _record_discarded_attempt(
 ) -> None:
     """Record a reply that is not the turn's: text that is being continued, or one of no use."""
     asked = "" if response.model == model.name else model.name
-    await run.record(AttemptSpent(response.usage, partial, "reply", response.model, asked))
+    await run.record(AttemptSpent(response.usage, partial, "reply", response.model, asked, run.chosen_name))
     if reservation is not None:
         await reservation.spent(response, turns=0)
 

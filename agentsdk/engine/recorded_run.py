@@ -18,6 +18,7 @@ from agentsdk.core.overflow import output_text
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
+from agentsdk.define.context import TurnContext
 from agentsdk.define.declaration import Declaration
 from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.types.events import (
@@ -48,10 +49,11 @@ CallPlace = tuple[str, ...]
 
 
 class RecordedReply(Struct, frozen=True):
-    """A recorded reply, and when it came."""
+    """A recorded reply, and when it came. `model` is the name by which the model was asked."""
 
     position: LogPosition
     response: ModelResponse
+    model: str
     disabled: tuple[str, ...] = ()
     is_refused: bool = False
 
@@ -123,6 +125,11 @@ class RecordedRun:
                     index[kind].pop(call.place, None)
         return call
 
+    def model_asked(self, context: TurnContext[Any]) -> str:
+        """The name by which the model of a turn was asked, `""` for a turn that there was not."""
+        reply = self.replies.get(request_id(request_prefix(context.run_id, context.path), context.turn))
+        return "" if reply is None else reply.model
+
     def take_stop(self, reason: str) -> tuple[Item, ...] | None:
         """The input that the run was gone on with after it stopped for `reason`: `()` for the same, None where it was not."""
         at = next((at for at, (stopped, _) in enumerate(self._stops) if stopped == reason), None)
@@ -150,9 +157,13 @@ class RecordedRun:
                     attempts.setdefault(path, []).append(asked)
                     text = (Message("assistant", event.partial),) if event.partial else ()
                     response = ModelResponse(text, event.usage, "length" if text else "stop")
-                    self.replies[asked] = RecordedReply(position, response, is_refused=event.kind == "refused")
+                    self.replies[asked] = RecordedReply(
+                        position, response, event.asked or event.model, is_refused=event.kind == "refused"
+                    )
                 case ModelReplied():
-                    reply = RecordedReply(position, _own_part(position, event), event.disabled)
+                    reply = RecordedReply(
+                        position, _own_part(position, event), event.asked or event.response.model, event.disabled
+                    )
                     self.replies[self._request_id(position)] = reply
                     for asked in attempts.pop(path, ()):
                         self.replies[asked] = structs.replace(self.replies[asked], disabled=event.disabled)

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from msgspec import Struct
@@ -24,8 +25,8 @@ from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.strategies import Summarize
-from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
-from agentsdk.define.context import ToolContext
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, ModelSelector
+from agentsdk.define.context import ToolContext, TurnContext
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
@@ -36,7 +37,9 @@ from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardr
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
 from agentsdk.engine.input_filter import filtered
+from agentsdk.engine.model_choice import call_selector
 from agentsdk.engine.prepare import with_read_result
+from agentsdk.engine.recorded_model import RecordedModel
 from agentsdk.engine.recorded_run import RecordedCall, RecordedReply, RecordedRun
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
@@ -162,7 +165,16 @@ class _Rerun:
 
     def fields(self, agent: Agent[Any, Any]) -> dict[str, Any]:
         """What is changed in an agent."""
-        return {"model": _RecordedModel(self, agent), "hooks": None}
+        given, recorded = self.given_model(agent), partial(self.reply_to, agent)
+        if given is None or isinstance(given, str) or hasattr(given, "stream"):
+            model = cast("str | Model | None", given)
+            return {"model": RecordedModel(_name(model), recorded, partial(self.live_reply, model, None)), "hooks": None}
+
+        def chosen(context: TurnContext[Any], twin: Agent[Any, Any]) -> Model:
+            choose = partial(call_selector, f"model of agent {agent.name!r}", given, context, agent)
+            return RecordedModel(self._record.model_asked(context), recorded, partial(self.live_reply, None, choose))
+
+        return {"model": chosen, "hooks": None}
 
     def handoff(self, declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
         """A handoff whose callback, an effect too, is called only if effects are wanted."""
@@ -226,28 +238,35 @@ class _Rerun:
         if window is None:
             return None
         strategies = [
-            dataclasses.replace(strategy, model=_RecordedSummaries(self, cast("str | Model", strategy.model)))
+            dataclasses.replace(strategy, model=self._summaries_of(cast("str | Model", strategy.model)))
             if isinstance(strategy, Summarize) and strategy.model is not None
             else strategy
             for strategy in window.strategies
         ]
         return dataclasses.replace(window, strategies=strategies)
 
-    def given_model(self, agent: Agent[Any, Any]) -> str | Model | None:
-        """The model of an agent, or its name, as it is now."""
+    def _summaries_of(self, given: str | Model) -> Model:
+        return RecordedModel(_name(given), self.summary_for, partial(self.ask, given))
+
+    def given_model(self, agent: Agent[Any, Any]) -> str | Model | ModelSelector[Any] | None:
+        """The model of an agent, its name or what chooses it, as it is now."""
         return self._change.model or self._config.model or agent.model
 
-    def live_model(self, given: str | Model | None) -> Model:
-        """The model to ask."""
-        return self._find_model(given, self._config.model_provider)
-
-    async def request(self, request: ModelRequest) -> ModelRequest:
-        """What the model is asked."""
+    async def live_reply(
+        self, given: str | Model | None, choose: Callable[[], Awaitable[str | Model]] | None, request: ModelRequest
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask for what the record has not: the model given, or what is chosen now."""
         change = self._config.call_model_input_filter
-        return request if change is None else await filtered(change, request)
+        if change is not None:
+            request = await filtered(change, request)
+        model = given if choose is None else await choose()
+        async with contextlib.aclosing(self.ask(model, request)) as events:
+            async for event in events:
+                yield event
 
-    async def ask(self, model: Model, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+    async def ask(self, given: str | Model | None, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask a model, and count what that took."""
+        model = self._find_model(given, self._config.model_provider)
         async with contextlib.aclosing(model.stream(request)) as events:
             async for event in events:
                 if isinstance(event, ResponseCompleted):
@@ -326,44 +345,6 @@ class _Rerun:
         return [name for name, is_same in same.items() if not is_same]
 
 
-class _RecordedModel:
-    """The model of one agent: what the record has of its replies, and the real one for the rest."""
-
-    def __init__(self, rerun: _Rerun, agent: Agent[Any, Any]) -> None:
-        self._given = given = rerun.given_model(agent)
-        self.name = given.name if given is not None and not isinstance(given, str) else given or "default"
-        self._rerun = rerun
-        self._agent = agent
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        response = self._rerun.reply_to(self._agent, request)
-        if response is not None:
-            yield ResponseCompleted(response)
-            return
-        model = self._rerun.live_model(self._given)
-        async with contextlib.aclosing(self._rerun.ask(model, await self._rerun.request(request))) as events:
-            async for event in events:
-                yield event
-
-
-class _RecordedSummaries:
-    """The model of a window's summaries: what the record has of them, and the real one for the rest."""
-
-    def __init__(self, rerun: _Rerun, given: str | Model) -> None:
-        self.name = given if isinstance(given, str) else given.name
-        self._rerun = rerun
-        self._given = given
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        response = self._rerun.summary_for(request)
-        if response is not None:
-            yield ResponseCompleted(response)
-            return
-        async with contextlib.aclosing(self._rerun.ask(self._rerun.live_model(self._given), request)) as events:
-            async for event in events:
-                yield event
-
-
 class _Gate(RunHooks[Any]):
     """Stops a run before a call that must not run: the intent is taken back, so that the call has not begun."""
 
@@ -379,6 +360,10 @@ class _Gate(RunHooks[Any]):
             f"call {context.tool_call_id!r} of tool {context.tool_name!r} is not in the record and its effect is "
             f"{tool.effect!r}, expected 'none'; to run it replay with live_effects=True"
         )
+
+
+def _name(given: str | Model | None) -> str:
+    return given.name if given is not None and not isinstance(given, str) else given or "default"
 
 
 def _unbegun(state: State) -> list[RunEvent]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from typing import Any, cast
+
+from msgspec import Struct
 
 from agentsdk.core.keys import approval_key, call_key, request_id, request_prefix
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
@@ -16,7 +18,7 @@ from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.state import State, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
-from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.context import RunContextWrapper, TurnContext
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.stream_events import RawResponsesStreamEvent, StreamEvent, ToolProgressStreamEvent
 from agentsdk.engine.channel import Channel, NestedChannel
@@ -24,6 +26,7 @@ from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
 from agentsdk.engine.limits.limiter import Limiter
 from agentsdk.engine.watchers import Watchers, watched
+from agentsdk.ports.model import Model
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted
@@ -67,7 +70,15 @@ def input_of(state: State) -> tuple[Item, ...]:
 
 StreamChannel = Channel[StreamEvent] | NestedChannel[StreamEvent]
 
-_NOTHING_LEARNED: tuple[int, Calibration] = (0, Calibration())
+_NOTHING_LEARNED: tuple[int, Mapping[str, Calibration]] = (0, {})
+
+
+class ChosenModel(Struct, frozen=True):
+    """The model that a callable has chosen for the turn after `turns` others. `name` is what it gave, `""` for a model."""
+
+    model: Model
+    turns: int
+    name: str
 
 
 class Run(Journal, eq=False, kw_only=True):
@@ -84,10 +95,10 @@ class Run(Journal, eq=False, kw_only=True):
     requests and calls are reserved before they are made. `is_at_limit`: it was stopped by one of its own limits, not by those
     around it.
 
-    Of the open turn: `instructions` are the agent's where a callable gives them, and after how many turns it did; `counted` the
-    tokens of the next request, 0 where nothing needs them. `stop_requested`: the run stops after this turn. `cancelled_by`: who
-    has cancelled it in this process. `calibration` is how much of the log was read to learn what the model bills for a counted
-    token, and that.
+    Of the open turn: `instructions` are the agent's where a callable gives them, and after how many turns it did; `chosen` is
+    its model where a callable has chosen one; `counted` the tokens of the next request, 0 where nothing needs them.
+    `stop_requested`: the run stops after this turn. `cancelled_by`: who has cancelled it in this process. `calibrations` are
+    how much of the log was read to learn what models bill for a counted token, and that, by the models' names.
 
     `began`: since when this process has gone on with it, None where the state has that time.
     """
@@ -106,12 +117,35 @@ class Run(Journal, eq=False, kw_only=True):
     has_budget: bool = False
     is_at_limit: bool = False
     instructions: tuple[int, str] | None = None
+    chosen: ChosenModel | None = None
     counted: int = 0
-    calibration: tuple[int, Calibration] = _NOTHING_LEARNED
+    calibrations: tuple[int, Mapping[str, Calibration]] = _NOTHING_LEARNED
     stop_requested: bool = False
     cancelled_by: str = ""
     began: float | None = None
     _request_prefix: str = ""
+
+    @property
+    def model(self) -> Model:
+        """The model of its turn. Where a callable chooses it, it has."""
+        model = self.deps.model_of(self.agent)
+        if model is None:
+            assert self.chosen is not None, "the model is chosen before anything is asked of it"
+            return self.chosen.model
+        return model
+
+    @property
+    def chosen_name(self) -> str:
+        """The name that a callable has chosen for its turn, `""` where none did."""
+        chosen = self.chosen
+        return chosen.name if chosen is not None and chosen.turns == self.state.turns else ""
+
+    def turn_context(self) -> TurnContext[Any]:
+        """The run as its turn sees it before its model is asked."""
+        context, state = self.context, self.state
+        return TurnContext(
+            context.context, context.usage, turn=state.turns + 1, items=state.view, run_id=self.root_id, path=self.path
+        )
 
     async def keep(self, overflow: Overflow) -> None:
         """Keep a result that is too long for the model, whole, where the run is kept."""

@@ -13,6 +13,7 @@ from agentsdk.core.overflow import cut_text, output_text, whole_output
 from agentsdk.core.pairing import paired
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import Replace, SummaryRequest
+from agentsdk.engine.model_choice import choose_model
 from agentsdk.engine.run import Run
 from agentsdk.engine.session import load_history
 from agentsdk.engine.window.count_tokens import count, counter_of
@@ -54,6 +55,8 @@ async def compact_session(run: Run, session: ReplacingSession, window: ContextWi
 
     `run` is not driven: it has the model, the limits and the tracer of the summaries. Raises `SessionError`s.
     """
+    if run.deps.model_of(run.agent) is None:
+        await choose_model(run)
     size, counter = await window_size(run, window), counter_of(run)
     spent: list[AttemptSpent] = []
 

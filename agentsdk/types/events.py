@@ -118,7 +118,8 @@ class AttemptSpent(Compact, tag="attempt"):
     `kind`: the `reply` was of no use, or is being continued, `partial` being its text so far; the request was `refused` as too
     long; it asked for a `summary` of earlier items, `partial` being that, `""` where none came; or it failed and was
     `discarded`: sent again, or passed to another model, at once. `model` is the model's name, where it may be another than the
-    reply's, and `asked` the one it was asked by, where that is yet another.
+    reply's, and `asked` the one it was asked by, where that is yet another. `chosen` is the name that a `ModelSelector` gave
+    for the turn, by which the rest of the turn is asked.
     """
 
     usage: Usage
@@ -126,6 +127,7 @@ class AttemptSpent(Compact, tag="attempt"):
     kind: Literal["reply", "refused", "summary", "discarded"] = "reply"
     model: str = ""
     asked: str = ""
+    chosen: str = ""
 
 
 class ModelReplied(Compact, tag="reply"):
@@ -297,7 +299,8 @@ class ViewReplaced(Compact, tag="view"):
     """What the model sees from now on; the log keeps the original.
 
     A compaction has a `reason`: what made the view smaller, from `before` tokens to `after`. `vanished`: names, numbers and
-    questions that a summary lost. `window`: the window's size in tokens, where a refusal has shown it to be smaller than known.
+    questions that a summary lost. `window`: the window's size in tokens, where a refusal of `model` has shown it to be smaller
+    than known.
     """
 
     items: tuple[Item, ...]
@@ -306,6 +309,7 @@ class ViewReplaced(Compact, tag="view"):
     after: int = 0
     vanished: tuple[str, ...] = ()
     window: int = 0
+    model: str = ""
 
 
 class ViewRestored(Compact, tag="restored"):

@@ -511,9 +511,19 @@ def test_what_a_handoff_filter_replaced_is_not_restored() -> None:
 
 def test_the_window_that_a_refusal_showed_holds_for_the_agents_model() -> None:
     state = fold([STARTED, ViewReplaced((USER,), "DropOldest", window=500), ViewReplaced((USER,), "DropOldest")])
-    assert state.window == 500
+    assert state.windows == {"": 500}
+    state = apply(state, ViewReplaced((USER,), "DropOldest", window=400, model="small"))
+    assert state.windows == {"": 500, "small": 400}
     state = fold([*state.log, replied(call("a")), ToolFinished("a", "1"), HandedOff("second")])
-    assert state.window == 0
+    assert state.windows == {}
+
+
+def test_an_open_turn_knows_the_model_that_was_chosen_for_it() -> None:
+    cut = AttemptSpent(Usage(1), "half", "reply", "small-1", "small", chosen="openai:small")
+    state = fold([STARTED, cut])
+    assert state.turn is not None and state.turn.chosen_model == "openai:small"
+    state = fold([STARTED, cut, AttemptSpent(Usage(1))])
+    assert state.turn is not None and state.turn.chosen_model == "openai:small"
 
 
 def test_what_was_tried_again_at_once_is_no_attempt_of_the_turn() -> None:

@@ -95,7 +95,7 @@ class Reservation:
 async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_last: bool) -> Reservation:
     """The reservation for one request. Waits for what others have reserved; raises the limit reached."""
     budget = _budget(run)
-    model = run.deps.model_of(prepared.agent).name
+    model = run.model.name
     price = _request_price(run, model) if budget.counts_cost else None
     tokens = await count_input_tokens(run, prepared) if budget.counts_tokens else 0
     if run.deps.keeps_back and not is_last:

@@ -5,7 +5,7 @@ Each item of a run is counted once: the totals stand beside the view's items and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import cast
@@ -23,6 +23,8 @@ from agentsdk.types.events import HandedOff, ModelReplied, RunEvent
 from agentsdk.types.items import Item
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
+
+_NOTHING_LEARNED = Calibration()
 
 
 class TokenEstimate(Struct, frozen=True):
@@ -72,7 +74,7 @@ def counter_of(run: Run) -> TokenCounter:
     deps = run.deps
     if deps.config.token_counter is not None:
         return deps.config.token_counter
-    name, known = deps.model_of(run.agent).name, deps.looked_up.token_counters
+    name, known = run.model.name, deps.looked_up.token_counters
     counter = known.get(name)
     if counter is None:
         counter = known[name] = deps.catalog.counter_of(name)
@@ -107,23 +109,26 @@ def _miscounted(counter: TokenCounter, what: str) -> CallbackError:
 
 
 def _calibration(run: Run) -> Calibration:
-    """What the run's log has taught up to now. O(new events)."""
+    """What the run's log has taught of its model up to now. O(new events)."""
     log = run.state.log
-    read, calibration = run.calibration
+    read, known = run.calibrations
     if read < len(log):
-        calibration = learned(calibration, log.since(read))
-        run.calibration = (len(log), calibration)
-    return calibration
+        known = learned(known, log.since(read))
+        run.calibrations = (len(log), known)
+    return known.get(run.model.name, _NOTHING_LEARNED)
 
 
-def learned(calibration: Calibration, events: Iterable[RunEvent]) -> Calibration:
-    """With what further replies teach of their agent's model: what was counted for them, and what was billed."""
+def learned(known: Mapping[str, Calibration], events: Iterable[RunEvent]) -> Mapping[str, Calibration]:
+    """With what further replies teach of their agent's models, by the names these were asked by: what was counted for the
+    replies, and what was billed."""
     for event in events:
         if isinstance(event, ModelReplied):
-            calibration = calibration.learned(event.counted, event.response.usage)
+            name = event.asked or event.response.model
+            calibration = known.get(name, _NOTHING_LEARNED).learned(event.counted, event.response.usage)
+            known = {**known, name: calibration}
         elif isinstance(event, HandedOff):
-            calibration = Calibration()
-    return calibration
+            known = {}
+    return known
 
 
 class _Totals:

@@ -66,7 +66,7 @@ async def shorten(run: Run, prepared: Prepared, window: ContextWindow) -> bool:
     """
     estimate = await estimate_tokens(run, prepared)
     try:
-        refused = AttemptSpent(Usage(requests=1), "", "refused", run.deps.model_of(run.agent).name)
+        refused = AttemptSpent(Usage(requests=1), "", "refused", run.model.name, chosen=run.chosen_name)
         return await _compact(run, estimate, window, estimate.tokens, refused)
     except ContextWindowError:
         return False
@@ -85,12 +85,13 @@ async def shrink_to_half(run: Run, prepared: Prepared) -> bool:
 
 async def window_size(run: Run, window: ContextWindow) -> int:
     """The window's size in tokens: as given, or as is known of the model, or less where a refusal has shown it."""
-    size, shown = window.size, run.state.window
+    model, windows = run.model, run.state.windows
+    size, shown = window.size, windows.get(model.name) or windows.get("", 0)  # logs of before say not which model's it is
     if size is None:
-        size = await _known_size(run, run.deps.model_of(run.agent))
+        size = await _known_size(run, model)
         if size is None and not shown:
             raise UserError(
-                f"the context window of model {run.deps.model_of(run.agent).name!r} is not known, expected its size in "
+                f"the context window of model {model.name!r} is not known, expected its size in "
                 "tokens; give ContextWindow(size=...), or pip install 'agentsdk[prices]' for the sizes of known models"
             )
     return min(size, shown) if size and shown else size or shown
@@ -142,8 +143,8 @@ async def _compact(
             await run.keep(overflow)
         more = () if refused is None else (refused,)
         shown = size if refused is not None else 0
-        after = tuple(end.view.items)
-        replaced = ViewReplaced(after, reason_of(done), view.tokens, end.view.tokens, lost_by(done), shown)
+        after, model = tuple(end.view.items), run.model.name if shown else ""
+        replaced = ViewReplaced(after, reason_of(done), view.tokens, end.view.tokens, lost_by(done), shown, model)
         await run.record(*spent, *more, replaced)
         remember(counter_of(run), run.state.view, [counted[id(item)] for item in after])
     elif spent:
@@ -207,7 +208,7 @@ async def _is_due(run: Run, step: SummaryRequest) -> bool:
 
 def _summarizer(run: Run, step: SummaryRequest) -> Model:
     given = cast(str | Model | None, step.model)
-    return run.deps.model_of(run.agent) if given is None else run.deps.model(given)
+    return run.model if given is None else run.deps.model(given)
 
 
 async def summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) -> Replace | None:
@@ -280,8 +281,7 @@ async def _reserve(run: Run, model: Model, input_tokens: int, max_tokens: int) -
 
 async def _is_worth_it(run: Run, step: SummaryRequest, model: Model) -> bool:
     """Whether a summary saves more than it costs over the turns that can still come. True where prices are not known."""
-    own = run.deps.model_of(run.agent)
-    prices, asked = await _prices(run, own.name), await _prices(run, model.name)
+    prices, asked = await _prices(run, run.model.name), await _prices(run, model.name)
     if prices is None or asked is None:
         return True
     view = step.view

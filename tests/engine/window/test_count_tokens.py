@@ -162,9 +162,10 @@ async def test_a_resumed_run_is_calibrated_as_it_was() -> None:
         replies = of_kind(state, ModelReplied)
         assert all(0 < reply.counted != reply.response.usage.input_tokens for reply in replies)
         loaded = RunState.from_string(agent, state.to_string())
-    known = learned(Calibration(), loaded.value.log)
-    assert known == learned(Calibration(), state.value.log)
-    assert known.requests == tuple((reply.counted, reply.response.usage.input_tokens) for reply in replies[-5:])
+    known = learned({}, loaded.value.log)
+    assert known == learned({}, state.value.log)
+    (calibration,) = known.values()
+    assert calibration.requests == tuple((reply.counted, reply.response.usage.input_tokens) for reply in replies[-5:])
 
 
 def test_another_agents_replies_teach_nothing_of_this_ones_model() -> None:
@@ -173,9 +174,17 @@ def test_another_agents_replies_teach_nothing_of_this_ones_model() -> None:
 
     log = [RunStarted("r", "one", (), 0, 1.0), replied(100, 200), HandedOff("two"), replied(100, 90), TurnEnded()]
     assert fold(log).agent == "two"
-    assert learned(Calibration(), log).requests == ((100, 90),)
-    assert learned(Calibration(), log[:2]).factor == 2.0
-    assert learned(Calibration(), [log[0], replied(0, 50), replied(100, 150)]).requests == ((100, 150),)
+    assert learned({}, log) == {"": Calibration(((100, 90),))}
+    assert learned({}, log[:2])[""].factor == 2.0
+    assert learned({}, [log[0], replied(0, 50), replied(100, 150)]) == {"": Calibration(((100, 150),))}
+
+
+def test_each_model_is_calibrated_by_its_own_replies() -> None:
+    def replied(counted: int, billed: int, model: str, asked: str = "") -> ModelReplied:
+        return ModelReplied(ModelResponse((), Usage(1, billed, 1), model=model), 1.0, (), counted, asked)
+
+    log = [replied(100, 200, "big"), replied(100, 50, "small-2", "small"), replied(200, 400, "big")]
+    assert learned({}, log) == {"big": Calibration(((100, 200), (200, 400))), "small": Calibration(((100, 50),))}
 
 
 async def test_text_that_is_continued_is_counted_too() -> None:

@@ -268,7 +268,8 @@ async def test_a_refused_request_is_made_shorter_once_and_sent_again() -> None:
     state = result.to_state()
     first, *others = of_kind(state, ViewReplaced)
     assert others, "the size is known from then on"
-    assert first.window == state.value.window == first.before < 4_500
+    assert first.window == state.value.windows[first.model] == first.before < 4_500
+    assert first.model == model.name
     assert [(event.kind, event.usage) for event in of_kind(state, AttemptSpent)] == [("refused", Usage(1))]
     assert all(event.window == 0 for event in others)
     assert result.usage.requests == len(server.requests)
