@@ -148,6 +148,7 @@ SUBMODULES = (
     "stores",
     "testing",
     "tools",
+    "toolsets",
     "tracing",
 )
 """What each has is public too."""

@@ -58,6 +58,7 @@ from agentsdk.types.errors import (
     ToolError,
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
+    ToolsetError,
     ToolTimeoutError,
     UnsupportedCallError,
     UserError,
@@ -118,6 +119,7 @@ __all__ = [
     "ToolInputGuardrailTripwireTriggered",
     "ToolOutputGuardrailTripwireTriggered",
     "ToolTimeoutError",
+    "ToolsetError",
     "UnsupportedCallError",
     "UserError",
 ]

@@ -24,6 +24,7 @@ ABOUT = {
     "models": ("one adapter for", "each protocol"),
     "sessions": ("conversations", "between runs"),
     "stores": ("where runs", "are kept"),
+    "toolsets": ("tools found when", "a turn begins"),
     "tracing": ("OpenTelemetry", "spans"),
     "define": ("what a person declares: agents, tools, guardrails, handoffs, settings of a run", ""),
     "core": ("pure decisions: the state machine,", "next steps, limits, windows"),

@@ -64,6 +64,7 @@ from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
 from agentsdk.tools import ToolResult, ask_user
+from agentsdk.toolsets import Toolset, ToolsetContext
 from agentsdk.types.events import (
     ApprovalJudged,
     AttemptSpent,
@@ -307,6 +308,7 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
         match event:
             case ModelReplied():
                 turns[path] += 1
+                happened.add(f"toolset in turn {turns[path]}")
             case ToolFinished(call_id=call_id):
                 happened.add(f"{path}/{call_id}")
             case GuardrailJudged(kind="tool_output", call_id=call_id):
@@ -769,6 +771,42 @@ def _chosen_models(world: World) -> Agent[Any, Any]:
     return Agent("main", model=lambda ctx, agent: small if ctx.turn < 3 else big, tools=[tool_of(world, "add")])
 
 
+class _Shelf(Toolset[Any]):
+    """Offers other tools each turn, and notes which turn it was asked in."""
+
+    name = "shelf"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.tools = {name: tool_of(world, name) for name in ("my_saw", "my_axe")}
+        self.tools["my_pay"] = tool_of(world, "my_pay", needs_approval=True)
+
+    async def get_tools(self, context: ToolsetContext[Any]) -> list[FunctionTool[Any]]:
+        self._world.did(f"toolset in turn {context.turn}")
+        return [tool for name, tool in self.tools.items() if name != "my_axe" or context.turn > 1]
+
+    async def get_instructions(self, context: ToolsetContext[Any]) -> str:
+        return f"Turn {context.turn}."
+
+    async def find_tool(self, context: ToolsetContext[Any], name: str) -> FunctionTool[Any] | None:
+        return self.tools.get(name)
+
+
+def tools_of_agent(agent: Agent[Any, Any]) -> list[FunctionTool[Any]]:
+    """The tools of an agent of a scenario, those of its toolset too."""
+    shelves = [toolset for toolset in agent.toolsets if isinstance(toolset, _Shelf)]
+    return [*agent.tools, *[tool for shelf in shelves for tool in shelf.tools.values()]]
+
+
+def _toolset(world: World) -> Agent[Any, Any]:
+    replies = [
+        [call("my_saw", x=1), call("my_axe", x=2), call("my_pay", x=3)],
+        [call("my_axe", x=4), call("my_saw", x=5)],
+        "built",
+    ]
+    return agent_of(world, replies, tools=[tool_of(world, "own")], toolsets=[_Shelf(world)])
+
+
 def _add_forever(world: World) -> Agent[Any, Any]:
     return agent_of(world, [call("add", x=1), call("add", x=2), call("add", x=3), "late"], tools=[tool_of(world, "add")])
 
@@ -886,6 +924,7 @@ SCENARIOS = [
     Scenario("repeated call ids", _repeated_ids, "same id each time", effects=4),
     Scenario("dynamic tools and instructions", _dynamic, "done", effects=4),
     Scenario("a model chosen for each turn", _chosen_models, "the sum", effects=3),
+    Scenario("toolset", _toolset, "built", effects=4, decide=_approve_always),
     Scenario(
         "turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns
     ),

@@ -34,6 +34,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "[is told 'The next train to Milan leaves at 9:15 from platform 4.']\n"
         "At 9:15, platform 4.\n[2 turns, 10 tokens written]\n",
     ),
+    "toolsets.py": (
+        [call("shop_show_order", number=1815), call("shop_show_order", number=7)],
+        "ada is offered show_order\nada is offered cancel_order\nanswer: Order 1815: two chairs.\n"
+        "bob is offered show_order\nbob is not offered cancel_order\nanswer: Order 7: two chairs.\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
@@ -163,6 +168,10 @@ LOCALLY: dict[str, Sequence[str]] = {
     "hello.py": [r"^\[1 turn, \d+ tokens\]$"],
     "tools.py": [r'^called get_weather\(\{"city": ', r"^    -> The weather in .* is sunny, \d+ degrees\.$", r"^answer: ."],
     "streaming.py": [r"^\[calls next_train\(", r"^\[is told 'The next train to ", r"^\[2 turns, \d+ tokens written\]$"],
+    "toolsets.py": [
+        r"^ada is offered cancel_order\nanswer: Order -?\d+: two chairs",
+        r"^bob is not offered cancel_order\nanswer: ",
+    ],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],

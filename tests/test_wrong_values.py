@@ -48,6 +48,7 @@ from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.toolsets import ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
 from tests.shown import show
@@ -293,6 +294,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         {},
         lambda made: run(agent(), max_turns=1, error_handlers={"max_turns": lambda given: made}),
     ),
+    "ToolRegistry": (ToolRegistry, {}, lambda made: run(agent(toolsets=[made]))),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),

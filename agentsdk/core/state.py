@@ -46,6 +46,7 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolFinished,
+    ToolsetChanged,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
@@ -54,6 +55,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import ToolSpec
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
 
@@ -136,6 +138,13 @@ class Compaction(Struct, frozen=True, gc=False):
     length: int
 
 
+class Offered(Struct, frozen=True, gc=False):
+    """What a toolset answered last: its tools by name, in the order the model sees them, and what the model is told of them."""
+
+    tools: dict[str, ToolSpec] = {}
+    instructions: str = ""
+
+
 class State(Struct, frozen=True, gc=False):
     """A run at one moment.
 
@@ -145,7 +154,8 @@ class State(Struct, frozen=True, gc=False):
     `is_restored` whether a person has taken one back since, `windows` the sizes of models' windows, by the models' names, where
     refusals have shown them. `has_cut`: whether a result was cut for being too long. `saved` items of the transcript are in the
     session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is the
-    user's context object as their codec wrote it. `taken` signals of its mailbox are recorded.
+    user's context object as their codec wrote it. `taken` signals of its mailbox are recorded. `offered` is
+    what toolsets answered last, by agent and toolset.
     """
 
     log: Tape[RunEvent]
@@ -179,6 +189,7 @@ class State(Struct, frozen=True, gc=False):
     taken: int = 0
     ended: RunEnded | None = None
     context: str = ""
+    offered: dict[tuple[str, str], Offered] = {}
 
 
 _NO_ITEMS: Tape[Item] = Tape()  # never extended: a run's start puts tapes of its own in place of it
@@ -349,6 +360,14 @@ def _paused(state: State, event: RunPaused) -> State:
 
 def _unpaused(state: State, event: RunUnpaused) -> State:
     return _replace(state, paused=None, stopped=None)
+
+
+def _toolset(state: State, event: ToolsetChanged) -> State:
+    place = (state.agent, event.toolset)
+    before = state.offered.get(place, Offered()).tools
+    tools = {name: spec for name, spec in before.items() if name not in event.removed} if event.removed else before
+    tools = {**tools, **{spec.name: spec for spec in event.added}}
+    return _replace(state, offered={**state.offered, place: Offered(tools, event.instructions)})
 
 
 def _guardrail(state: State, event: GuardrailJudged) -> State:
@@ -666,6 +685,7 @@ _CHANGES = _Changes(
         SignalsTaken: _signals_taken,
         RunPaused: _paused,
         RunUnpaused: _unpaused,
+        ToolsetChanged: _toolset,
         GuardrailJudged: _guardrail,
         AttemptSpent: _attempt,
         ModelReplied: _replied,

@@ -45,6 +45,9 @@ from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import require_text
 
+if TYPE_CHECKING:  # most agents have no toolset
+    from agentsdk.define.toolset import Toolset
+
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
 InputGuardrailFunction = Callable[
     [RunContextWrapper[TContext], "Agent[TContext, Any]", tuple[Item, ...]],
@@ -71,7 +74,7 @@ _NONE_GIVEN = ()  # an agent that is given no tools has a list of its own, to wh
 
 @dataclass(eq=False, repr=False)
 class Agent(Generic[TContext, TOutput]):
-    """A model with instructions, tools, handoffs, guardrails and an output type.
+    """A model with instructions, tools, handoffs, guardrails and an output type. `toolsets` are asked for more tools each turn.
 
     `model` is a model, a name for the run's provider, a callable that chooses one of these for each turn, or None for the
     provider's default. Raises `UserError` for a field that is wrong,
@@ -94,6 +97,7 @@ class Agent(Generic[TContext, TOutput]):
     tool_use_behavior: ToolUseBehavior[TContext] = "run_llm_again"
     handoff_description: str = ""
     reset_tool_choice: bool = True
+    toolsets: Sequence[Toolset[TContext]] = field(default_factory=list["Toolset[TContext]"])
 
     def __repr__(self) -> str:
         return f"Agent(name={self.name!r})"
@@ -120,6 +124,7 @@ class Agent(Generic[TContext, TOutput]):
             tool_use_behavior=tool_use_behavior,
             handoff_description="",
             reset_tool_choice=True,
+            toolsets=_NONE_GIVEN,
         ):
             self.__dict__.update(
                 name=name,
@@ -135,6 +140,7 @@ class Agent(Generic[TContext, TOutput]):
                 tool_use_behavior=tool_use_behavior,
                 handoff_description=handoff_description,
                 reset_tool_choice=reset_tool_choice,
+                toolsets=[] if toolsets is _NONE_GIVEN else toolsets,
             )
             self.__post_init__()
 
@@ -332,15 +338,25 @@ MODEL_CHOICE = optional(
     either(A_MODEL, a_name(""), _SELECTOR, what="a model, the name of one or a callable that chooses; pass 'openai:NAME', say")
 )
 SETTINGS = a(ModelSettings, "ModelSettings; pass ModelSettings(...)")
+TOOLS = sequence_of(
+    a(FunctionTool, "a tool; decorate functions with @function_tool, and give agents as agent.as_tool()"),
+    "a list or tuple of tools; pass [tool]",
+)
+
+
+def _is_toolset(value: object) -> bool:
+    from agentsdk.define.toolset import Toolset  # most agents have none
+
+    return isinstance(value, Toolset)
+
+
+TOOLSETS = sequence_of(Expected("a Toolset; subclass Toolset", _is_toolset), "a list or tuple of toolsets; pass [toolset]")
 _NAME = a_name("a non-empty str; name the agent")
 _FIELDS = Fields(
     Agent,
     name=_NAME,
     instructions=optional(either(any_text(""), CALLABLE, what="a str or a callable that gives one; pass the text")),
-    tools=sequence_of(
-        a(FunctionTool, "a tool; decorate functions with @function_tool, and give agents as agent.as_tool()"),
-        "a list or tuple of tools; pass [tool]",
-    ),
+    tools=TOOLS,
     handoffs=sequence_of(
         a((Agent, HandoffDeclaration), "an Agent or handoff(agent)"), "a list or tuple of agents; pass [agent]"
     ),
@@ -360,6 +376,7 @@ _FIELDS = Fields(
     ),
     handoff_description=any_text("a str; it tells the model when to hand over to this agent"),
     reset_tool_choice=FLAG,
+    toolsets=TOOLSETS,
 )
 _HANDOFF = Fields(
     "HandoffDeclaration",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -28,6 +29,7 @@ class Declaration:
         "_name",
         "_output_guardrails",
         "_tools",
+        "_toolsets",
         "handoffs",
         "is_static",
         "may_be_guarded",
@@ -47,6 +49,7 @@ class Declaration:
         self._input_guardrails = agent.input_guardrails[:]
         self._output_guardrails = agent.output_guardrails[:]
         self._behavior = agent.tool_use_behavior
+        self._toolsets = agent.toolsets[:]
         self.tools: dict[str, FunctionTool[Any]] = {}
         self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
         for tool in self._tools:
@@ -83,6 +86,7 @@ class Declaration:
                 and self._handoffs == agent.handoffs
                 and self._input_guardrails == agent.input_guardrails
                 and self._output_guardrails == agent.output_guardrails
+                and self._toolsets == agent.toolsets
             )
         except Exception:  # of a comparison of something put into a list that does not belong there
             return True
@@ -96,6 +100,18 @@ class Declaration:
             more.tools = {**self.tools, tool.name: tool}
             more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
         return self._extended
+
+    def with_tools(self, tools: Sequence[FunctionTool[Any]]) -> Declaration:
+        """This declaration with more tools, whose names it does not have yet."""
+        if not tools:
+            return self
+        more = copy(self)
+        more._extended = None
+        more.tools = {**self.tools, **{tool.name: tool for tool in tools}}
+        more.polling = self.polling | {tool.name for tool in tools if tool.polling}
+        more.is_static = self.is_static and all(tool.is_enabled is True for tool in tools)
+        more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
+        return more
 
     def enabled(self, tools: set[str], handoffs: set[str]) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
         """The spec, and the model's tools, of an agent of which only these tools and handoffs are enabled."""

@@ -13,6 +13,8 @@ from agentsdk.define.agent import (
     MODEL_CHOICE,
     OUTPUT_GUARDRAILS,
     SETTINGS,
+    TOOLS,
+    TOOLSETS,
     InputGuardrail,
     ModelSelector,
     OutputGuardrail,
@@ -22,6 +24,7 @@ from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.prices import ModelPrice, Prices
+from agentsdk.define.tool import FunctionTool
 from agentsdk.ports.clock import CLOCK, Clock
 from agentsdk.ports.model import MODEL_PROVIDER, Model, ModelProvider, ModelRequest
 from agentsdk.ports.run_store import RUN_STORE, RunStore
@@ -54,6 +57,7 @@ from agentsdk.types.text import storable_text
 
 if TYPE_CHECKING:  # most runs have no window: the strategies are imported by those that do
     from agentsdk.core.window.context_window import ContextWindow
+    from agentsdk.define.toolset import Toolset
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +179,9 @@ class RunConfig:
     `metadata` are texts of yours by name (a user, a tenant), kept with a new run; `RunQuery(metadata=...)` finds it by them. Of
     the runs that are due, workers take those of the highest `priority` first.
 
+    `tools`, `toolsets` and `instructions` are for this run: each of its agents has them beside its own, those used as tools do
+    not. A run that goes on must be given them again. `toolset_timeout`: seconds that a toolset has to answer.
+
     Raises `UserError` naming the field that is wrong.
     """
 
@@ -215,6 +222,10 @@ class RunConfig:
     inbox: Inbox | None = None
     metadata: Mapping[str, str] | None = None
     priority: int = 0
+    tools: Sequence[FunctionTool[Any]] = ()
+    toolsets: Sequence[Toolset[Any]] = ()
+    instructions: str = ""
+    toolset_timeout: float = 30.0
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
@@ -287,5 +298,9 @@ _FIELDS = Fields(
     inbox=optional(a(Inbox, "an Inbox; pass Inbox()")),
     metadata=optional(Expected("a dict of texts without NUL and lone surrogates; write {'user': 'ada'}", _is_metadata)),
     priority=whole("a whole number; the highest is taken first"),
+    tools=TOOLS,
+    toolsets=TOOLSETS,
+    instructions=any_text("a str; it follows the instructions of each agent of the run"),
+    toolset_timeout=SECONDS,
 )
 _DEFAULT = RunConfig()

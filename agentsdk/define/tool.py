@@ -24,12 +24,14 @@ from agentsdk.types.declared import (
     FLAG,
     RULE,
     Fields,
+    a_name,
     any_text,
     is_tool_name,
     json_object,
     number,
     one_of,
     optional,
+    sequence_of,
     shown,
 )
 from agentsdk.types.errors import AgentsException, CallbackError, ToolError, UserError
@@ -51,8 +53,9 @@ class FunctionTool(ToolFields[TContext]):
 
     Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `timeout` is in seconds. `effect` says what
     running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools
-    (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. With
-    `strict_json_schema` the schema is brought into the form that providers enforce, as that of a function is.
+    (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. `tags` are words of
+    yours, by which toolsets choose. With `strict_json_schema` the schema is brought into the form that providers enforce, as
+    that of a function is.
 
     A call of an `external` tool runs nothing, so that one needs no `on_invoke_tool`: it waits for `RunState.answer`. Its
     `timeout` is how long; then the `default_answer` is its result, or without one an error.
@@ -315,6 +318,30 @@ def _answered_outside(name: str) -> UserError:
     )
 
 
+def recorded_tool(spec: ToolSpec, fingerprint: str) -> FunctionTool[Any]:
+    """A tool that stands for a recorded one whose calls have run: it has its spec and fingerprint, and no body."""
+    tool = tool_of(spec.name, JsonBody(_not_run_again), spec.strict, {"effect": spec.effect, "polling": spec.polling})
+    vars(tool).update(_spec=spec, _fingerprint=fingerprint)
+    return tool
+
+
+def known_by_spec(tool: T) -> T:
+    """The tool under the fingerprint of its spec alone: what a record has of a toolset's tool."""
+    twin = tool._copy({}, _spec=tool.spec, _fingerprint=spec_fingerprint(tool.spec))  # pyright: ignore[reportPrivateUsage]
+    return twin
+
+
+def spec_fingerprint(spec: ToolSpec) -> str:
+    """A digest of a tool as it was recorded."""
+    import hashlib
+
+    return hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:16]
+
+
+async def _not_run_again(context: object, arguments: str) -> object:
+    raise UserError("a tool that stands for a recorded one has no body, expected its call to have run; run the tool itself")
+
+
 _EFFECTS = get_args(Effect)
 DESCRIPTION = any_text("a str; it tells the model what the tool does")
 _SCHEMA = json_object("a dict that is a JSON schema; write {'type': 'object', 'properties': {...}}")
@@ -333,6 +360,7 @@ _FIELDS = Fields(
     reconcile=optional(CALLABLE),
     polling=FLAG,
     external=FLAG,
+    tags=sequence_of(a_name("a text that is not empty"), "a list or tuple of texts; write ('billing',)"),
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

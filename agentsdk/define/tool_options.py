@@ -68,6 +68,7 @@ class ToolFields(Generic[TContext]):
     polling: bool = False
     external: bool = False
     default_answer: object = UNSET
+    tags: Sequence[str] = ()
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -87,6 +88,7 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
     tool_output_guardrails: Sequence[ToolOutputGuardrail[TContext]]
     timeout: float | None
     failure_error_function: FailureErrorFunction[TContext] | None
+    tags: Sequence[str]
 
 
 class ToolOptions(CallOptions[TContext], total=False):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.tool import FunctionTool
+
+if TYPE_CHECKING:
+    from agentsdk.define.toolset import Toolset
 
 
 def copied(
@@ -16,9 +19,10 @@ def copied(
     changes: Callable[[Agent[Any, Any]], dict[str, Any]],
     tool: Callable[[FunctionTool[Any]], FunctionTool[Any]],
     handoff: Callable[[HandoffDeclaration[Any]], HandoffDeclaration[Any]],
+    toolset: Callable[[Toolset[Any]], Toolset[Any]],
     in_place_of: Agent[Any, Any],
 ) -> Agent[Any, Any]:
-    """A copy of `first` with `changes` to each agent's fields, and `tool` and `handoff` in place of each of theirs.
+    """A copy of `first` with `changes` to each agent's fields, and `tool`, `handoff` and `toolset` in place of each of theirs.
 
     A handoff back to `in_place_of`, the agent that `first` is a changed copy of, leads to the copy of `first`.
     What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy, and its `on_stream` is
@@ -30,7 +34,9 @@ def copied(
         if (known := copies.get(id(agent))) is not None:
             return known
         declared = Declaration.of(agent)
-        copies[id(agent)] = twin = agent.clone(**changes(agent), tools=[], handoffs=[])
+        copies[id(agent)] = twin = agent.clone(
+            **changes(agent), tools=[], handoffs=[], toolsets=list(map(toolset, agent.toolsets))
+        )
         if agent is first:
             copies[id(in_place_of)] = twin
         twin.tools = [tool_copy(one) for one in declared.tools.values()]

@@ -11,6 +11,7 @@ from agentsdk.core.state import State, is_cancelled
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
+from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.begin import clock_of, input_items
 from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.claim import let_go
@@ -55,7 +56,7 @@ async def drive(
                 if owner:
                     await let_go(store, state, owner, clock_of(config)())
                 return show(agent, start)
-            require_tools(state, find_agent(agent, state.agent))
+            require_tools(state, find_agent(agent, state.agent), config.tools)
         try:
             return await run(agent, start)
         except RunConflictError:
@@ -130,8 +131,9 @@ def require_same_input(state: State, given: object) -> None:
         )
 
 
-def require_tools(state: State, agent: Agent[Any, Any] | None) -> None:
-    """Raises `StateMismatchError` where a call that a person was asked for, or that has begun, is to a tool that is gone.
+def require_tools(state: State, agent: Agent[Any, Any] | None, of_run: Sequence[FunctionTool[Any]] = ()) -> None:
+    """Raises `StateMismatchError` where a call that a person was asked for, or that has begun, is to a tool that is gone: one
+    neither of the agent nor `of_run`. Of what its toolsets offered, they say so themselves.
 
     The loop would say so too, but only once it has gone on with the run: here it is left as it is, for who has the tool.
     """
@@ -139,11 +141,13 @@ def require_tools(state: State, agent: Agent[Any, Any] | None) -> None:
     if agent is None or turn is None:
         return
     declared = Declaration.of(agent)
+    known = {*declared.tools, *declared.handoffs, *[tool.name for tool in of_run]}
+    known.update(name for place, offered in state.offered.items() if place[0] == agent.name for name in offered.tools)
     for call in turn.calls:
         call_id = call.call_id
         if call_id in turn.results or not (call_id in turn.intended or call_id in turn.asked):
             continue
-        if call.name not in declared.tools and call.name not in declared.handoffs:
+        if call.name not in known:
             raise StateMismatchError(
                 f"call {call_id!r} of run {state.run_id!r} is to tool {call.name!r}, which agent {agent.name!r} no longer has, "
                 "expected the tools the run was started with; give the agent that tool again"

@@ -77,11 +77,12 @@ async def ask_last(run: Run, prepared: Prepared, prompt: str) -> None:
 
 @dataclass(slots=True)
 class _Reply:
-    """The turn's reply, what was reserved for it, and when it was asked for."""
+    """The turn's reply, what was reserved for it, when it was asked for, and the tools that a filter hid from the model."""
 
     response: ModelResponse
     reservation: Reservation | None
     asked_at: float
+    hidden: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -117,7 +118,7 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
 
         model = await choose_model(run)
     given = prepared.agent.instructions
-    system_prompt = given if isinstance(given, str) else await instructions(run)
+    system_prompt = given if isinstance(given, str) and not prepared.extra_instructions else await instructions(run, prepared)
     empty, is_shortened = 0, False
     while True:
         attempt = await _attempt(run, prepared, model, system_prompt, last)
@@ -154,8 +155,10 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
 
         await fit_window(run, prepared, config.window)
     request = _request(run, prepared, system_prompt)
+    hidden: tuple[str, ...] = ()
     if config.call_model_input_filter is not None:
         request = await filtered(config.call_model_input_filter, request)
+        hidden = _hidden(prepared, request)
     if last:
         request = _without_calls(request, last)
     await hooks.llm_started(run, request)
@@ -186,7 +189,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     if not partial and is_empty(response):
         await _record_discarded_attempt(run, model, response, reservation)
         return _Empty()
-    return _Reply(_joined(partial, response) if partial else response, reservation, asked_at)
+    return _Reply(_joined(partial, response) if partial else response, reservation, asked_at, hidden)
 
 
 def _validated(run: Run, model: Model, response: ModelResponse) -> ModelResponse:
@@ -205,7 +208,8 @@ async def _record_reply(run: Run, prepared: Prepared, model: Model, reply: _Repl
             run.call_ids.add(item.call_id)
     counted = run.counted if run.deps.config.call_model_input_filter is None else 0
     asked = "" if response.model == model.name else model.name
-    await run.record(ModelReplied(response, run.deps.now(), prepared.disabled, counted, asked, is_last, reply.asked_at))
+    disabled = (*prepared.disabled, *reply.hidden) if reply.hidden else prepared.disabled
+    await run.record(ModelReplied(response, run.deps.now(), disabled, counted, asked, is_last, reply.asked_at))
     if reservation is not None:
         await reservation.spent(response, turns=1)
     await hooks.llm_ended(run, response)
@@ -233,6 +237,14 @@ def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
         run.channel is not None or (bool(watched) and run.watchers is not None),
         run.request_id(),
     )
+
+
+def _hidden(prepared: Prepared, request: ModelRequest) -> tuple[str, ...]:
+    """The tools and handoffs that the filter left out: what the model was not offered is not run either."""
+    if request.tools is prepared.request_tools:
+        return ()
+    offered = {tool.name for tool in request.tools}
+    return tuple([tool.name for tool in prepared.request_tools if tool.name not in offered])
 
 
 def _without_calls(request: ModelRequest, prompt: str) -> ModelRequest:

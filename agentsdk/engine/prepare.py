@@ -23,13 +23,17 @@ from agentsdk.types.text import clean_text
 
 
 class Prepared(Struct, frozen=True):
-    """A turn's agent: the declaration, and of it what is enabled. `disabled` names the rest."""
+    """A turn's agent: the declaration, and of it what is enabled. `disabled` names the rest.
+
+    `extra_instructions` follow the agent's own: those of toolsets and of the run.
+    """
 
     agent: Agent[Any, Any]
     declared: Declaration
     spec: AgentSpec
     request_tools: tuple[ToolSpec | HandoffSpec, ...]
     disabled: tuple[str, ...] = ()
+    extra_instructions: str = ""
 
 
 def with_read_result(declared: Declaration, config: RunConfig, state: State) -> Declaration:
@@ -49,17 +53,36 @@ async def prepare(run: Run) -> Prepared:
     """What is enabled now. The rules for it are asked once a turn: an open turn keeps what its reply was offered."""
     agent, config, turn = run.agent, run.deps.config, run.state.turn
     declared = Declaration.of(agent)
+    extra = config.instructions if config.instructions and run.parent is None else ""
+    if has_toolsets(run):
+        from agentsdk.engine.toolsets import with_toolsets  # most runs have none
+
+        declared, told = await with_toolsets(run, declared)
+        extra = "\n\n".join(filter(None, (told, extra)))
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
-    if declared.is_static:
-        return Prepared(agent, declared, declared.spec, declared.request_tools)
-    if turn is not None and turn.response is not None:
-        disabled = turn.disabled
+    offered = None if turn is None or turn.response is None else turn
+    if declared.is_static and (offered is None or not offered.disabled):
+        return Prepared(agent, declared, declared.spec, declared.request_tools, (), extra)
+    if offered is not None:
+        disabled = offered.disabled
     else:
         disabled = tuple([name for name, rule in _rules(declared) if not await _enabled(run, name, rule)])
+    return without(Prepared(agent, declared, declared.spec, declared.request_tools, (), extra), disabled)
+
+
+def has_toolsets(run: Run) -> bool:
+    """Whether the agent whose turn it is may be offered more than it declares."""
+    config = run.deps.config
+    return bool(run.agent.toolsets) or (run.parent is None and bool(config.tools or config.toolsets))
+
+
+def without(prepared: Prepared, disabled: tuple[str, ...]) -> Prepared:
+    """The turn's agent with all but these tools and handoffs."""
+    declared = prepared.declared
     tools = {name for name in declared.tools if name not in disabled}
     handoffs = {name for name in declared.handoffs if name not in disabled}
-    return Prepared(agent, declared, *declared.enabled(tools, handoffs), disabled)
+    return Prepared(prepared.agent, declared, *declared.enabled(tools, handoffs), disabled, prepared.extra_instructions)
 
 
 CONTINUE = Message("user", "Continue exactly where your last message stopped, without repeating any of it.")
@@ -71,14 +94,16 @@ def continuation(run: Run) -> tuple[Item, ...]:
     return (Message("assistant", turn.partial), CONTINUE) if turn is not None and turn.partial else ()
 
 
-async def instructions(run: Run) -> str:
-    """The agent's instructions as text, asked for once a turn."""
-    given = run.agent.instructions
+async def instructions(run: Run, prepared: Prepared) -> str:
+    """The agent's instructions as text, asked for once a turn, and what its toolsets and the run add to them."""
+    given, extra = run.agent.instructions, prepared.extra_instructions
     if given is None or isinstance(given, str):
-        return given or ""
-    if run.instructions is None or run.instructions[0] != run.state.turns:
-        run.instructions = (run.state.turns, await _asked_for(run, given))
-    return run.instructions[1]
+        text = given or ""
+    else:
+        if run.instructions is None or run.instructions[0] != run.state.turns:
+            run.instructions = (run.state.turns, await _asked_for(run, given))
+        text = run.instructions[1]
+    return f"{text}\n\n{extra}" if text and extra else text or extra
 
 
 async def _asked_for(run: Run, given: Callable[..., object]) -> str:

@@ -20,6 +20,7 @@ from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import TurnContext
 from agentsdk.define.declaration import Declaration
+from agentsdk.define.tool import spec_fingerprint
 from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -222,8 +223,17 @@ class RecordedRun:
                 place = (*position.path, item.call_id)
                 call = calls[place] = RecordedCall(place)
                 tool = None if position.agent is None else Declaration.of(position.agent).tools.get(item.name)
-                if tool is not None:
-                    call.asked = call.kind = (item.name, tool.fingerprint, canonical_arguments(item.arguments))
+                fingerprint = _offered_fingerprint(position.state, item.name) if tool is None else tool.fingerprint
+                if fingerprint:
+                    call.asked = call.kind = (item.name, fingerprint, canonical_arguments(item.arguments))
+
+
+def _offered_fingerprint(state: State, name: str) -> str:
+    """What a call's tool is known by where a toolset offered it; `""` where none did."""
+    for (agent, _), offered in state.offered.items():
+        if agent == state.agent and name in offered.tools:
+            return spec_fingerprint(offered.tools[name])
+    return ""
 
 
 def _own_part(position: LogPosition, event: ModelReplied) -> ModelResponse:

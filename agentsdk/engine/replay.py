@@ -72,7 +72,7 @@ class Replay(Struct, frozen=True):
 
 async def replay(recorded: State, agent: Agent[Any, Any], config: RunConfig) -> Replay:
     """Replay a run up to its first step that comes out otherwise."""
-    inert = copied(agent, _inert_fields, _inert_tool, _inert_handoff, agent)
+    inert = copied(agent, _inert_fields, _inert_tool, _inert_handoff, lambda toolset: toolset, agent)
     config = _inert_config(config)
     turns = steps = 0
     divergence: Divergence | None = None
@@ -155,6 +155,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         drive=run_loop,
         limits=config.limits,
         stop_requested=True,  # after this turn
+        is_replayed=True,
     )
     try:
         await run_loop(run)

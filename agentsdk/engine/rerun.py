@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -27,12 +27,11 @@ from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.strategies import Summarize
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, ModelSelector
 from agentsdk.define.context import ToolContext, TurnContext
-from agentsdk.define.declaration import Declaration
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.run_config import RunConfig
-from agentsdk.define.tool import FunctionTool, stand_in
+from agentsdk.define.tool import FunctionTool, known_by_spec, stand_in
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
@@ -41,6 +40,7 @@ from agentsdk.engine.model_choice import call_selector
 from agentsdk.engine.prepare import with_read_result
 from agentsdk.engine.recorded_model import RecordedModel
 from agentsdk.engine.recorded_run import RecordedCall, RecordedReply, RecordedRun
+from agentsdk.engine.toolsets import recorded_declaration
 from agentsdk.ports.model import Model, ModelProvider, ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import AgentsException, ContextTooLongError
@@ -49,6 +49,9 @@ from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import Usage
+
+if TYPE_CHECKING:
+    from agentsdk.define.toolset import Toolset
 
 
 class ReplayWithChanges(Struct, frozen=True):
@@ -111,9 +114,17 @@ async def rerun(
 ) -> ReplayWithChanges:
     """Go on from `start`, a fork of the run at revision `begin`, with what is changed."""
     current = _Rerun(RecordedRun(recorded, change.before, begin, start.run_id), change, config, find_model)
-    agent = copied(change.after, current.fields, current.tool, current.handoff, change.before)
+    agent = copied(change.after, current.fields, current.tool, current.handoff, current.toolset, change.before)
     window = current.window(config.window)
-    config = dataclasses.replace(config, run_id=None, model=None, call_model_input_filter=None, window=window)
+    config = dataclasses.replace(
+        config,
+        run_id=None,
+        model=None,
+        call_model_input_filter=None,
+        window=window,
+        tools=list(map(current.tool, config.tools)),
+        toolsets=list(map(current.toolset, config.toolsets)),
+    )
     hooks = _Gate(current)
     state, output, failure = RunState(start, _unbegun(start), config.state_key), cast(object, None), None
     while True:
@@ -193,6 +204,12 @@ class _Rerun:
             return await tool.invoke(context, parse_arguments(arguments))
 
         return stand_in(tool, body, tool_output_guardrails=judged)
+
+    def toolset(self, toolset: Toolset[Any]) -> Toolset[Any]:
+        """A toolset whose tools have their recorded results. It is asked: what it offers may have changed."""
+        from agentsdk.define.toolset import MappedToolset
+
+        return MappedToolset(toolset, lambda tool: self.tool(known_by_spec(tool)))
 
     # What the rerun asks on its way.
 
@@ -331,12 +348,13 @@ class _Rerun:
         state, before = reply.position.state, reply.position.agent
         if before is None or before.name != after.name:
             return ["agent"]
-        declared = with_read_result(Declaration.of(before), self._config, state)
+        declared, told = recorded_declaration(state, before, self._config, is_nested=bool(reply.position.path))
+        declared = with_read_result(declared, self._config, state)
         offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
         model, now = self._config.model or before.model, self.given_model(after)
         same = {
             "model": now is model or (isinstance(now, str) and now == model),
-            "instructions": before.instructions == after.instructions,
+            "instructions": before.instructions == after.instructions and request.instructions.endswith(told),
             "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
             "output type": declared.spec.output == request.output,
             "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),

@@ -19,8 +19,10 @@ from agentsdk.core.state import State, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper, TurnContext
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.stream_events import RawResponsesStreamEvent, StreamEvent, ToolProgressStreamEvent
+from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.channel import Channel, NestedChannel
 from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
@@ -100,6 +102,9 @@ class Run(Journal, eq=False, kw_only=True):
     `stop_requested`: the run stops after this turn. `cancelled_by`: who has cancelled it in this process. `calibrations` are
     how much of the log was read to learn what models bill for a counted token, and that, by the models' names.
 
+    `extended` is the agent's declaration with more tools: of what it was made, those tools, and that. `is_replayed`: everything
+    is recorded, and nobody is asked.
+
     `began`: since when this process has gone on with it, None where the state has that time.
     """
 
@@ -120,6 +125,8 @@ class Run(Journal, eq=False, kw_only=True):
     chosen: ChosenModel | None = None
     counted: int = 0
     calibrations: tuple[int, Mapping[str, Calibration]] = _NOTHING_LEARNED
+    extended: tuple[Declaration, list[FunctionTool[Any]], Declaration] | None = None
+    is_replayed: bool = False
     stop_requested: bool = False
     cancelled_by: str = ""
     began: float | None = None
@@ -171,6 +178,12 @@ class Run(Journal, eq=False, kw_only=True):
             show()
         else:
             channel.call(show)
+
+    @property
+    def declared(self) -> Declaration:
+        """What the agent whose turn it is declares, with the tools of toolsets where it was prepared with some."""
+        declared, extended = Declaration.of(self.agent), self.extended
+        return declared if extended is None or extended[0] is not declared else extended[2]
 
     @property
     def watchers(self) -> Watchers | None:

@@ -7,7 +7,6 @@ from typing import cast
 
 from agentsdk.core.pairing import paired
 from agentsdk.core.state import State, fold, transcript
-from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import SessionInputCallback
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import shielded
@@ -147,6 +146,6 @@ def _is_guarded(run: Run) -> bool:
         return False
     if not turn.calls:
         return has_output_guardrails(run)
-    tools = Declaration.of(run.agent).tools
+    tools = run.declared.tools
     called = [tools[call.name] for call in turn.calls if call.name in tools]
     return any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in called)

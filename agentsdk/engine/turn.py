@@ -26,7 +26,7 @@ from agentsdk.engine.inbox import take_messages
 from agentsdk.engine.model_call import ask
 from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.output_buffer import has_output_guardrails, release_output
-from agentsdk.engine.prepare import Prepared, prepare
+from agentsdk.engine.prepare import Prepared, prepare, without
 from agentsdk.engine.run import Run
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
@@ -60,6 +60,8 @@ async def run_single_turn(run: Run) -> SingleTurn:
     if turn is None or turn.response is None:
         await (_ask_beside_guardrails(run, prepared, guardrails) if guardrails else ask(run, prepared))
         turn = run.state.turn
+        if turn is not None and turn.disabled != prepared.disabled:  # a filter hid some tools
+            prepared = without(prepared, turn.disabled)
     elif guardrails:
         await run_input_guardrails(run, guardrails)
     assert turn is not None and turn.response is not None

@@ -26,7 +26,8 @@ AgentsException                            .state: where the run stood; resuming
 │       ├── RateLimitError                 429; .retry_after in seconds, if the provider said
 │       └── ProviderUnavailableError       408, 409, 5xx
 ├── ToolError                              a tool, where its error cannot go to the model
-│   └── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
+│   ├── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
+│   └── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 ├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
 │   ├── RequestLimitExceededError
@@ -286,6 +287,10 @@ class ToolError(AgentsException):
 
 class ToolTimeoutError(ToolError):
     """A tool's timeout passed."""
+
+
+class ToolsetError(ToolError):
+    """A toolset raised, did not answer in time, or offered what is no tool. Resuming asks it again."""
 
 
 class LimitExceededError(AgentsException):

@@ -11,6 +11,7 @@ from typing import Literal
 from agentsdk.types.base import Compact
 from agentsdk.types.items import Item, Part
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import ToolSpec
 from agentsdk.types.usage import Usage
 
 GuardrailKind = Literal["input", "output", "tool_input", "tool_output", "added_input"]
@@ -86,6 +87,19 @@ class RunUnpaused(Compact, tag="unpaused"):
 
     by: str = ""
     at: float = 0.0
+
+
+class ToolsetChanged(Compact, tag="toolset"):
+    """A toolset of the current agent offers something else than before, from the turn that begins.
+
+    `added` are the tools that are new, or changed: a changed one keeps its place. `instructions` is what the model is told of
+    them all. Written only where something has changed.
+    """
+
+    toolset: str
+    added: tuple[ToolSpec, ...] = ()
+    removed: tuple[str, ...] = ()
+    instructions: str = ""
 
 
 class GuardrailJudged(Compact, tag="verdict"):
@@ -403,6 +417,7 @@ RunEvent = (
     | SignalsTaken
     | RunPaused
     | RunUnpaused
+    | ToolsetChanged
     | GuardrailJudged
     | AttemptSpent
     | ModelReplied

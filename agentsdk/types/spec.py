@@ -14,7 +14,7 @@ Effect = Literal["none", "idempotent", "once"]
 ToolUse = Literal["run_llm_again", "stop_on_first_tool", "stop_at_tools", "custom"]
 
 
-class ToolSpec(Struct, frozen=True):
+class ToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """A tool as the model sees it, and what the loop must know of it.
 
     `needs_approval` is None where a callable decides call by call. `polling`: it is there to be called again and again, so that

@@ -41,6 +41,7 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolFinished,
+    ToolsetChanged,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
@@ -62,6 +63,7 @@ from agentsdk.types.items import (
     Refusal,
 )
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import ToolSpec
 from agentsdk.types.usage import Usage
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -164,6 +166,13 @@ _between_turns = st.lists(
         st.builds(SignalsTaken, st.integers(1, 3), st.lists(st.tuples(st.integers(1, 9), texts), max_size=2).map(tuple)),
         st.builds(RunPaused, texts, texts, moments),
         st.builds(RunUnpaused, texts, moments),
+        st.builds(
+            ToolsetChanged,
+            st.sampled_from(["a", "b"]),
+            st.lists(st.builds(ToolSpec, st.sampled_from(["t1", "t2", "t3"]), texts, st.just({})), max_size=2).map(tuple),
+            st.lists(st.sampled_from(["t1", "t2"]), max_size=1).map(tuple),
+            texts,
+        ),
         st.builds(SessionSaved, st.integers(0, 9), st.integers(0, 2)),
     ),
     max_size=2,

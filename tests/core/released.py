@@ -75,12 +75,14 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolFinished,
+    ToolsetChanged,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
     ViewReplaced,
     ViewRestored,
 )
+from agentsdk.types.spec import ToolSpec
 
 RELEASED = 2
 """The newest schema version of a release. `VERSION` is one more while the next is being written."""
@@ -282,6 +284,9 @@ EVERY_EVENT: list[RunEvent] = [
     SignalsTaken(3),
     RunPaused("Bob", "lunch", 3.25),
     RunUnpaused("Bob", 3.5),
+    ToolsetChanged(
+        "files", (ToolSpec("read", "Read a file.", {"type": "object"}, False, "none", None, True),), ("write",), "Ask."
+    ),
     LimitWarningEvent("turns", "2", "3"),
     LimitReachedEvent("turns", "3", "3", True),
     LimitRaised("turns", "9"),

@@ -56,6 +56,7 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolFinished,
+    ToolsetChanged,
     ToolsIntended,
     ToolUseJudged,
     TurnEnded,
@@ -64,6 +65,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import ToolSpec
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
 from tests.core.histories import logs
@@ -154,6 +156,7 @@ class Retold:
     saved: int = 0
     provisional: int = 0
     ended: RunEnded | None = None
+    offered: dict[tuple[str, str], tuple[list[ToolSpec], str]] = field(default_factory=dict)
 
     def tell(self, event: RunEvent) -> None:
         self.log.append(event)
@@ -209,6 +212,16 @@ class Retold:
                 self.paused = event
             case RunUnpaused():
                 self.paused = self.stopped = None
+            case ToolsetChanged():
+                tools = list(self.offered.get((self.agent, event.toolset), ([], ""))[0])
+                tools = [tool for tool in tools if tool.name not in event.removed]
+                for tool in event.added:
+                    names = [one.name for one in tools]
+                    if tool.name in names:
+                        tools[names.index(tool.name)] = tool
+                    else:
+                        tools.append(tool)
+                self.offered[self.agent, event.toolset] = (tools, event.instructions)
             case LimitWarningEvent():
                 self.near.append(event.limit)
             case LimitReachedEvent():
@@ -349,6 +362,8 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.history, state.saved, state.provisional) == (story.history, story.saved, story.provisional)
     assert (state.limit, state.stopped, state.ended) == (story.limit, story.stopped, story.ended)
     assert (state.paused, state.taken) == (story.paused, story.taken)
+    offered = {place: (list(one.tools.values()), one.instructions) for place, one in state.offered.items()}
+    assert offered == story.offered
     assert (list(state.limits_near), list(state.limits_raised)) == (story.near, story.raised)
     assert (state.elapsed, state.working) == (story.elapsed, story.working)
     assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)

@@ -15,6 +15,7 @@ from agentsdk import Agent, ModelSettings, Runner, StopAtTools, UserError, funct
 from agentsdk.guardrails import InputGuardrail, OutputGuardrail
 from agentsdk.hooks import AgentHooks
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.toolsets import ToolRegistry
 
 
 @function_tool
@@ -40,6 +41,7 @@ GIVEN: dict[str, Any] = {
     "tool_use_behavior": StopAtTools(["add"]),
     "handoff_description": "Adds.",
     "reset_tool_choice": False,
+    "toolsets": [ToolRegistry[Any]()],
 }
 
 

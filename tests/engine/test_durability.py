@@ -60,6 +60,7 @@ from tests.scenarios import (
     play,
     play_stored,
     start_stored,
+    tools_of_agent,
     unwrapped,
 )
 from tests.steps import Outcome, at_every_step
@@ -236,7 +237,7 @@ class Uncut:
     @property
     def once(self) -> set[str]:
         """The calls whose effect must not be repeated, by their idempotency keys."""
-        tools = {tool.name for agent in agents_of(self.scenario) for tool in agent.tools if tool.effect == "once"}
+        tools = {tool.name for agent in agents_of(self.scenario) for tool in tools_of_agent(agent) if tool.effect == "once"}
         return {f"{path}/{item.call_id}" for path, item in calls_of(list(self.played.state.value.log)) if item.name in tools}
 
     async def check_left(

@@ -29,6 +29,7 @@ from tests.scenarios import (
     play,
     recorded,
     reloaded,
+    tools_of_agent,
     unwrapped,
 )
 
@@ -167,7 +168,7 @@ def check_resumed(
 
 def calls_in_doubt(scenario: Scenario, log: list[RunEvent], prefix: list[RunEvent]) -> dict[str, bool]:
     """The calls in doubt after the prefix (begun, effect once, no result), and whether their tools can tell the result."""
-    tools = {tool.name: tool for agent in agents_of(scenario) for tool in (*agent.tools, read_result)}
+    tools = {tool.name: tool for agent in agents_of(scenario) for tool in (*tools_of_agent(agent), read_result)}
     names = {f"{path}/{item.call_id}": item.name for path, item in calls_of(log)}
     began = intended_calls(prefix) - finished_calls(prefix).keys()
     once = [call for call in began if tools[names[call]].effect == "once" and not tools[names[call]].external]

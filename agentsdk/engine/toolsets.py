@@ -1,0 +1,207 @@
+"""What an agent's toolsets offer in a turn: asked when it begins, recorded, and taken from the record once it has its reply.
+
+Written down is only what has changed since the toolset was last asked, so a turn whose tools are those of the turn before
+records nothing. A turn that has its reply is entered again with the tools it was offered: of those, a toolset is asked only for
+the body of a call that has yet to run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import Any, TypeVar, cast
+
+from agentsdk.core.state import Offered, OpenTurn, State
+from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.declaration import Declaration
+from agentsdk.define.run_config import RunConfig
+from agentsdk.define.tool import FunctionTool, recorded_tool
+from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.engine.run import Run
+from agentsdk.types.errors import AgentsException, ToolsetError, UserError
+from agentsdk.types.events import ToolsetChanged
+from agentsdk.types.spec import ToolSpec
+from agentsdk.types.text import clean_text
+
+T = TypeVar("T")
+
+_NOTHING = Offered()
+
+
+async def with_toolsets(run: Run, declared: Declaration) -> tuple[Declaration, str]:
+    """The agent's declaration with the tools of its toolsets and those of the run, and what the model is told of them.
+
+    Raises `ToolsetError` for a toolset that raises, hangs or offers what is no tool, `UserError` for two tools of one name.
+    """
+    config, turn = run.deps.config, run.state.turn
+    of_run = run.parent is None
+    tools: list[FunctionTool[Any]] = list(config.tools) if of_run else []
+    owners = dict.fromkeys([tool.name for tool in tools], "RunConfig(tools=...)")
+    texts: list[str] = []
+    is_open = turn is not None and turn.response is not None
+    for toolset in _toolsets(run):
+        if is_open:
+            assert turn is not None
+            found = await _called(run, toolset, turn)
+        else:
+            found = await _asked(run, toolset)
+        where = f"toolset {toolset.name!r}"
+        for tool in found:
+            _claim(run, declared, owners, tool.name, where)
+        tools += found
+        texts.append(_offered(run, toolset).instructions)
+    if run.extended is None or run.extended[0] is not declared or run.extended[1] != tools:
+        for tool in config.tools if of_run else ():
+            if tool.name in declared.tools or tool.name in declared.handoffs:
+                raise _name_clash(run, tool.name, "RunConfig(tools=...)", "the agent")
+        run.extended = (declared, tools, declared.with_tools(tools))
+    return run.extended[2], "\n\n".join(filter(None, texts))
+
+
+def recorded_declaration(
+    state: State, agent: Agent[Any, Any], config: RunConfig, *, is_nested: bool
+) -> tuple[Declaration, str]:
+    """An agent's declaration with what a recorded run offered beside it in the turn that `state` begins, and what the model
+    was told of that."""
+    of_run = RunConfig() if is_nested else config
+    toolsets = (*agent.toolsets, *of_run.toolsets)
+    offered = [state.offered.get((agent.name, toolset.name), _NOTHING) for toolset in toolsets]
+    recorded = [recorded_tool(spec, "") for one in offered for spec in one.tools.values()]
+    told = [*[one.instructions for one in offered], of_run.instructions]
+    return Declaration.of(agent).with_tools([*of_run.tools, *recorded]), "\n\n".join(filter(None, told))
+
+
+def _toolsets(run: Run) -> Iterator[Toolset[Any]]:
+    seen: set[str] = set()
+    given = (*run.agent.toolsets, *run.deps.config.toolsets) if run.parent is None else run.agent.toolsets
+    for toolset in given:
+        if toolset.name in seen:
+            raise UserError(
+                f"agent {run.agent.name!r} has two toolsets named {toolset.name!r}, expected unique names: a saved run knows "
+                "them by it; give one another name"
+            )
+        seen.add(toolset.name)
+        yield toolset
+
+
+def _claim(run: Run, declared: Declaration, owners: dict[str, str], name: str, owner: str) -> None:
+    other = owners.get(name) or ("the agent" if name in declared.tools or name in declared.handoffs else "")
+    if other:
+        raise _name_clash(run, name, owner, other)
+    owners[name] = owner
+
+
+def _name_clash(run: Run, name: str, owner: str, other: str) -> UserError:
+    return UserError(
+        f"agent {run.agent.name!r} is offered two tools named {name!r}, by {other} and by {owner}, expected unique names; "
+        "rename one, say with toolset.prefixed('...')"
+    )
+
+
+def _place(run: Run, toolset: Toolset[Any]) -> tuple[str, str]:
+    return run.agent.name, toolset.name
+
+
+def _offered(run: Run, toolset: Toolset[Any]) -> Offered:
+    return run.state.offered.get(_place(run, toolset), _NOTHING)
+
+
+def _context(run: Run, toolset: Toolset[Any]) -> ToolsetContext[Any]:
+    state, context = run.state, run.context
+    return ToolsetContext(
+        context.context,
+        context.usage,
+        run.agent,
+        turn=state.turns + 1,
+        items=state.view,
+        run_id=run.root_id,
+        path=run.path,
+        offered=_offered(run, toolset).tools,
+    )
+
+
+async def _asked(run: Run, toolset: Toolset[Any]) -> list[FunctionTool[Any]]:
+    """The toolset's tools in the turn that begins, in the order that the model sees them; what has changed is recorded."""
+    context = _context(run, toolset)
+    given = await _answer(run, toolset, "get_tools", toolset.get_tools(context))
+    text = await _answer(run, toolset, "get_instructions", toolset.get_instructions(context))
+    tools = _by_name(toolset, given)
+    if not isinstance(cast(object, text), str):
+        raise _wrong(toolset, f"gave a {type(text).__name__!r} as its instructions, expected a text")
+    text = clean_text(text)
+    before = _offered(run, toolset)
+    known = before.tools
+    specs: dict[str, ToolSpec] = {name: tool.spec for name, tool in tools.items()}
+    added = tuple([spec for name, spec in specs.items() if (was := known.get(name)) is not spec and was != spec])
+    removed = tuple([name for name in known if name not in specs])
+    if added or removed or text != before.instructions:
+        await run.record(ToolsetChanged(toolset.name, added, removed, text))
+        known = _offered(run, toolset).tools
+    return (
+        list(tools.values()) if known.keys() == tools.keys() and list(known) == list(tools) else [tools[name] for name in known]
+    )
+
+
+async def _called(run: Run, toolset: Toolset[Any], turn: OpenTurn) -> list[FunctionTool[Any]]:
+    """Of what the toolset offered in the open turn, the tools that its reply called."""
+    offered = _offered(run, toolset).tools
+    tools: dict[str, FunctionTool[Any]] = {}
+    for call in turn.calls:
+        spec = offered.get(call.name)
+        if spec is None:
+            continue
+        result = turn.results.get(call.call_id)
+        if run.is_replayed or (result is not None and not result.is_withheld):
+            asked = turn.asked.get(call.call_id)
+            if call.name not in tools:
+                tools[call.name] = recorded_tool(spec, "" if asked is None else asked.fingerprint)
+            continue
+        name = call.name
+        found = await _answer(run, toolset, f"find_tool({name!r})", toolset.find_tool(_context(run, toolset), name))
+        if found is None:
+            continue  # the call is to a tool that there is no more, which the turn says
+        tools[name] = _by_name(toolset, [found])[name] if found.name == name else found
+    return list(tools.values())
+
+
+def _by_name(toolset: Toolset[Any], given: Sequence[FunctionTool[Any]]) -> dict[str, FunctionTool[Any]]:
+    if not isinstance(cast(object, given), Sequence) or isinstance(given, str | bytes):
+        raise _wrong(toolset, f"gave a {type(given).__name__!r}, expected a list of tools")
+    tools: dict[str, FunctionTool[Any]] = {}
+    for tool in given:
+        if not isinstance(cast(object, tool), FunctionTool):
+            raise _wrong(toolset, f"offers a {type(tool).__name__!r}, expected tools; make them with @function_tool")
+        if isinstance(tool, AgentTool):
+            raise _wrong(
+                toolset, f"offers agent {tool.agent.name!r} as a tool, expected functions; give it to Agent(tools=...)"
+            )
+        if tool.name in tools:
+            raise UserError(f"toolset {toolset.name!r} offers two tools named {tool.name!r}, expected unique names; rename one")
+        tools[tool.name] = tool
+    return tools
+
+
+def _wrong(toolset: Toolset[Any], what: str) -> ToolsetError:
+    return ToolsetError(f"toolset {toolset.name!r} {what}")
+
+
+async def _answer(run: Run, toolset: Toolset[Any], what: str, asked: Awaitable[T]) -> T:
+    """What a toolset answers within its time. Raises `ToolsetError`."""
+    seconds = run.deps.config.toolset_timeout
+    clock = asyncio.timeout(seconds)
+    try:
+        async with clock:
+            return await asked
+    except AgentsException:
+        raise
+    except Exception as error:
+        if clock.expired():
+            raise _wrong(
+                toolset,
+                f"did not answer {what} within {seconds:g} seconds, expected its tools; see what it waits for, or raise "
+                "RunConfig(toolset_timeout=...), and resume error.state",
+            ) from error
+        raise _wrong(
+            toolset,
+            f"raised {type(error).__name__} in {what}, expected its tools; see the chained exception and resume error.state",
+        ) from error
