@@ -14,10 +14,13 @@ from agentsdk.define.stream_events import RecordedEvent, WatchEvent
 from agentsdk.engine.checked_store import CheckedStore
 from agentsdk.engine.watchers import add_watcher, remove_watcher
 from agentsdk.ports.run_store import RunStore
-from agentsdk.types.events import RunEnded, RunEvent, Stopped, unnested
+from agentsdk.types.events import RunEnded, RunResumed, Stopped, unnested
 
 _WAIT = 30.0
 """Seconds after which a watcher asks its store again, whatever that has told it."""
+
+_LETTING_GO = 0.2
+"""The same for a run that has ended or stopped, but is still held: that its owner lets go of it may be no revision more."""
 
 
 async def watch(store: RunStore, run_id: str, after: int) -> AsyncGenerator[WatchEvent, None]:
@@ -25,7 +28,7 @@ async def watch(store: RunStore, run_id: str, after: int) -> AsyncGenerator[Watc
     checked, watcher = CheckedStore(store), add_watcher(store, run_id)
     waiting: asyncio.Future[int] | None = None
     try:
-        revision = after
+        revision, has_stopped = after, False
         while True:
             events = decode_events(await checked.read(run_id, revision))
             for event in events:
@@ -34,9 +37,13 @@ async def watch(store: RunStore, run_id: str, after: int) -> AsyncGenerator[Watc
                 revision += 1
                 path, inner = unnested(event)
                 yield RecordedEvent(revision, inner, path)
-            if (not events or any(map(_may_end, events))) and await _is_over(checked, run_id, revision):
+                has_stopped = isinstance(event, RunEnded | Stopped) or (has_stopped and not isinstance(event, RunResumed))
+            summary = await checked.summary(run_id) if has_stopped or not events else None
+            if summary is not None and summary.rev <= revision and summary.status in ("finished", "failed", "cancelled"):
                 return
-            waiting = asyncio.ensure_future(checked.wait(run_id, revision, _WAIT))
+            is_held = summary is not None and summary.status == "running"
+            timeout = _LETTING_GO if has_stopped and is_held else _WAIT
+            waiting = asyncio.ensure_future(checked.wait(run_id, revision, timeout))
             while not waiting.done():
                 # One of a later revision is kept until the log has been read so far: the store will say that it can be.
                 for delta in watcher.take(revision):
@@ -52,12 +59,3 @@ async def watch(store: RunStore, run_id: str, after: int) -> AsyncGenerator[Watc
             waiting.cancel()
             await asyncio.wait((waiting,))
         remove_watcher(store, run_id, watcher)
-
-
-def _may_end(event: RunEvent) -> bool:
-    return isinstance(event, RunEnded | Stopped)
-
-
-async def _is_over(store: CheckedStore, run_id: str, revision: int) -> bool:
-    summary = await store.summary(run_id)
-    return summary is not None and summary.rev <= revision and summary.status in ("finished", "failed", "cancelled")

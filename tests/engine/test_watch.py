@@ -16,6 +16,7 @@ from agentsdk import (
     OutputTextDelta,
     RawResponsesStreamEvent,
     RunConfig,
+    RunHooks,
     Runner,
     RunNotFoundError,
     RunStore,
@@ -190,6 +191,26 @@ async def test_a_run_that_fails_ends_the_watch(open_store: OpenStore) -> None:
     with pytest.raises(ModelError):
         await Runner.run(clerk(ValueError("no")), "go", run_config=RunConfig(store=open_store(), run_id="r"))
     assert [event.event for event in await log_of(open_store())] == await recorded(open_store())
+
+
+async def test_the_watch_ends_with_a_run_that_is_let_go_of_without_another_event(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentsdk.engine.watch._WAIT", 3600.0)
+    has_ended = asyncio.Event()
+
+    class Slow(RunHooks[None]):
+        async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+            await has_ended.wait()
+
+    agent, config = clerk("done"), RunConfig(store=open_store(), durability="batch")
+    await Runner.submit(agent, "go", run_id="r", run_config=config)
+    running = asyncio.create_task(Runner.drive(agent, "r", run_config=config, hooks=Slow()))
+    async with asyncio.timeout(60):
+        async for event in Runner.watch("r", run_config=RunConfig(store=open_store())):
+            if isinstance(event, RecordedEvent) and isinstance(event.event, RunEnded):
+                has_ended.set()
+    assert (await running).final_output == "done"
 
 
 async def test_what_cannot_be_watched_is_said(open_store: OpenStore) -> None:
