@@ -14,6 +14,8 @@ from agentsdk.define.run_items import (
     ToolCallOutputItem,
 )
 from agentsdk.types.items import (
+    Caller,
+    CallKind,
     FunctionCall,
     FunctionCallOutput,
     InputAudio,
@@ -31,6 +33,8 @@ from agentsdk.types.items import (
 )
 
 __all__ = [
+    "CallKind",
+    "Caller",
     "FunctionCall",
     "FunctionCallOutput",
     "HandoffCallItem",

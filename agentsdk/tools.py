@@ -16,10 +16,12 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
+    from agentsdk.define.custom_tool import Grammar, custom_tool
 
 __all__ = [
     "AgentTool",
     "FunctionTool",
+    "Grammar",
     "StopAtTools",
     "ToolContext",
     "ToolOutputFileContent",
@@ -28,6 +30,7 @@ __all__ = [
     "ToolResult",
     "ToolsToFinalOutputResult",
     "ask_user",
+    "custom_tool",
     "default_tool_error_function",
     "function_tool",
     "read_result",
@@ -36,4 +39,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
-    __getattr__, __dir__ = lazy_names(__name__, {"agentsdk.define.ask_user": "ask_user"})
+    __getattr__, __dir__ = lazy_names(
+        __name__, {"agentsdk.define.ask_user": "ask_user", "agentsdk.define.custom_tool": "Grammar custom_tool"}
+    )

@@ -63,7 +63,7 @@ from agentsdk.events import ResponseCompleted
 from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
-from agentsdk.tools import ToolResult, ask_user
+from agentsdk.tools import Grammar, ToolResult, ask_user, custom_tool
 from agentsdk.toolsets import Toolset, ToolsetContext
 from agentsdk.types.events import (
     ApprovalJudged,
@@ -78,7 +78,7 @@ from agentsdk.types.events import (
     ToolsIntended,
     ToolUseJudged,
 )
-from agentsdk.types.items import FunctionCall, Message
+from agentsdk.types.items import Caller, FunctionCall, Message
 from agentsdk.types.spec import Effect
 
 RUN_ID = "r"
@@ -419,6 +419,26 @@ def _invalid_arguments(world: World) -> Agent[Any, Any]:
         call("add", x=3),
     ]
     return agent_of(world, [calls, "mostly wrong"], tools=[tool_of(world, "add")])
+
+
+def _kinds(world: World) -> Agent[Any, Any]:
+    """Calls of other kinds than functions, one of them made by a program and in a namespace of its own."""
+
+    async def query(ctx: ToolContext[Any], text: str) -> str:
+        world.did(place_of(ctx))
+        return f"found {text}"
+
+    tools = [
+        custom_tool(grammar=Grammar("regex", "[a-z]+"), needs_approval=True)(query),
+        tool_of(world, "shell", kind="shell"),
+        tool_of(world, "rate", "none"),
+    ]
+    first = [
+        FunctionCall("", "query", '{"input":"a"}', kind="custom", caller=Caller("program", "p")),
+        FunctionCall("", "shell", '{"x":1}', kind="shell", namespace="local_shell"),
+        FunctionCall("", "rate", '{"x":2}', namespace="rate"),
+    ]
+    return agent_of(world, [first, "found"], tools=tools)
 
 
 def _approvals(world: World) -> Agent[Any, Any]:
@@ -895,6 +915,7 @@ SCENARIOS = [
     Scenario("tool error", _tool_error, "one failed", effects=2),
     Scenario("unknown tool", _unknown_tool, "so be it", effects=1),
     Scenario("invalid arguments", _invalid_arguments, "mostly wrong", effects=1),
+    Scenario("calls of several kinds", _kinds, "found", effects=3, decide=_approve_always),
     Scenario("approved and rejected", _approvals, "paid", effects=4, decide=_approve_odd),
     Scenario("always approved", _approvals, "paid", effects=6, decide=_approve_always),
     Scenario("always rejected", _approvals, "paid", effects=2, decide=_reject_always),

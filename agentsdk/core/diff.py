@@ -170,9 +170,10 @@ class _Names:
             return structs.replace(item, id="")
         if isinstance(item, FunctionCall):
             self.tools[item.call_id] = item.name
-            return FunctionCall(self.number(item.call_id), item.name, canonical_arguments(item.arguments))
+            arguments = canonical_arguments(item.arguments)
+            return structs.replace(item, call_id=self.number(item.call_id), arguments=arguments, id="", caller=None)
         if isinstance(item, FunctionCallOutput):
-            return structs.replace(item, call_id=self.number(item.call_id))
+            return structs.replace(item, call_id=self.number(item.call_id), caller=None)
         return Reasoning(item.text, item.summary) if isinstance(item, Reasoning) else item
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from agentsdk.core.arguments import approval_digest, canonical_arguments
 from agentsdk.types.items import FunctionCall
+from agentsdk.types.text import clean_text
 
 SCHEME = 1
 """How the keys of a run that begins now are made. A run goes on under the scheme it began with; 0 joined its ids by `/`."""
@@ -49,7 +52,10 @@ def call_key(scheme: int, run_id: str, path: Sequence[str], call_id: str, edited
 
 def approval_key(scheme: int, run_id: str, path: Sequence[str], call: FunctionCall) -> str:
     """What an approval is bound to: the run, the calls that lead to the call, itself, its tool and its canonical arguments."""
-    shown = approval_digest(call.name, call.call_id, call.arguments)
+    tool = call.name
+    if call.kind != "function":
+        tool = msgspec.json.encode([call.kind, clean_text(call.namespace), clean_text(tool)]).decode()
+    shown = approval_digest(tool, call.call_id, call.arguments)
     return shown if scheme == 0 else digest("approval", run_id, *path, shown)
 
 

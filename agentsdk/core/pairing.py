@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from agentsdk.core.state import UNKNOWN_OUTCOME
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, output_of
 
 
 def paired(items: Sequence[Item]) -> tuple[Item, ...]:
@@ -54,13 +54,14 @@ def _paired(items: Sequence[Item], boundary: int) -> tuple[tuple[Item, ...], int
     """The valid form, and how much of it stands for the first `boundary` items."""
     ids = _ids(items)
     result: list[Item] = []
-    missing: list[str] = []
+    missing: list[FunctionCall] = []
+    special: dict[str, FunctionCall] = {}  # calls whose results say more than a call id
     before = 0
     answered = {ids[position] for position, item in enumerate(items) if position in ids and type(item) is FunctionCallOutput}
     for position, item in enumerate(items):
         kind = type(item)
         if missing and (position == boundary or (kind is not FunctionCall and kind is not FunctionCallOutput)):
-            result.extend(FunctionCallOutput(call_id, UNKNOWN_OUTCOME, True) for call_id in missing)
+            result.extend(output_of(call, UNKNOWN_OUTCOME, True) for call in missing)
             missing = []
         if position == boundary:
             before = len(result)
@@ -70,11 +71,28 @@ def _paired(items: Sequence[Item], boundary: int) -> tuple[tuple[Item, ...], int
                 continue
             if call_id != item.call_id:
                 item = structs.replace(item, call_id=call_id)
-            if kind is FunctionCall and call_id not in answered:
-                missing.append(call_id)
+            if isinstance(item, FunctionCallOutput):
+                if special or _is_special(item):
+                    item = _as_result_of(special.get(call_id), item)
+            else:
+                if _is_special(item):
+                    special[call_id] = item
+                if call_id not in answered:
+                    missing.append(item)
         result.append(item)
-    result.extend(FunctionCallOutput(call_id, UNKNOWN_OUTCOME, True) for call_id in missing)
+    result.extend(output_of(call, UNKNOWN_OUTCOME, True) for call in missing)
     return tuple(result), len(result) if boundary == len(items) else before
+
+
+def _is_special(item: FunctionCall | FunctionCallOutput) -> bool:
+    return item.kind != "function" or bool(item.namespace) or item.caller is not None
+
+
+def _as_result_of(call: FunctionCall | None, item: FunctionCallOutput) -> FunctionCallOutput:
+    """The result as that of a special call, or of a plain function's: whoever gave it may have left that out."""
+    if call is None:
+        return FunctionCallOutput(item.call_id, item.output, item.is_error)
+    return output_of(call, item.output, item.is_error)
 
 
 def _ids(items: Sequence[Item]) -> dict[int, str]:
@@ -109,13 +127,13 @@ def _ids(items: Sequence[Item]) -> dict[int, str]:
 
 def _different(items: Sequence[Item], calls: Sequence[int]) -> list[int]:
     """The calls of one round, the same call counted once."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str, str]] = set()
     kept: list[int] = []
     for position in calls:
         call = items[position]
         assert isinstance(call, FunctionCall)
-        if (call.name, call.arguments) not in seen:
-            seen.add((call.name, call.arguments))
+        if (said := (call.kind, call.namespace, call.name, call.arguments)) not in seen:
+            seen.add(said)
             kept.append(position)
     return kept
 

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from agentsdk.types.errors import ModelBehaviorError
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
-from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
+from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, handler_of, handoff_of
 from agentsdk.types.text import clean_value
 
 
@@ -25,11 +25,12 @@ class ProcessedResponse(Struct, frozen=True, gc=False):
     functions: tuple[tuple[FunctionCall, ToolSpec], ...] = ()
     handoffs: tuple[tuple[FunctionCall, HandoffSpec], ...] = ()
     unknown: tuple[FunctionCall, ...] = ()
+    unhandled: tuple[FunctionCall, ...] = ()
 
     @property
     def has_calls(self) -> bool:
         """Whether anything was called, known or not."""
-        return bool(self.functions or self.handoffs or self.unknown)
+        return bool(self.functions or self.handoffs or self.unknown or self.unhandled)
 
     @property
     def text(self) -> str:
@@ -46,7 +47,11 @@ _refusal_of: Callable[[Message], str] = attrgetter("refusal")
 
 
 def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedResponse:
-    """Sort `reply` by what `spec` knows. A call to a name that `spec` does not know is kept as unknown, never dropped."""
+    """Sort `reply` by what `spec` knows.
+
+    A function's call to a name that `spec` does not know is kept as unknown, and a call of another kind for which it has no
+    tool as unhandled, never dropped.
+    """
     if len(reply.output) == 1 and isinstance(only := reply.output[0], Message):
         return ProcessedResponse((only,))  # what most runs end with
     messages: list[Message] = []
@@ -55,11 +60,14 @@ def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedRe
     functions: list[tuple[FunctionCall, ToolSpec]] = []
     handoffs: list[tuple[FunctionCall, HandoffSpec]] = []
     unknown: list[FunctionCall] = []
+    unhandled: list[FunctionCall] = []
     for item in reply.output:
         if isinstance(item, FunctionCall):
-            if (tool := spec.tools.get(item.name)) is not None:
+            if (tool := handler_of(item, spec.tools)) is not None:
                 functions.append((item, tool))
-            elif (handoff := spec.handoffs.get(item.name)) is not None:
+            elif item.kind != "function":
+                unhandled.append(item)
+            elif (handoff := handoff_of(item, spec.handoffs)) is not None:
                 handoffs.append((item, handoff))
             else:
                 unknown.append(item)
@@ -70,7 +78,13 @@ def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedRe
         else:
             provider_items.append(item)
     return ProcessedResponse(
-        tuple(messages), tuple(reasoning), tuple(provider_items), tuple(functions), tuple(handoffs), tuple(unknown)
+        tuple(messages),
+        tuple(reasoning),
+        tuple(provider_items),
+        tuple(functions),
+        tuple(handoffs),
+        tuple(unknown),
+        tuple(unhandled),
     )
 
 
@@ -91,7 +105,8 @@ def cleaned(reply: ModelResponse) -> ModelResponse:
 def _is_ascii(item: OutputItem) -> bool:
     if isinstance(item, FunctionCall):
         # Unbound, as a text alone may stand there: bytes can tell as well.
-        return str.isascii(item.arguments) and str.isascii(item.name) and str.isascii(item.call_id)
+        plain = str.isascii(item.arguments) and str.isascii(item.name) and str.isascii(item.call_id)
+        return plain and not (item.namespace or item.caller)
     return isinstance(item, Message) and isinstance(item.content, str) and item.content.isascii()
 
 
@@ -127,7 +142,7 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
             continue
         twin = seen.get(item.call_id) if item.call_id else None
         if twin is not None:
-            if (twin.name, twin.arguments) != (item.name, item.arguments):
+            if structs.replace(twin, id="") != structs.replace(item, id=""):
                 raise ModelBehaviorError(
                     f"the model gave the call id {item.call_id!r} to two different calls ({twin.name!r} and {item.name!r}), "
                     "expected one id per call; none of them was run: ask again, or use another model"
@@ -143,7 +158,7 @@ def with_unique_calls(reply: ModelResponse, used: set[str]) -> ModelResponse:
             while (call_id := f"{base}-{number}") in used or call_id in given:
                 number += 1
             numbers[base] = number
-            call = FunctionCall(call_id, item.name, item.arguments, item.id)
+            call = structs.replace(item, call_id=call_id)
             given.add(call_id)
         output.append(call)
     return structs.replace(reply, output=tuple(output))

@@ -53,7 +53,7 @@ from agentsdk.types.events import (
     ViewReplaced,
     ViewRestored,
 )
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, output_of
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import ToolSpec
 from agentsdk.types.tape import Tape
@@ -276,23 +276,23 @@ def unknown_outcome(turn: OpenTurn, call_id: str) -> str:
     return UNANSWERED if call_id in turn.outside.awaited else UNKNOWN_OUTCOME
 
 
-def result_item(result: ToolFinished, edited: ArgumentsEdited | None) -> FunctionCallOutput:
-    """A result as the model is sent it."""
+def result_item(call: FunctionCall, result: ToolFinished, edited: ArgumentsEdited | None) -> FunctionCallOutput:
+    """The result of `call` as the model is sent it."""
     if edited is None:
-        return FunctionCallOutput(result.call_id, result.output, result.is_error)
+        return output_of(call, result.output, result.is_error)
     from agentsdk.core.edited_arguments import with_note  # few calls are edited
 
-    return FunctionCallOutput(result.call_id, with_note(result.output, edited.arguments), result.is_error)
+    return output_of(call, with_note(result.output, edited.arguments), result.is_error)
 
 
 def _answer(call: FunctionCall, result: ToolFinished | None, turn: OpenTurn) -> FunctionCallOutput:
     if result is None:
-        return FunctionCallOutput(call.call_id, unknown_outcome(turn, call.call_id), True)
+        return output_of(call, unknown_outcome(turn, call.call_id), True)
     if result.is_withheld:
-        return FunctionCallOutput(call.call_id, WITHHELD, True)
+        return output_of(call, WITHHELD, True)
     if turn.outside is not NOTHING_OUTSIDE:
-        return result_item(result, turn.outside.edited.get(call.call_id))
-    return FunctionCallOutput(call.call_id, result.output, result.is_error)
+        return result_item(call, result, turn.outside.edited.get(call.call_id))
+    return output_of(call, result.output, result.is_error)
 
 
 _NO_TURN = OpenTurn()

@@ -78,7 +78,7 @@ def function_tool(
     )
 
     def make(function: Callable[..., object]) -> FunctionTool[Any]:
-        own_name = _tool_name(function)
+        own_name = name_of(function)
         name = own_name if name_override is None else name_override
         scope = local_names(function, depth)
         read = functools.partial(
@@ -105,7 +105,7 @@ tool = function_tool
 _GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
-def _tool_name(function: Callable[..., object]) -> str:
+def name_of(function: Callable[..., object]) -> str:
     """The name of what can be a tool. Raises `UserError` for what cannot."""
     given: object = function
     kind = type(given)

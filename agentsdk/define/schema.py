@@ -75,6 +75,12 @@ class FunctionSchema:
             schema = _plain_schema(plain)
         self.params_json_schema = _finished(schema, name, strict, parameters, described)
 
+    @property
+    def text_parameters(self) -> list[str]:
+        """The names of the parameters, where all of them are of type str and have no default; none where one is not."""
+        texts = [one.name for one in self._parameters if one.annotation is str and one.default is MISSING]
+        return texts if len(texts) == len(self._parameters) else []
+
     def bind(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """The arguments checked and laid out for the call, without the context; every container in them is a new one.
 

@@ -36,6 +36,7 @@ from agentsdk.types.declared import (
 )
 from agentsdk.types.errors import AgentsException, CallbackError, ToolError, UserError
 from agentsdk.types.generics import TContext
+from agentsdk.types.items import CallKind
 from agentsdk.types.spec import Effect, ToolSpec
 from agentsdk.types.text import clean_text, clean_value
 
@@ -54,8 +55,9 @@ class FunctionTool(ToolFields[TContext]):
     Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `timeout` is in seconds. `effect` says what
     running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools
     (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. `tags` are words of
-    yours, by which toolsets choose. With `strict_json_schema` the schema is brought into the form that providers enforce, as
-    that of a function is.
+    yours, by which toolsets choose. A tool of another `kind` handles calls of that kind, whose arguments `CallKind` tells;
+    `kind_settings` are what the provider is told of it besides. With `strict_json_schema` the schema is brought into the form
+    that providers enforce, as that of a function is.
 
     A call of an `external` tool runs nothing, so that one needs no `on_invoke_tool`: it waits for `RunState.answer`. Its
     `timeout` is how long; then the `default_answer` is its result, or without one an error.
@@ -95,6 +97,8 @@ class FunctionTool(ToolFields[TContext]):
         _check_name(self.name)
         _FIELDS.check(self, "tool")
         self._check_external()
+        if self.kind != "function":
+            _check_kind(self.name, self.kind)
 
     def _check_external(self) -> None:
         """Raises `UserError` for options of which one leaves another without a meaning."""
@@ -153,6 +157,8 @@ class FunctionTool(ToolFields[TContext]):
                 source = ""
             declared = msgspec.to_builtins(self.spec, order="deterministic")
             del declared["polling"]  # says nothing of what the tool does
+            if self.kind == "function":  # as it was before there were other kinds
+                del declared["kind"], declared["kind_settings"]
             encoded = msgspec.json.encode((declared, source))
             vars(self)["_fingerprint"] = hashlib.sha256(encoded).hexdigest()[:16]
         return cast(str, self._fingerprint)
@@ -177,6 +183,8 @@ class FunctionTool(ToolFields[TContext]):
                 self.effect,
                 approval if isinstance(approval, bool) else None,
                 self.polling,
+                self.kind,
+                self.kind_settings or {},
             )
         return cast(ToolSpec, self._spec)
 
@@ -288,12 +296,23 @@ def tool_of(name: str, body: ToolBody[Any], strict: bool, options: Mapping[str, 
         _FIELDS.check_given(f"tool {name!r}", **options)
         fields.update(options)
         made._check_external()  # pyright: ignore[reportPrivateUsage]
+        if made.kind != "function":
+            _check_kind(name, made.kind)
     return made
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not is_tool_name(name):
         raise UserError(f"a tool is named {shown(name)}, expected 1 to 64 letters, digits, '_' or '-'; give it a name_override")
+
+
+def _check_kind(name: str, kind: CallKind) -> None:
+    if kind == "mcp_approval":
+        raise UserError(
+            f"tool {name!r} is of kind {kind!r}, expected one that a body handles; declare the server as a HostedMCPTool"
+        )
+    if kind != "custom" and name != kind:
+        raise UserError(f"the tool of kind {kind!r} is named {name!r}, expected {kind!r}; such calls have no other name")
 
 
 def stand_in(tool: T, body: OnInvokeTool[Any] | None = None, **changes: Unpack[ToolChanges[Any]]) -> T:
@@ -320,7 +339,8 @@ def _answered_outside(name: str) -> UserError:
 
 def recorded_tool(spec: ToolSpec, fingerprint: str) -> FunctionTool[Any]:
     """A tool that stands for a recorded one whose calls have run: it has its spec and fingerprint, and no body."""
-    tool = tool_of(spec.name, JsonBody(_not_run_again), spec.strict, {"effect": spec.effect, "polling": spec.polling})
+    options = {"effect": spec.effect, "polling": spec.polling, "kind": spec.kind}
+    tool = tool_of(spec.name, JsonBody(_not_run_again), spec.strict, options)
     vars(tool).update(_spec=spec, _fingerprint=fingerprint)
     return tool
 
@@ -343,6 +363,7 @@ async def _not_run_again(context: object, arguments: str) -> object:
 
 
 _EFFECTS = get_args(Effect)
+_KINDS = get_args(CallKind)
 DESCRIPTION = any_text("a str; it tells the model what the tool does")
 _SCHEMA = json_object("a dict that is a JSON schema; write {'type': 'object', 'properties': {...}}")
 _FIELDS = Fields(
@@ -361,6 +382,8 @@ _FIELDS = Fields(
     polling=FLAG,
     external=FLAG,
     tags=sequence_of(a_name("a text that is not empty"), "a list or tuple of texts; write ('billing',)"),
+    kind=one_of(f"one of {_KINDS}", _KINDS),
+    kind_settings=optional(json_object("a dict that is a JSON object; it goes to the provider with the tool")),
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

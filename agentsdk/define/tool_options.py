@@ -15,6 +15,7 @@ from agentsdk.define.tool_guardrail import ToolInputGuardrail, ToolOutputGuardra
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError, ToolError
 from agentsdk.types.generics import TContext
+from agentsdk.types.items import CallKind
 from agentsdk.types.signature import shows_options
 from agentsdk.types.spec import Effect
 from agentsdk.types.text import text_of
@@ -69,6 +70,8 @@ class ToolFields(Generic[TContext]):
     external: bool = False
     default_answer: object = UNSET
     tags: Sequence[str] = ()
+    kind: CallKind = "function"
+    kind_settings: JsonObject | None = None
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -99,6 +102,8 @@ class ToolOptions(CallOptions[TContext], total=False):
     polling: bool
     external: bool
     default_answer: object
+    kind: CallKind
+    kind_settings: JsonObject | None
 
 
 class FunctionToolOptions(ToolOptions[TContext], total=False):

@@ -17,6 +17,7 @@ from agentsdk.engine.log_positions import nested_agent
 from agentsdk.engine.prepare import find_agent
 from agentsdk.types.errors import InvalidArgumentsError, UserError
 from agentsdk.types.events import AnswerRefused, ArgumentsEdited, ArgumentsRefused, CallAnswered, Nested, RunEvent, unnested
+from agentsdk.types.spec import handler_of
 
 
 def accepted(first: Agent[Any, Any], decided: RunState, now: float) -> tuple[RunEvent, ...]:
@@ -72,10 +73,12 @@ def _dated(event: RunEvent, now: float) -> RunEvent:
 def _misfit(agent: Agent[Any, Any] | None, state: State, decision: ArgumentsEdited | CallAnswered) -> str:
     """What does not fit the call's tool; `""` where all does, and where the tool is gone, which the loop says."""
     calls = () if state.turn is None else state.turn.calls
-    name = next((call.name for call in calls if call.call_id == decision.call_id), "")
-    tool = None if agent is None else Declaration.of(agent).tools.get(name)
+    call = next((call for call in calls if call.call_id == decision.call_id), None)
+    tool = None if agent is None or call is None else handler_of(call, Declaration.of(agent).tools)
     if tool is None:
         return ""
+    if tool.kind == "mcp_approval":
+        return "the edited arguments do not fit:\nthe provider runs the call with its own; reject it, and say in reason why"
     try:
         if isinstance(decision, CallAnswered):
             tool.answer_type.read(decision.answer)

@@ -20,6 +20,7 @@ from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.stored import find_run, is_held, store_of
 from agentsdk.types.errors import RunConflictError, StateMismatchError, UserError
 from agentsdk.types.events import RunStarted
+from agentsdk.types.spec import ToolSpec, handler_of, handoff_of
 
 _ATTEMPTS = 8
 """How often a run is looked at, where another process is first each time."""
@@ -141,13 +142,14 @@ def require_tools(state: State, agent: Agent[Any, Any] | None, of_run: Sequence[
     if agent is None or turn is None:
         return
     declared = Declaration.of(agent)
-    known = {*declared.tools, *declared.handoffs, *[tool.name for tool in of_run]}
-    known.update(name for place, offered in state.offered.items() if place[0] == agent.name for name in offered.tools)
+    known: dict[str, FunctionTool[Any] | ToolSpec] = {**declared.tools, **{tool.name: tool for tool in of_run}}
+    for (name, _), offered in state.offered.items():
+        known |= offered.tools if name == agent.name else {}
     for call in turn.calls:
         call_id = call.call_id
         if call_id in turn.results or not (call_id in turn.intended or call_id in turn.asked):
             continue
-        if call.name not in known:
+        if handler_of(call, known) is None and handoff_of(call, declared.handoffs) is None:
             raise StateMismatchError(
                 f"call {call_id!r} of run {state.run_id!r} is to tool {call.name!r}, which agent {agent.name!r} no longer has, "
                 "expected the tools the run was started with; give the agent that tool again"
@@ -184,7 +186,7 @@ def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
         return False
     waiting = {item.call_id for item in interruptions(state) if not item.path}
     for call in turn.calls:
-        if call.call_id in waiting or call.name in Declaration.of(agent).handoffs:
+        if call.call_id in waiting or handoff_of(call, Declaration.of(agent).handoffs) is not None:
             continue
         result = turn.results.get(call.call_id)
         if result is not None:

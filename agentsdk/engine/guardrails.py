@@ -36,7 +36,7 @@ from agentsdk.types.events import (
     OutputJudged,
     ToolUseJudged,
 )
-from agentsdk.types.items import FunctionCallOutput, Message
+from agentsdk.types.items import Message, output_of
 from agentsdk.types.text import clean_value
 
 InputGuardrails = Sequence[tuple[GuardrailPlace, InputGuardrail[Any]]]
@@ -154,7 +154,7 @@ async def decide_tool_use(run: Run, prepared: Prepared, processed: ProcessedResp
         return
     what = f"tool_use_behavior of agent {prepared.agent.name!r}"
     results = [
-        ToolResult(call.name, turn.as_run(call).arguments, FunctionCallOutput(call.call_id, given.output, given.is_error))
+        ToolResult(call.name, turn.as_run(call).arguments, output_of(call, given.output, given.is_error))
         for call, _ in processed.functions
         if (given := turn.results[call.call_id])
     ]

@@ -40,8 +40,9 @@ from agentsdk.types.events import (
     ToolFinished,
     ViewReplaced,
 )
-from agentsdk.types.items import FunctionCall, Message, Reasoning
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message, Reasoning
 from agentsdk.types.response import OutputItem
+from agentsdk.types.spec import handoff_of
 
 
 class ItemWalk:
@@ -58,6 +59,7 @@ class ItemWalk:
         self._handoffs: dict[str, ToolFinished | None] = {}
         self._withheld: dict[str, ToolFinished] = {}
         self._edited: dict[str, ArgumentsEdited] = {}
+        self._special: dict[str, FunctionCall] = {}  # calls whose results say more than a call id
 
     def feed(self, event: RunEvent) -> list[StreamEvent]:
         """The stream events of one run event."""
@@ -92,6 +94,7 @@ class ItemWalk:
             self.agent = self._first
             self._handoffs.clear()
             self._withheld.clear()
+            self._special.clear()
         return []
 
     def _judged(self, verdict: GuardrailJudged) -> list[StreamEvent]:
@@ -106,12 +109,17 @@ class ItemWalk:
         return [self._answered(judged)]
 
     def _answered(self, result: ToolFinished) -> StreamEvent:
-        item = result_item(result, self._edited.get(result.call_id))
-        return self._named("tool_output", ToolCallOutputItem(self.agent, item))
+        return self._named("tool_output", ToolCallOutputItem(self.agent, self._output(result)))
+
+    def _output(self, result: ToolFinished) -> FunctionCallOutput:
+        call = self._special.pop(result.call_id, None) or FunctionCall(result.call_id, "", "")
+        return result_item(call, result, self._edited.get(result.call_id))
 
     def _replied(self, item: OutputItem) -> StreamEvent:
         if isinstance(item, FunctionCall):
-            if item.name in Declaration.of(self.agent).handoffs:
+            if item.kind != "function" or item.namespace or item.caller:
+                self._special[item.call_id] = item
+            if handoff_of(item, Declaration.of(self.agent).handoffs) is not None:
                 self._handoffs[item.call_id] = None
                 return self._named("handoff_requested", HandoffCallItem(self.agent, item))
             return self._named("tool_called", ToolCallItem(self.agent, item))
@@ -127,7 +135,7 @@ class ItemWalk:
         self._handoffs.clear()
         self.agent = target
         return [
-            self._named("handoff_occured", HandoffOutputItem(source, result_item(taken, None), source, target)),
+            self._named("handoff_occured", HandoffOutputItem(source, self._output(taken), source, target)),
             AgentUpdatedStreamEvent(target, self._path),
         ]
 

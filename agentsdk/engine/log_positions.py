@@ -13,6 +13,7 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.engine.prepare import find_agent
 from agentsdk.types.errors import StateMismatchError
 from agentsdk.types.events import Nested, RunEvent
+from agentsdk.types.spec import handler_of
 
 
 class LogPosition(Struct, frozen=True):
@@ -50,7 +51,7 @@ def nested_agent(state: State, agent: Agent[Any, Any] | None, call_id: str) -> A
     if agent is None or turn is None:
         return None
     call = next((call for call in turn.calls if call.call_id == call_id), None)
-    tool = None if call is None else Declaration.of(agent).tools.get(call.name)
+    tool = None if call is None else handler_of(call, Declaration.of(agent).tools)
     if not isinstance(tool, AgentTool):
         return None
     child = turn.children.get(call_id)

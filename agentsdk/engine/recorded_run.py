@@ -41,6 +41,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, Item, Message
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import handler_of
 
 CallKind = tuple[str, str, str]
 """What makes calls equal: the tool, its fingerprint, the canonical arguments."""
@@ -222,17 +223,17 @@ class RecordedRun:
             if isinstance(item, FunctionCall):
                 place = (*position.path, item.call_id)
                 call = calls[place] = RecordedCall(place)
-                tool = None if position.agent is None else Declaration.of(position.agent).tools.get(item.name)
-                fingerprint = _offered_fingerprint(position.state, item.name) if tool is None else tool.fingerprint
+                tool = None if position.agent is None else handler_of(item, Declaration.of(position.agent).tools)
+                fingerprint = _offered_fingerprint(position.state, item) if tool is None else tool.fingerprint
                 if fingerprint:
                     call.asked = call.kind = (item.name, fingerprint, canonical_arguments(item.arguments))
 
 
-def _offered_fingerprint(state: State, name: str) -> str:
+def _offered_fingerprint(state: State, call: FunctionCall) -> str:
     """What a call's tool is known by where a toolset offered it; `""` where none did."""
     for (agent, _), offered in state.offered.items():
-        if agent == state.agent and name in offered.tools:
-            return spec_fingerprint(offered.tools[name])
+        if agent == state.agent and (spec := handler_of(call, offered.tools)) is not None:
+            return spec_fingerprint(spec)
     return ""
 
 

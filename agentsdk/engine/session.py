@@ -17,6 +17,7 @@ from agentsdk.ports.session import ReplacingSession, Session
 from agentsdk.types.errors import AgentsException, SessionError, UserError
 from agentsdk.types.events import InputReplaced, SessionSaved
 from agentsdk.types.items import InputItem, Item, items_from_input
+from agentsdk.types.spec import handler_of
 
 
 async def load_history(session: Session, limit: int | None = None) -> tuple[Item, ...]:
@@ -147,5 +148,5 @@ def _is_guarded(run: Run) -> bool:
     if not turn.calls:
         return has_output_guardrails(run)
     tools = run.declared.tools
-    called = [tools[call.name] for call in turn.calls if call.name in tools]
-    return any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in called)
+    called = [handler_of(call, tools) for call in turn.calls]
+    return any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in called if tool is not None)

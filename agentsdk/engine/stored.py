@@ -7,7 +7,7 @@ import os
 from typing import Any, cast
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.keys import SCHEME, approval_key
@@ -27,6 +27,7 @@ from agentsdk.engine.guards import Guard
 from agentsdk.engine.recorder import Recorder
 from agentsdk.engine.run import Run
 from agentsdk.ports.run_store import not_found
+from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, StateCorruptError, UserError
 from agentsdk.types.events import (
@@ -39,6 +40,7 @@ from agentsdk.types.events import (
     RunStarted,
     ViewRestored,
 )
+from agentsdk.types.spec import AgentSpec, Effect, HandoffSpec, OutputSpec, ToolSpec, ToolUse
 from agentsdk.types.summary import check_run_id
 from agentsdk.types.text import clean_text
 
@@ -262,11 +264,46 @@ def fingerprint_of(first: Agent[Any, Any]) -> str:
         seen[id(agent)] = agent
         declaration = Declaration.of(agent)
         text = clean_text(agent.instructions) if isinstance(agent.instructions, str) else ""
-        declared.append((agent.name, text, declaration.spec))
+        declared.append((agent.name, text, _recorded(declaration.spec)))
         waiting += [handoff.agent for handoff in declaration.handoffs.values()]
         waiting += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]
     encoded = msgspec.json.encode(declared, order="deterministic")
     return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+class _Tool(Struct, frozen=True):
+    """A tool's spec as it was in version 0.2."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+    strict: bool
+    effect: Effect
+    needs_approval: bool | None
+    polling: bool
+
+
+class _Agent(Struct, frozen=True):
+    """An agent's spec as it was in version 0.2."""
+
+    name: str
+    tools: dict[str, _Tool | ToolSpec]
+    handoffs: dict[str, HandoffSpec]
+    output: OutputSpec | None
+    tool_use: ToolUse
+    stop_at: frozenset[str]
+    output_guardrails: tuple[str, ...]
+
+
+def _recorded(spec: AgentSpec) -> _Agent:
+    """The spec as fingerprints have it: what came later counts where it is used, so that earlier runs are not taken to have
+    changed."""
+    tools: dict[str, _Tool | ToolSpec] = {}
+    for name, tool in spec.tools.items():
+        fields = [getattr(tool, field) for field in _Tool.__struct_fields__]
+        tools[name] = _Tool(*fields) if tool == ToolSpec(*fields) else tool
+    rest = [getattr(spec, field) for field in _Agent.__struct_fields__[2:]]
+    return _Agent(spec.name, tools, *rest)
 
 
 def _declared_at_reply(state: State) -> str:

@@ -368,5 +368,7 @@ def _redefined(run: Run) -> bool:
 
 
 def _unknown(prepared: Prepared, call: FunctionCall) -> str:
-    names = ", ".join([*prepared.spec.tools, *prepared.spec.handoffs]) or "none"
-    return f"Error: there is no tool named {call.name[:100]!r}. Tools there are: {names}."
+    known = [name for name, tool in prepared.spec.tools.items() if tool.kind != "mcp_approval"]
+    names = ", ".join([*known, *prepared.spec.handoffs]) or "none"
+    called = f"{call.namespace}.{call.name}" if call.namespace else call.name
+    return f"Error: there is no tool named {called[:100]!r}. Tools there are: {names}."

@@ -20,7 +20,7 @@ from agentsdk.define.toolset import Toolset, ToolsetContext
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import AgentsException, ToolsetError, UserError
 from agentsdk.types.events import ToolsetChanged
-from agentsdk.types.spec import ToolSpec
+from agentsdk.types.spec import ToolSpec, handler_of
 from agentsdk.types.text import clean_text
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ async def _called(run: Run, toolset: Toolset[Any], turn: OpenTurn) -> list[Funct
     offered = _offered(run, toolset).tools
     tools: dict[str, FunctionTool[Any]] = {}
     for call in turn.calls:
-        spec = offered.get(call.name)
+        spec = handler_of(call, offered)
         if spec is None:
             continue
         result = turn.results.get(call.call_id)

@@ -29,9 +29,9 @@ from agentsdk.engine.output_buffer import has_output_guardrails, release_output
 from agentsdk.engine.prepare import Prepared, prepare, without
 from agentsdk.engine.run import Run
 from agentsdk.engine.tool_calls import act
-from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError
+from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError, UnsupportedCallError
 from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
-from agentsdk.types.items import Message
+from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
 
 FEEDBACK = "Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
@@ -68,6 +68,8 @@ async def run_single_turn(run: Run) -> SingleTurn:
     processed = process_model_response(prepared.spec, turn.response)
     has_calls = processed.has_calls
     _raise_if_refused(run, turn.response, "" if has_calls else processed.refusal)
+    if processed.unhandled:
+        raise _unhandled(run, processed.unhandled[0])
     if has_calls:
         if prepared.spec.tool_use == "run_llm_again":
             release_output(run)
@@ -159,6 +161,23 @@ def _raise_if_refused(run: Run, response: ModelResponse, refusal: str) -> None:
             f"the provider's content filter stopped the reply to agent {run.agent.name!r}; change the input with "
             "error.state.replace_input(...)"
         )
+
+
+def _unhandled(run: Run, call: FunctionCall) -> UnsupportedCallError:
+    """The error for a call of a kind that no tool of the agent handles."""
+    if call.kind == "mcp_approval":
+        what = f"the MCP server {call.namespace!r} is to have an approval"
+        remedy = f"declare it as HostedMCPTool(server_label={call.namespace!r}, ...)"
+    else:
+        what = f"the model made a call of kind {call.kind!r}"
+        remedy = f"give it one, by function_tool(kind={call.kind!r}) say,"
+        if call.kind == "custom":
+            what, remedy = f"{what} to {call.name[:100]!r}", "give it that custom_tool"
+    return UnsupportedCallError(
+        f"{what}, and agent {run.agent.name!r} has no tool that handles it, expected a tool of that kind; no call of the reply "
+        f"was run: {remedy} and resume error.state, or leave what makes such calls out of extra_body",
+        kind=call.kind,
+    )
 
 
 def _give_up(run: Run, prepared: Prepared) -> None:

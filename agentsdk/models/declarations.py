@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import to_json
 from agentsdk.types.base import JsonObject
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
@@ -29,7 +30,7 @@ def output_schema_text(output: OutputSpec) -> str:
 def _function(tool: ToolSpec | HandoffSpec) -> str:
     parameters = as_object(tool.parameters.get("properties"))
     given = f"_: {_object(tool.parameters, tool.parameters, 0)}" if parameters else ""
-    return f"{_comment(tool.description)}type {tool.name} = ({given}) => any;"
+    return f"{_comment(function_description(tool))}type {tool.name} = ({given}) => any;"
 
 
 def _object(schema: JsonObject, root: JsonObject, depth: int) -> str:

@@ -163,27 +163,26 @@ class PostgresRunStore(RunStore):
         Notifies that the topic has come to `rev`, without it to that number, and that the run is ready, if it is.
         """
 
-        numbers: dict[str, int] = {}
-
-        async def change(connection: Connection) -> int | None:
+        async def change(connection: Connection) -> tuple[int, dict[str, int]] | None:
             for row in await connection.fetch(statement, *values):
                 signals: int = row["signals"]
-                if topic:
-                    numbers[topic] = signals if rev is None else rev
+                numbers = {topic: signals if rev is None else rev} if topic else {}
                 if row["status"] == "ready":
                     numbers[DUE] = 0
                 await self._notifier.add(numbers, connection)
-                return signals
+                return signals, numbers
             return None
 
-        try:
-            return await self._database.run(change)
-        finally:  # also where the caller was cancelled once it was done
-            for one, number in numbers.items():
-                self._waiters.notify(one, number)
-            if DUE in numbers:
-                self._waiters.notify_due()
-            self._notifier.start()
+        changed = await self._database.run(change)
+        if changed is None:
+            return None
+        signals, numbers = changed
+        for one, number in numbers.items():
+            self._waiters.notify(one, number)
+        if DUE in numbers:
+            self._waiters.notify_due()
+        self._notifier.start()
+        return signals
 
 
 def _summary(row: Row) -> RunSummary:

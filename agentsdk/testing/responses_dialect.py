@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+import msgspec
+
 from agentsdk.testing.scripted import words
 from agentsdk.testing.server import FakeServer, ServerScript, is_or_is_below
 from agentsdk.types.base import JsonObject
@@ -117,14 +119,37 @@ def _item(item: OutputItem, position: int) -> JsonObject:
             message = {"id": item.id or f"msg_{position}", "type": "message", "status": "completed", "role": "assistant"}
             return {**message, "content": parts, **({"phase": item.phase} if item.phase else {})}
         case FunctionCall():
-            call = {"call_id": item.call_id, "name": item.name, "arguments": item.arguments}
-            return {"id": item.id or f"fc_{position}", "type": "function_call", "status": "completed", **call}
+            return _call(item, position)
         case Reasoning():
             summary = [{"type": "summary_text", "text": text} for text in item.summary or (item.text,) if text]
             sealed = item.encrypted or None
             return {"id": item.id or f"rs_{position}", "type": "reasoning", "summary": summary, "encrypted_content": sealed}
         case ProviderItem():
             return item.data
+
+
+def _call(item: FunctionCall, position: int) -> JsonObject:
+    """A call as an item of its kind."""
+    head: JsonObject = {"id": item.id or f"fc_{position}", "status": "completed", "call_id": item.call_id}
+    if item.namespace:
+        head["namespace"] = item.namespace
+    if item.caller is not None:
+        head["caller"] = {"type": item.caller.kind, "caller_id": item.caller.id}
+    arguments: JsonObject = msgspec.json.decode(item.arguments) if item.kind != "function" else {}
+    match item.kind:
+        case "function":
+            return {**head, "type": "function_call", "name": item.name, "arguments": item.arguments}
+        case "custom":
+            return {**head, "type": "custom_tool_call", "name": item.name, "input": arguments["input"]}
+        case "shell":
+            return {**head, "type": "shell_call", "action": arguments, "environment": {"type": "local"}}
+        case "apply_patch":
+            return {**head, "type": "apply_patch_call", "operation": arguments}
+        case "computer":
+            return {**head, "type": "computer_call", "pending_safety_checks": [], **arguments}
+        case "mcp_approval":
+            asked = {"name": item.name, "arguments": item.arguments, "server_label": item.namespace}
+            return {"type": "mcp_approval_request", "id": item.call_id, **asked}
 
 
 def _item_events(item: OutputItem, position: int) -> list[JsonObject]:
@@ -134,8 +159,9 @@ def _item_events(item: OutputItem, position: int) -> list[JsonObject]:
     for name in ("content", "summary"):
         if name in begun:
             begun[name] = []
-    if "arguments" in begun:
-        begun["arguments"] = ""
+    for name in ("arguments", "input"):
+        if name in begun:
+            begun[name] = ""
     if isinstance(item, Reasoning):
         del begun["status"]
     at_item: JsonObject = {**at, "item_id": data.get("id", "")}
@@ -144,7 +170,7 @@ def _item_events(item: OutputItem, position: int) -> list[JsonObject]:
         case Message():
             for index, part in enumerate(cast("list[JsonObject]", data["content"])):
                 inner.extend(_part_events(part, {**at_item, "content_index": index}))
-        case FunctionCall():
+        case FunctionCall(kind="function"):
             half = len(item.arguments) // 2
             kind = "response.function_call_arguments"
             inner = [
@@ -152,6 +178,12 @@ def _item_events(item: OutputItem, position: int) -> list[JsonObject]:
                 for half_of in (item.arguments[:half], item.arguments[half:])
             ]
             inner.append({"type": f"{kind}.done", **at_item, "name": item.name, "arguments": item.arguments})
+        case FunctionCall(kind="custom"):
+            kind = "response.custom_tool_call_input"
+            inner = [{"type": f"{kind}.delta", **at_item, "delta": word} for word in words(str(data["input"]))]
+            inner.append({"type": f"{kind}.done", **at_item, "input": data["input"]})
+        case FunctionCall():
+            pass
         case Reasoning():
             for index, part in enumerate(cast("list[JsonObject]", data["summary"])):
                 inner.extend(_summary_events(part, {**at_item, "summary_index": index}))

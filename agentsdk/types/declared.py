@@ -50,7 +50,7 @@ class Fields:
 
     __slots__ = ("_expected", "_kind", "_optional", "_passed")
 
-    def __init__(self, kind: str | type, **expected: Expected) -> None:
+    def __init__(self, kind: str | type, /, **expected: Expected) -> None:
         self._kind = kind if isinstance(kind, str) else kind.__name__
         self._expected = expected
         # The default or the plain value that passed last, by field: most fields of most objects are left at their defaults.

@@ -19,6 +19,19 @@ from agentsdk.types.text import clean_text, clean_value
 
 Role = Literal["user", "assistant", "system", "developer"]
 
+CallKind = Literal["function", "shell", "apply_patch", "computer", "custom", "mcp_approval"]
+"""What a call asks for. `FunctionCall.arguments` is a JSON object in each kind, whatever the provider's own form of it:
+
+```
+function      the arguments by name
+custom        {"input": text}: the text that the model wrote
+shell         {"commands": [...], "timeout_ms"?, "max_output_length"?}, or {"restart": true}
+apply_patch   {"type": "create_file" | "update_file" | "delete_file", "path", "diff"?}
+computer      {"actions": [{"type": "click", ...}, ...], "pending_safety_checks"?}
+mcp_approval  what a tool of an MCP server, which the provider runs, would be called with
+```
+"""
+
 
 class InputText(Value, tag="input_text"):
     """Text from the user or a tool."""
@@ -107,23 +120,48 @@ class Message(Value, tag="message"):
         )
 
 
+class Caller(Value, tag=False):
+    """Who made a call, where it was not the model itself but a program that it wrote and the provider runs.
+
+    `kind` is the provider's word for it, `id` that program's.
+    """
+
+    kind: str
+    id: str
+
+
 class FunctionCall(Value, tag="function_call"):
-    """A call the model asks for. `call_id` is unique in its run; `arguments` is the model's JSON text, unchanged."""
+    """A call the model asks for. `call_id` is unique in its run; `arguments` is the model's JSON text, unchanged.
+
+    `namespace` tells names apart that are not unique by themselves: the provider's set of tools, or the server, whose tool is
+    called. A call of another `kind` than a function's has the kind as its name, or that of the custom or the server's tool.
+    """
 
     call_id: str
     name: str
     arguments: str
     id: str = ""
+    kind: CallKind = "function"
+    namespace: str = ""
+    caller: Caller | None = None
     type: ClassVar[Literal["function_call"]] = "function_call"
 
 
 class FunctionCallOutput(Value, tag="function_call_output"):
-    """The one result of a call: text, or parts where it is more than text."""
+    """The one result of a call: text, or parts where it is more than text. `kind`, `namespace` and `caller` are the call's."""
 
     call_id: str
     output: str | tuple[Part, ...]
     is_error: bool = False
+    kind: CallKind = "function"
+    namespace: str = ""
+    caller: Caller | None = None
     type: ClassVar[Literal["function_call_output"]] = "function_call_output"
+
+
+def output_of(call: FunctionCall, output: str | tuple[Part, ...], is_error: bool = False) -> FunctionCallOutput:
+    """The result of `call`."""
+    return FunctionCallOutput(call.call_id, output, is_error, call.kind, call.namespace, call.caller)
 
 
 class Reasoning(Value, tag="reasoning"):

@@ -49,6 +49,8 @@ from agentsdk.types.events import (
     ViewRestored,
 )
 from agentsdk.types.items import (
+    Caller,
+    CallKind,
     FunctionCall,
     FunctionCallOutput,
     InputAudio,
@@ -98,12 +100,17 @@ plain_items = messages | reasonings | provider_items
 arguments = st.sampled_from(["{}", '{"a": 1}', '{"a": 2, "b": [null]}', "not json", ""])
 
 
+kinds: st.SearchStrategy[CallKind] = st.sampled_from(["function", "function", "shell", "custom", "mcp_approval"])
+namespaces = st.sampled_from(["", "", "", "docs"])
+callers = st.none() | st.none() | st.builds(Caller, st.just("program"), texts)
+
+
 def calls(ids: st.SearchStrategy[str]) -> st.SearchStrategy[FunctionCall]:
-    return st.builds(FunctionCall, ids, st.sampled_from(TOOLS), arguments, texts)
+    return st.builds(FunctionCall, ids, st.sampled_from(TOOLS), arguments, texts, kinds, namespaces, callers)
 
 
 def outputs(ids: st.SearchStrategy[str]) -> st.SearchStrategy[FunctionCallOutput]:
-    return st.builds(FunctionCallOutput, ids, contents, st.booleans())
+    return st.builds(FunctionCallOutput, ids, contents, st.booleans(), kinds, namespaces, callers)
 
 
 few_ids = st.sampled_from(["", "a", "b", "c", "a-2"])
@@ -283,18 +290,20 @@ def _woven(draw: Draw, stories: Sequence[list[RunEvent]]) -> list[RunEvent]:
 
 
 def unpaired(history: Sequence[Item]) -> list[str]:
-    """What is wrong with a history: calls without one result after them, results without a call before them."""
+    """What is wrong with a history: calls without one result after them, results without a call before them or of another."""
     wrong: list[str] = []
-    waiting: set[str] = set()
+    waiting: dict[str, FunctionCall] = {}
     called: set[str] = set()
     for position, item in enumerate(history):
         if isinstance(item, FunctionCall):
             if item.call_id in called:
                 wrong.append(f"{position}: call {item.call_id!r} a second time")
             called.add(item.call_id)
-            waiting.add(item.call_id)
+            waiting[item.call_id] = item
         elif isinstance(item, FunctionCallOutput):
             if item.call_id not in waiting:
                 wrong.append(f"{position}: result {item.call_id!r} without a call that waits for it")
-            waiting.discard(item.call_id)
+            call = waiting.pop(item.call_id, item)
+            if (call.kind, call.namespace, call.caller) != (item.kind, item.namespace, item.caller):
+                wrong.append(f"{position}: result {item.call_id!r} is not that of its call")
     return wrong + [f"call {call_id!r} without a result" for call_id in waiting]

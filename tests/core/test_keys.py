@@ -9,7 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsdk.core.arguments import canonical_arguments
-from agentsdk.core.keys import call_key, digest, header_key, request_id, request_prefix
+from agentsdk.core.keys import approval_key, call_key, digest, header_key, request_id, request_prefix
+from agentsdk.types.items import FunctionCall
+from agentsdk.types.text import clean_text
 
 HOSTILE = st.text(st.sampled_from('/-0123456789:a."\\,[]\r\n\0é\ud83d\ude00😀'), max_size=6) | st.text(max_size=4)
 PATHS = st.lists(HOSTILE, max_size=3).map(tuple)
@@ -40,6 +42,20 @@ def test_a_call_with_edited_arguments_is_another_call(call: Any, one: str, other
     assert (call_key(1, *call, one) == call_key(1, *call, other)) == same
     assert call_key(0, *call, one) == call_key(1, *call, one) != call_key(1, run_id, (*path, call_id), one)
     assert call_key(1, *call, one) != call_key(1, *call)
+
+
+KINDS = st.sampled_from(["shell", "custom", "mcp_approval"])
+
+
+@given(st.tuples(KINDS, HOSTILE, HOSTILE), st.tuples(KINDS, HOSTILE, HOSTILE))
+@example(("custom", "a", "b c"), ("custom", "a b", "c"))
+def test_an_approval_is_for_a_call_of_one_kind_and_namespace(one: Any, other: Any) -> None:
+    keys = [
+        approval_key(1, "run", (), FunctionCall("c", name, "{}", kind=kind, namespace=namespace))
+        for kind, namespace, name in (one, other)
+    ]
+    assert (keys[0] == keys[1]) == (tuple(map(clean_text, one)) == tuple(map(clean_text, other)))
+    assert keys[0] != approval_key(1, "run", (), FunctionCall("c", one[2], "{}"))
 
 
 @given(REQUESTS, REQUESTS)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from agentsdk.core.process import ProcessedResponse, cleaned, is_empty, process_model_response, with_unique_calls
 from agentsdk.types.errors import ModelBehaviorError
@@ -35,10 +36,50 @@ def test_every_item_is_sorted_once_and_keeps_its_order(reply: ModelResponse) -> 
     assert list(processed.messages) == [item for item in reply.output if isinstance(item, Message)]
     assert list(processed.reasoning) == [item for item in reply.output if isinstance(item, Reasoning)]
     assert list(processed.provider_items) == [item for item in reply.output if isinstance(item, ProviderItem)]
-    assert list(processed.functions) == [(call, PAY) for call in called if call.name == "pay"]
-    assert list(processed.handoffs) == [(call, ASK) for call in called if call.name == "ask"]
-    assert list(processed.unknown) == [call for call in called if call.name == "read"]
+    own = [call for call in called if call.kind == "function" and not call.namespace]
+    assert list(processed.functions) == [(call, PAY) for call in own if call.name == "pay"]
+    assert list(processed.handoffs) == [(call, ASK) for call in own if call.name == "ask"]
+    rest = [call for call in called if call not in own or call.name == "read"]
+    assert list(processed.unknown) == [call for call in rest if call.kind == "function"]
+    assert list(processed.unhandled) == [call for call in rest if call.kind != "function"]
     assert processed.has_calls == bool(called)
+
+
+SHELL = ToolSpec("shell", "", {}, kind="shell")
+QUERY = ToolSpec("query", "", {}, kind="custom")
+DOCS = ToolSpec("mcp_approval:docs", "", {}, kind="mcp_approval")
+KINDS = AgentSpec("first", {"pay": PAY, "shell": SHELL, "query": QUERY, "mcp_approval:docs": DOCS}, {"ask": ASK})
+
+
+@pytest.mark.parametrize(
+    ("call", "tool"),
+    [
+        (FunctionCall("a", "shell", "", kind="shell"), SHELL),
+        (FunctionCall("a", "shell", "", kind="shell", namespace="local_shell"), SHELL),
+        (FunctionCall("a", "shell", ""), SHELL),
+        (FunctionCall("a", "query", "", kind="custom"), QUERY),
+        (FunctionCall("a", "query", ""), QUERY),
+        (FunctionCall("a", "query", "", kind="custom", namespace="query"), QUERY),
+        (FunctionCall("a", "pay", "", namespace="pay"), PAY),
+        (FunctionCall("a", "search", "", kind="mcp_approval", namespace="docs"), DOCS),
+        (FunctionCall("a", "pay", "", kind="custom"), None),
+        (FunctionCall("a", "query", "", kind="custom", namespace="crm"), None),
+        (FunctionCall("a", "pay", "", namespace="computer"), None),
+        (FunctionCall("a", "ask", "", namespace="computer"), None),
+        (FunctionCall("a", "ask", "", kind="custom"), None),
+        (FunctionCall("a", "computer", "", kind="computer"), None),
+        (FunctionCall("a", "docs", "", kind="mcp_approval", namespace="pay"), None),
+        (FunctionCall("a", "mcp_approval:docs", ""), None),
+    ],
+)
+def test_a_call_goes_to_the_tool_of_its_kind_and_namespace(call: FunctionCall, tool: ToolSpec | None) -> None:
+    processed = process_model_response(KINDS, ModelResponse((call, Message("assistant", "a"))))
+    assert list(processed.functions) == ([] if tool is None else [(call, tool)])
+    assert processed.handoffs == ()
+    assert (processed.unknown, processed.unhandled) == (
+        () if tool is not None or call.kind != "function" else (call,),
+        () if tool is not None or call.kind == "function" else (call,),
+    )
 
 
 def test_of_two_messages_the_last_is_the_answer() -> None:
@@ -75,7 +116,8 @@ def test_call_ids_become_unique_and_nothing_else_changes(reply: ModelResponse, u
     ambiguous = False
     for call in given_calls:
         if call.call_id:
-            ambiguous |= meant.setdefault(call.call_id, (call.name, call.arguments)) != (call.name, call.arguments)
+            said = (call.name, call.arguments, call.kind, call.namespace, call.caller)
+            ambiguous |= meant.setdefault(call.call_id, said) != said
     if ambiguous:
         with pytest.raises(ModelBehaviorError, match="two different calls"):
             with_unique_calls(reply, set(used))
@@ -98,7 +140,7 @@ def test_call_ids_become_unique_and_nothing_else_changes(reply: ModelResponse, u
     for before, after in zip(expected, result.output, strict=True):
         if isinstance(before, FunctionCall):
             assert isinstance(after, FunctionCall)
-            assert (after.name, after.arguments, after.id) == (before.name, before.arguments, before.id)
+            assert structs.replace(after, call_id=before.call_id) == before
             if before.call_id and before.call_id not in used:
                 assert after == before, "an id that is free is kept: it is the provider's own"
         else:

@@ -82,6 +82,10 @@ def replied(*output: Any, usage: Usage = Usage(1, 10, 5)) -> ModelReplied:
     return ModelReplied(ModelResponse(output, usage, "tool_calls"), 2.0)
 
 
+def answer(call: FunctionCall, output: Any, is_error: bool) -> FunctionCallOutput:
+    return FunctionCallOutput(call.call_id, output, is_error, call.kind, call.namespace, call.caller)
+
+
 @dataclass
 class Turn:
     """An open turn, retold."""
@@ -113,15 +117,15 @@ class Turn:
                 given, edited = self.results.get(item.call_id), self.edited.get(item.call_id)
                 if given is None:
                     said = UNANSWERED if item.call_id in self.awaited else UNKNOWN_OUTCOME
-                    answers.append(FunctionCallOutput(item.call_id, said, True))
+                    answers.append(answer(item, said, True))
                 elif given.is_withheld:
-                    answers.append(FunctionCallOutput(item.call_id, WITHHELD, True))
+                    answers.append(answer(item, WITHHELD, True))
                 elif edited is None:
-                    answers.append(FunctionCallOutput(item.call_id, given.output, given.is_error))
+                    answers.append(answer(item, given.output, given.is_error))
                 else:
                     note = f"[A person changed the arguments of this call before it ran, to {edited.arguments}]"
                     output = f"{note}\n{given.output}" if isinstance(given.output, str) else (InputText(note), *given.output)
-                    answers.append(FunctionCallOutput(item.call_id, output, given.is_error))
+                    answers.append(answer(item, output, given.is_error))
         return [*self.reply.output, *answers, *self.arrived]
 
 

@@ -91,7 +91,7 @@ def test_every_option_is_shown_by_name_with_its_default() -> None:
     own = {"func", "name_override", "description_override", "use_docstring_info", "docstring_style", "strict_mode"}
     assert shown.keys() == options | own
     for_agents = inspect.signature(Agent.as_tool).parameters.keys()
-    assert options - for_agents == {"effect", "reconcile", "polling", "external", "default_answer"}
+    assert options - for_agents == {"effect", "reconcile", "polling", "external", "default_answer", "kind", "kind_settings"}
     with pytest.raises(TypeError, match="unexpected keyword argument 'time_out'"):
         function_tool(abs, time_out=5)  # type: ignore[call-overload]
 

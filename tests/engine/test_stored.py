@@ -22,6 +22,7 @@ from agentsdk import (
     RunQuery,
     RunStore,
     Session,
+    StopAtTools,
     StoreError,
     ToolApprovalItem,
     ToolInDoubtItem,
@@ -30,6 +31,7 @@ from agentsdk import (
 )
 from agentsdk.core.codec import VERSION, decode_events, encode_event
 from agentsdk.core.state import UNKNOWN_OUTCOME
+from agentsdk.engine.stored import fingerprint_of
 from agentsdk.errors import StateCorruptError, StateMismatchError, StateVersionError
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.faulty_store import Fault, FaultyStore
@@ -640,3 +642,15 @@ async def test_the_whole_of_a_long_result_is_kept_with_the_run(open_store: OpenS
             assert len(text) < 300
             marker = text.partition("result_id='")[2].partition("'")[0]
             assert await store.attachment("r", marker) == text[:1].encode() * 500
+
+
+def test_the_fingerprint_of_an_agent_of_version_0_2_is_what_it_was() -> None:
+    """Fields that a spec has had since count where they are used."""
+
+    @function_tool
+    def add(a: int) -> int:
+        return a
+
+    plain = Agent("A", "x", [add], tool_use_behavior=StopAtTools(["add"]))
+    assert fingerprint_of(plain) == "3977263cae11d12c"
+    assert fingerprint_of(plain.clone(tools=[add.clone(kind="custom")])) != "3977263cae11d12c"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from agentsdk.core.overflow import MARKER_CHARS, READ_RESULT, Overflow, cap_output, output_text
 from agentsdk.core.window.fit import MARKER_TOKENS, Block, NamedModel, Replace, SummaryRequest, WindowView
 from agentsdk.types.declared import Expected, Fields, a_name, either, having, optional, sequence_of, whole
@@ -41,7 +43,7 @@ class TruncateToolResults:
                 if isinstance(item, FunctionCallOutput) and len(output_text(item.output)) > self.chars + MARKER_CHARS:
                     output, overflow = cap_output(item.output, self.chars)
                     assert overflow is not None, "it is over the cap"
-                    items[position] = FunctionCallOutput(item.call_id, output, item.is_error)
+                    items[position] = structs.replace(item, output=output)
                     counts[position] = None
                     cut.append(overflow)
         return Replace(view, tuple(items), tuple(counts), tuple(cut)) if cut else None

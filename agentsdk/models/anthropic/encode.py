@@ -19,6 +19,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Raw, Struct
 
+from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
@@ -256,7 +257,7 @@ def encode_tools(tools: Sequence[ToolSpec | HandoffSpec], *, strict: bool) -> by
 
 
 def _tool(tool: ToolSpec | HandoffSpec, strict: bool) -> JsonObject:
-    encoded: JsonObject = {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+    encoded: JsonObject = {"name": tool.name, "description": function_description(tool), "input_schema": tool.parameters}
     if strict and tool.strict:
         encoded["strict"] = True
     return encoded

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 
 from agentsdk.models.google.schema import to_google
+from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
@@ -212,4 +213,4 @@ def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
 
 
 def _declaration(tool: ToolSpec | HandoffSpec) -> JsonObject:
-    return {"name": tool.name, "description": tool.description, "parametersJsonSchema": to_google(tool.parameters)}
+    return {"name": tool.name, "description": function_description(tool), "parametersJsonSchema": to_google(tool.parameters)}

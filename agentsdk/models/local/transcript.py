@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from agentsdk.models.local.constrained import CALL_BEGIN, CALL_END, call_text
+from agentsdk.models.plain_tools import function_description
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message, OutputText, Part, Role
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
@@ -22,7 +23,7 @@ def system_text(instructions: str, tools: Sequence[ToolSpec | HandoffSpec], outp
     """The instructions, then what the model must know of its tools and its output. `""` when there is nothing to say."""
     parts = [instructions] if instructions else []
     if tools:
-        lines = [f"- {tool.name}: {tool.description} Arguments: {json.dumps(tool.parameters)}" for tool in tools]
+        lines = [f"- {tool.name}: {function_description(tool)} Arguments: {json.dumps(tool.parameters)}" for tool in tools]
         parts.append("You have these tools:\n" + "\n".join(lines))
         parts.append(
             f'To use a tool, reply only with {CALL_BEGIN}{{"name": ..., "arguments": {{...}}{CALL_END}. '

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw, Struct
 
+from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
@@ -192,7 +193,7 @@ def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
 
 
 def _function(tool: ToolSpec | HandoffSpec) -> JsonObject:
-    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    function: JsonObject = {"name": tool.name, "description": function_description(tool), "parameters": tool.parameters}
     if tool.strict:
         function["strict"] = True
     return function

@@ -3,7 +3,7 @@
 ```
 Message(user, system, developer)     {"role": ..., "content": ...}
 Message(assistant)                   the same, or an output message with its id
-FunctionCall, FunctionCallOutput     function_call, function_call_output
+FunctionCall, FunctionCallOutput     an item of the call's kind, see `calls.py`
 Reasoning, ProviderItem              as they came, if they came from here; else left out
 ```
 The API refuses reasoning that is not followed by the very item it led to, and that item by its id without its reasoning. So ids
@@ -13,11 +13,11 @@ go back with reasoning and never alone, and reasoning whose next item is gone or
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 from msgspec import Struct
 
-from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
+from agentsdk.models.openai_responses.calls import call_entry, output_entries
+from agentsdk.models.prefix import Body, Group, encode_growing, to_json
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -37,7 +37,6 @@ from agentsdk.types.items import (
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.tape import Tape
 
-_MAX_CALL_ID = 64
 _ID_NOT_NEEDED = (
     "compaction",
     "shell_call",
@@ -114,10 +113,9 @@ class InputEncoder(Struct, frozen=True):
             case Message():
                 return [{"role": item.role, "content": _content(item.content)}]
             case FunctionCall():
-                return [_call(item, item.id if with_id else "")]
+                return [call_entry(item, item.id if with_id else "")]
             case FunctionCallOutput():
-                output = {"call_id": _call_id(item.call_id), "output": _content(item.output)}
-                return [{"type": "function_call_output", **output}]
+                return output_entries(item, _content(item.output))
             case ProviderItem():
                 return [item.data] if item.provider == self.provider else []
             case Reasoning():
@@ -169,17 +167,6 @@ def _answer_part(part: Part) -> JsonObject:
     return {**_text("output_text", part.text), "annotations": own}
 
 
-def _call(item: FunctionCall, item_id: str) -> JsonObject:
-    entry: JsonObject = {"type": "function_call", "call_id": _call_id(item.call_id), "name": usable_name(item.name)}
-    entry["arguments"] = usable_arguments(item.arguments)
-    return {**entry, "id": item_id} if item_id else entry
-
-
-def _call_id(call_id: str) -> str:
-    """A call's id as the API takes it: another provider's may be too long."""
-    return call_id if len(call_id) <= _MAX_CALL_ID else f"call_{sha256(call_id.encode()).hexdigest()[:40]}"
-
-
 def _content(content: str | tuple[Part, ...]) -> object:
     return content if isinstance(content, str) else [_part(part) for part in content]
 
@@ -213,19 +200,21 @@ def _text(kind: str, text: str) -> JsonObject:
 
 
 def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-    """The `tools` field. `strict` is sent either way, as the API's default is true."""
-    return to_json(
-        [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                "strict": tool.strict,
-            }
-            for tool in tools
-        ]
-    )
+    """The `tools` field."""
+    return to_json([_tool(tool) for tool in tools])
+
+
+def _tool(tool: ToolSpec | HandoffSpec) -> JsonObject:
+    kind = tool.kind if isinstance(tool, ToolSpec) else "function"
+    described: JsonObject = {"name": tool.name, "description": tool.description}
+    if kind == "custom" and isinstance(tool, ToolSpec):
+        return {"type": "custom", **described, **tool.kind_settings}
+    if kind == "shell":
+        return {"type": "shell", "environment": {"type": "local"}}
+    if kind != "function":
+        return {"type": kind}
+    # `strict` is sent either way, as the API's default is true.
+    return {"type": "function", **described, "parameters": tool.parameters, "strict": tool.strict}
 
 
 def output_format(output: OutputSpec) -> JsonObject:

@@ -6,11 +6,12 @@ reply complete is that last event. Where a server leaves the items out of it, th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.hosted import refuse_unanswered
-from agentsdk.models.loose import as_list, as_object, as_text, storable, storable_json
+from agentsdk.models.loose import as_list, as_object, as_text, storable
+from agentsdk.models.openai_responses.calls import kind_of, read_call
 from agentsdk.models.openai_responses.encode import joined_summary
 from agentsdk.models.openai_responses.usage import COUNTED, read_usage
 from agentsdk.models.openai_responses.wire import WireEvent, WireResponse, parse_event, parse_response
@@ -51,7 +52,7 @@ class ResponseAssembler:
         self._fallback_id = fallback_id
         self._created = False
         self._text: list[str] = []
-        self._done: dict[int, OutputItem] = {}
+        self._done: dict[int, JsonObject] = {}
         self._open: set[int] = set()  # positions of items that have begun and not ended
         self._call_cut = False
         self._logprobs: list[object] = []  # of the texts, in their order
@@ -116,10 +117,10 @@ class ResponseAssembler:
                 return (OutputItemAdded(item, position),)
             case "response.output_item.done":
                 self._open.discard(position)
-                if (item := self._item(wire.item, position)) is None:
+                if wire.item is None or (item := self._item(wire.item, position)) is None:
                     return ()
                 self.begun = True
-                self._done[position] = item
+                self._done[position] = wire.item
                 return (OutputItemDone(item, position),)
             case "response.reasoning_summary_part.added" if wire.summary_index:
                 return (ReasoningTextDelta(joined_summary(("", "")), position),)
@@ -143,12 +144,12 @@ class ResponseAssembler:
         self._last = last
         self._status = status
         self.complete = True
+        came = list(enumerate(last.output)) if last.output else sorted(self._done.items())
         if last.output:
             self._logprobs = _logprobs(last.output)
-            items = [(position, self._item(data, position)) for position, data in enumerate(last.output)]
-            self._output = [(position, item) for position, item in items if item is not None]
-        else:
-            self._output = sorted(self._done.items())
+        answered = _answered([data for _, data in came])
+        items = [(position, self._item(data, position, answered=answered)) for position, data in came]
+        self._output = [(position, item) for position, item in items if item is not None]
         if not self._text:
             self._text = [item.text for _, item in self._output if isinstance(item, Message)]
 
@@ -203,8 +204,13 @@ class ResponseAssembler:
     def _incomplete(self, message: str) -> IncompleteResponseError:
         return IncompleteResponseError(message, partial=self.text)
 
-    def _item(self, data: JsonObject | None, position: int, *, begun_only: bool = False) -> OutputItem | None:
-        """The item in `data`, None for a message without content; `begun_only` leaves its content, yet to come, out."""
+    def _item(
+        self, data: JsonObject | None, position: int, *, begun_only: bool = False, answered: Collection[str] = ()
+    ) -> OutputItem | None:
+        """The item in `data`, None for a message without content; `begun_only` leaves its content, yet to come, out.
+
+        Calls of the `answered` ids were run by the provider.
+        """
         if not data:
             return None
         item_id = as_text(data.get("id"))
@@ -212,13 +218,11 @@ class ResponseAssembler:
             case "message":
                 phase = as_text(data.get("phase"))
                 return Message("assistant", "", item_id, phase) if begun_only else _message(data, item_id, phase)
-            case "function_call":
-                call_id = as_text(data.get("call_id")) or item_id or f"call_{self._fallback_id}_{position}"
-                self._call_cut = self._call_cut or (not begun_only and data.get("status") == "incomplete")
-                arguments = "" if begun_only else _arguments(data.get("arguments"))
-                return FunctionCall(call_id, as_text(data.get("name")), arguments, item_id)
             case "reasoning":
                 return Reasoning(id=item_id, provider=self._provider) if begun_only else self._reasoning(data, item_id)
+            case _ if (kind := kind_of(data)) is not None and as_text(data.get("call_id")) not in answered:
+                self._call_cut = self._call_cut or (not begun_only and data.get("status") == "incomplete")
+                return read_call(kind, data, f"call_{self._fallback_id}_{position}", begun_only=begun_only)
             case _:
                 return ProviderItem(self._provider, storable(data))
 
@@ -232,16 +236,23 @@ class ResponseAssembler:
 def unanswered(items: Sequence[JsonObject]) -> list[str]:
     """The types of those of a reply's own items that ask the client for something.
 
-    Calls that the provider runs itself have no `call_id`, or their output is in the same reply.
+    Calls that the provider runs itself have no `call_id`, or their output is in the same reply. A program waits for the calls
+    that it makes itself.
     """
-    answered = {as_text(item.get("call_id")) for item in items if as_text(item.get("type")).endswith("_output")}
+    answered = _answered(items)
     asking: list[str] = []
     for item in items:
         kind, call_id = as_text(item.get("type")), as_text(item.get("call_id"))
-        is_call = bool(call_id) and not kind.endswith("_output") and item.get("execution") != "server"
-        if kind == "mcp_approval_request" or (is_call and call_id not in answered):
+        runs_here = bool(call_id) and kind != "program" and not kind.endswith("_output") and item.get("execution") != "server"
+        if runs_here and call_id not in answered:
             asking.append(kind)
     return asking
+
+
+def _answered(items: Sequence[JsonObject]) -> set[str]:
+    """The ids of calls whose output is among a reply's own items."""
+    outputs = [item for item in items if as_text(item.get("type")).endswith("_output")]
+    return {call_id for item in outputs if (call_id := as_text(item.get("call_id")))}
 
 
 def _logprobs(output: list[JsonObject]) -> list[object]:
@@ -267,9 +278,3 @@ def _message(data: JsonObject, item_id: str, phase: str) -> Message | None:
 
 def _texts(parts: object) -> list[str]:
     return [as_text(as_object(part).get("text")) for part in as_list(parts)]
-
-
-def _arguments(arguments: object) -> str:
-    if isinstance(arguments, str):
-        return arguments or "{}"
-    return "{}" if arguments is None else storable_json(arguments)
