@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from agentsdk.databases.finished import finished
 from agentsdk.databases.sqlite_thread import SQLiteFile, SQLiteThread, Synchronous, Tables, create_private
 from agentsdk.types.declared import is_real, shown
 from agentsdk.types.errors import UserError
@@ -68,17 +67,15 @@ class SQLiteDatabase:
 
         Raises the tables' `error` and `busy` for whatever SQLite raises.
         """
-        return await finished(asyncio.wrap_future(self._held().submit(job)))
+        return await self._held().submit(job)
 
     async def write(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """`run` in a transaction that holds the file's write lock from its beginning; undone if `job` raises."""
+        """`run` in a transaction that holds the file's write lock from its beginning; undone if `job` raises.
 
-        def transaction(connection: sqlite3.Connection) -> T:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                return job(connection)
-
-        return await self.run(transaction)
+        Writes that wait for the one before share a transaction, and so its wait for the disk: each sees what those before it
+        did, is undone alone if it raises, and returns once it is committed.
+        """
+        return await self._held().submit(job, is_write=True)
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Write all that is in the file, as of one moment, to a new one at `path`; reads and writes go on meanwhile.

@@ -1,7 +1,11 @@
 """The thread and the connection that all adapters of one kind share for a SQLite file.
 
-One thread of the process uses a file, and its queue is the order: writers never wait for each other's locks, and a job begins
-and ends on that thread, whatever becomes of the task that asked for it. The thread lives as long as an adapter holds it.
+One thread of the process uses a file: writers never wait for each other's locks, and a job begins and ends on that thread,
+whatever becomes of the task that asked for it. The thread lives as long as an adapter holds it.
+
+What is asked for while the thread is at work waits in its queue, and is done together then: the reads in their order, and after
+them the writes in theirs, in one transaction. So a thousand runs that append at once wait for the disk a few times, and nobody
+is kept waiting for others to come.
 
 Three things break SQLite silently and are guarded against here. A fork: the child's SQLite would take the parent's locks for
 its own, so no connection is open while the process forks. A file that was deleted or moved while it was open: what is written
@@ -11,21 +15,26 @@ locks of this process, so a new file is made in one place, before it is opened.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import queue
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
+from agentsdk.databases.sqlite_jobs import Job, tell, write
 from agentsdk.types.errors import StoreError
 
 if TYPE_CHECKING:
     import sqlite3
 
 T = TypeVar("T")
+MOST_TOGETHER = 200
+"""How many jobs are done together. While a transaction lasts, other processes cannot write."""
+
 Synchronous = Literal["FULL", "NORMAL"]
 """When a commit is on the disk itself. `FULL`: before it returns. `NORMAL`: later; a power loss may take the latest back."""
 
@@ -119,23 +128,14 @@ class SQLiteThread:
         self._connection: sqlite3.Connection | None = None
         self._opened: dict[str, tuple[int, int]] = {}
         self._working = threading.Lock()
-        self._jobs: queue.SimpleQueue[Callable[[], None] | threading.Event] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job[Any] | threading.Event] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name=f"agentsdk {os.path.basename(file.path)}", daemon=True).start()
 
-    def submit(self, job: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have `job` run on the thread, after all that was submitted before."""
-        future: Future[T] = Future()
-
-        def work() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(self._run(job))
-            except BaseException as error:
-                future.set_exception(error)
-
-        self._jobs.put(work)
-        return future
+    def submit(self, work: Callable[[sqlite3.Connection], T], *, is_write: bool = False) -> asyncio.Future[T]:
+        """Have `work` done on the thread; a write in a transaction, which it may share. For a coroutine."""
+        job = Job(work, is_write=is_write)
+        self._jobs.put(job)
+        return job.future
 
     def hold(self) -> None:
         """Hold it once more. For a caller who has the lock, and holds it already or knows that another does."""
@@ -149,19 +149,56 @@ class SQLiteThread:
 
     def _serve(self) -> None:
         while True:
+            released = self._work()
+            if released is not None:
+                is_last = self._let_go()
+                if is_last:
+                    with self._working:
+                        self._disconnect()
+                    with self.lock:
+                        self._living.discard(self)
+                released.set()
+                if is_last:
+                    return
+
+    def _work(self) -> threading.Event | None:
+        """Do what waits, or comes next, up to a release. It refers to no job when it is over: they hold adapters."""
+        jobs, released = self._next()
+        for together in ([job for job in jobs if not job.is_write], [job for job in jobs if job.is_write]):
+            if together:
+                self._do(together)
+        return released
+
+    def _next(self) -> tuple[list[Job[Any]], threading.Event | None]:
+        """The jobs, and the release."""
+        jobs: list[Job[Any]] = []
+        while True:
             job = self._jobs.get()
-            if not isinstance(job, threading.Event):
-                job()
-            elif self._let_go():
-                with self._working:
-                    self._disconnect()
-                with self.lock:
-                    self._living.discard(self)
-                job.set()
-                return
-            else:
-                job.set()
-            del job  # it holds an adapter, which must not wait for the next job to be collected
+            if isinstance(job, threading.Event):
+                return jobs, job
+            jobs.append(job)
+            if len(jobs) == MOST_TOGETHER or self._jobs.empty():
+                return jobs, None
+
+    def _do(self, jobs: Sequence[Job[Any]]) -> None:
+        """Do reads, or writes in one transaction, and tell those who wait."""
+        try:
+            with self._working:
+                if self._connection is not None:
+                    self._require_in_place()
+                connection = self._connection or self._connect()
+                if jobs[0].is_write:
+                    write(connection, jobs)
+                else:
+                    for job in jobs:
+                        job.do(connection)
+        except BaseException as error:
+            for job in jobs:
+                job.outcome = copy(error)
+        for job in jobs:
+            if isinstance(job.outcome, BaseException):
+                job.outcome = self._raised(job.outcome)
+        tell(jobs)
 
     def _let_go(self) -> bool:
         with self.lock:
@@ -170,21 +207,20 @@ class SQLiteThread:
                 self._shared.pop(self._file, None)
             return self._holders == 0
 
-    def _run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+    def _raised(self, error: BaseException) -> BaseException:
+        """What is raised for `error`, which a job raised or SQLite."""
         import sqlite3
 
-        try:
-            with self._working:
-                if self._connection is not None:
-                    self._require_in_place()
-                return job(self._connection or self._connect())
-        except sqlite3.Error as error:
+        raised = error
+        if isinstance(error, sqlite3.Error):
+            raised = self._explained(error)
             # What has no code is of Python's own, which quotes the stored text it could not decode.
-            raise self._explained(error) from (error if hasattr(error, "sqlite_errorcode") else None)
-        except (OverflowError, UnicodeEncodeError):
-            raise self._file.tables.error(
+            raised.__cause__ = error if hasattr(error, "sqlite_errorcode") else None
+        elif isinstance(error, (OverflowError, UnicodeEncodeError)):
+            raised = self._file.tables.error(
                 f"{self._file} cannot keep this, expected whole numbers of at most 64 bits and text without lone surrogates"
-            ) from None
+            )
+        return raised
 
     def _connect(self) -> sqlite3.Connection:
         import sqlite3

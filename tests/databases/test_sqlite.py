@@ -11,13 +11,14 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agentsdk.databases.sqlite import SQLiteDatabase, Tables
+from agentsdk.databases.sqlite_thread import MOST_TOGETHER
 from agentsdk.types.errors import SessionBusyError, SessionError, UserError
 
 pytestmark = pytest.mark.anyio
@@ -63,6 +64,110 @@ async def test_a_write_that_raises_is_undone(tmp_path: Path) -> None:
         with pytest.raises(LookupError):
             await held.write(half)
         assert await held.run(letters) == 1
+
+
+@contextlib.asynccontextmanager
+async def waiting(held: SQLiteDatabase) -> AsyncIterator[list[str]]:
+    """What is asked for inside waits until the end, for the thread is at work; the statements from then on."""
+    statements: list[str] = []
+    began, may_end = threading.Event(), threading.Event()
+
+    def work(connection: sqlite3.Connection) -> None:
+        began.set()
+        may_end.wait(30)
+        connection.set_trace_callback(statements.append)
+
+    working = asyncio.create_task(held.run(work))
+    await asyncio.to_thread(began.wait, 30)
+    yield statements
+    await asyncio.sleep(0)
+    may_end.set()
+    await working
+
+
+def transactions(statements: list[str]) -> list[str]:
+    return [one for one in statements if one.startswith(("BEGIN", "COMMIT", "ROLLBACK"))]
+
+
+async def test_writes_that_wait_share_a_transaction_and_no_failure(tmp_path: Path) -> None:
+    def half(connection: sqlite3.Connection) -> None:
+        post(connection)
+        raise LookupError
+
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
+        async with waiting(held) as statements:
+            tasks = [asyncio.create_task(held.write(half if n == 7 else post)) for n in range(50)]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert transactions(statements) == ["BEGIN IMMEDIATE", "ROLLBACK TO job", "COMMIT"]
+        assert [type(outcome) for outcome in outcomes] == [LookupError if n == 7 else type(None) for n in range(50)]
+        assert await held.run(letters) == 49
+
+
+async def test_no_more_writes_share_a_transaction_than_others_can_wait_for(tmp_path: Path) -> None:
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
+        async with waiting(held) as statements:
+            tasks = [asyncio.create_task(held.write(post)) for _ in range(MOST_TOGETHER + 1)]
+        await asyncio.gather(*tasks)
+        assert transactions(statements) == ["BEGIN IMMEDIATE", "COMMIT"] * 2
+
+
+async def test_writes_see_those_before_them_and_reads_what_is_committed(tmp_path: Path) -> None:
+    def post_and_count(connection: sqlite3.Connection) -> int:
+        post(connection)
+        return letters(connection)
+
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
+        async with waiting(held):
+            reads = [asyncio.create_task(held.run(letters))]
+            writes = [asyncio.create_task(held.write(post_and_count)) for _ in range(3)]
+            reads.append(asyncio.create_task(held.run(lambda connection: connection.execute("no statement"))))  # type: ignore[arg-type]
+        assert await asyncio.gather(*writes) == [1, 2, 3]
+        read, failed = await asyncio.gather(*reads, return_exceptions=True)
+        assert (read, type(failed)) == (0, SessionError)
+
+
+def too_much(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO agentsdk_letters VALUES (zeroblob(1000000))")
+
+
+def undo_all(connection: sqlite3.Connection) -> None:
+    """As SQLite does by itself after some errors of the disk."""
+    connection.execute("ROLLBACK")
+    raise LookupError
+
+
+@pytest.mark.parametrize(("failing", "error"), [(too_much, SessionError), (undo_all, LookupError)])
+async def test_a_write_that_undoes_the_transaction_harms_no_other(
+    failing: Callable[[sqlite3.Connection], None], error: type[Exception], tmp_path: Path
+) -> None:
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
+        await held.run(lambda connection: connection.execute("PRAGMA max_page_count = 20").fetchone())
+        async with waiting(held):
+            tasks = [asyncio.create_task(held.write(failing if n == 3 else post)) for n in range(5)]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [error if n == 3 else type(None) for n in range(5)]
+        assert await held.run(letters) == 4
+
+
+async def test_writes_that_wait_for_a_lock_wait_once(tmp_path: Path) -> None:
+    """Also those that would be written again by themselves."""
+    blocker = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
+
+    def undo_and_lock(connection: sqlite3.Connection) -> None:
+        connection.execute("ROLLBACK")
+        blocker.execute("BEGIN IMMEDIATE")
+        raise LookupError
+
+    async with contextlib.aclosing(SQLiteDatabase(tmp_path / "x.db", TABLES, busy_timeout=0.01, synchronous="NORMAL")) as held:
+        for first in (undo_and_lock, post):
+            async with waiting(held) as statements:
+                writes = [asyncio.create_task(held.write(job)) for job in (first, post, post)]
+            outcomes = await asyncio.gather(*writes, return_exceptions=True)
+            assert [type(outcome) for outcome in outcomes] == [SessionBusyError] * 3
+            assert len({id(outcome) for outcome in outcomes}) == 3, "each raises its own"
+            assert statements.count("BEGIN IMMEDIATE") == (2 if first is undo_and_lock else 1)
+        blocker.close()
+        assert await held.run(letters) == 0
 
 
 async def test_one_cancelled_again_and_again_waits_for_its_job(tmp_path: Path) -> None:
@@ -173,6 +278,17 @@ async def test_nothing_is_written_to_a_file_that_is_not_in_its_place(lose: Calla
     if lose is delete:
         async with contextlib.aclosing(database(path)) as anew:
             assert await anew.run(letters) == 0
+
+
+async def test_each_that_waits_for_a_file_that_is_lost_raises_an_error_of_its_own(tmp_path: Path) -> None:
+    async with contextlib.aclosing(database(tmp_path / "x.db")) as held:
+        async with waiting(held):
+            delete(tmp_path / "x.db")
+            tasks = [asyncio.create_task(held.write(post)) for _ in range(2)]
+        one, other = await asyncio.gather(*tasks, return_exceptions=True)
+        assert isinstance(one, SessionError)
+        assert isinstance(other, SessionError)
+        assert one is not other
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")

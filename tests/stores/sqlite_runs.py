@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,6 +23,25 @@ def run(run_id: str, rev: int, *, status: RunStatus = "running", agent: str = "a
 async def opened(path: Path, **settings: float) -> AsyncIterator[SQLiteRunStore]:
     async with contextlib.aclosing(SQLiteRunStore(path, **settings)) as store:
         yield store
+
+
+@contextlib.asynccontextmanager
+async def at_work(store: SQLiteRunStore) -> AsyncIterator[list[str]]:
+    """What the store is asked for inside waits until the end; the statements from then on."""
+    statements: list[str] = []
+    began, may_end = threading.Event(), threading.Event()
+
+    def work(connection: sqlite3.Connection) -> None:
+        began.set()
+        may_end.wait(30)
+        connection.set_trace_callback(statements.append)
+
+    working = asyncio.create_task(store._database.run(work))
+    await asyncio.to_thread(began.wait, 30)
+    yield statements
+    await asyncio.sleep(0)
+    may_end.set()
+    await working
 
 
 async def python(script: str, *arguments: str) -> asyncio.subprocess.Process:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentsdk import Agent, RunConfig, Runner, function_tool
 from agentsdk.sessions.sqlite import SQLiteSession
+from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.stores.sqlite import SQLiteRunStore
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.errors import StoreError, UserError
+from agentsdk.types.errors import RunConflictError, StoreError, UserError
 from agentsdk.types.items import Message
 from agentsdk.types.summary import DueRuns, RunQuery, RunSummary
-from tests.stores.sqlite_runs import opened, python, run
+from tests.stores.sqlite_runs import at_work, opened, python, run
 
 pytestmark = pytest.mark.anyio
 
@@ -134,6 +138,85 @@ async def test_an_append_is_committed_when_it_returns(tmp_path: Path) -> None:
     assert await writer.wait() == 0
     async with opened(tmp_path / "r.db") as store:
         assert await store.read("r") == [b"%d" % number for number in range(20)]
+
+
+async def test_appends_that_wait_share_a_commit_and_no_failure(tmp_path: Path) -> None:
+    async with opened(tmp_path / "r.db") as store:
+        await store.append("run-7", 0, [b"before"], run("run-7", 1))
+        async with at_work(store) as statements:
+            tasks = [asyncio.create_task(store.append(f"run-{n}", 0, [b"%d" % n], run(f"run-{n}", 1))) for n in range(50)]
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [RunConflictError if n == 7 else int for n in range(50)]
+        assert [one for one in statements if one.startswith(("BEGIN", "COMMIT"))] == ["BEGIN IMMEDIATE", "COMMIT"]
+        assert [await store.read(f"run-{n}") for n in range(50)] == [[b"before" if n == 7 else b"%d" % n] for n in range(50)]
+
+
+async def test_an_append_that_is_cancelled_while_it_waits_is_done_with_the_others(tmp_path: Path) -> None:
+    async with opened(tmp_path / "r.db") as store:
+        async with at_work(store):
+            tasks = [asyncio.create_task(store.append(f"run-{n}", 0, [b"0"], run(f"run-{n}", 1))) for n in range(3)]
+            await asyncio.sleep(0)
+            tasks[1].cancel()
+            await asyncio.sleep(0)
+            assert not tasks[1].done()
+        assert [type(outcome) for outcome in await asyncio.gather(*tasks, return_exceptions=True)] == [int, CancelledError, int]
+        assert [await store.read(f"run-{n}") for n in range(3)] == [[b"0"]] * 3
+
+
+@given(
+    rounds=st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.integers(0, 2)), max_size=8), max_size=4)
+)
+@settings(deadline=None)
+async def test_appends_at_once_are_as_appends_one_by_one(rounds: list[list[tuple[str, int, int]]]) -> None:
+    one_by_one = MemoryRunStore()
+    async with contextlib.aclosing(SQLiteRunStore(":memory:")) as store:
+        for appends in rounds:
+            given = [(name, rev, [b"%d" % n] * count, run(name, rev + count)) for n, (name, rev, count) in enumerate(appends)]
+            async with at_work(store):
+                tasks = [asyncio.create_task(store.append(*append)) for append in given]
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            for append, outcome in zip(given, outcomes, strict=True):
+                try:
+                    assert await one_by_one.append(*append) == outcome
+                except RunConflictError as error:
+                    assert (type(outcome), str(outcome)) == (RunConflictError, str(error))
+        runs = await one_by_one.list(RunQuery())
+        assert await store.list(RunQuery()) == runs
+        assert [await store.read(one.run_id) for one in runs] == [await one_by_one.read(one.run_id) for one in runs]
+
+
+KILLED_AT_ONCE = """
+async def main(path):
+    store = SQLiteRunStore(path)
+
+    async def append(run_id):
+        for number in range(100_000):
+            await store.append(run_id, number * 2, [b"%d" % number] * 2, run(run_id, number * 2 + 2))
+            print(run_id, number + 1, flush=True)
+
+    await asyncio.gather(*(append(f"run-{n}") for n in range(30)))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_a_process_that_is_killed_with_many_runs_leaves_every_append_any_was_told_of(tmp_path: Path) -> None:
+    writer = await python(KILLED_AT_ONCE, str(tmp_path / "r.db"))
+    assert writer.stdout
+    told: dict[str, int] = {}
+    async for line in writer.stdout:
+        run_id, _, number = line.decode().partition(" ")
+        told[run_id] = int(number)
+        if sum(told.values()) == 500:
+            writer.kill()
+    await writer.wait()
+    async with opened(tmp_path / "r.db") as store:
+        assert len(told) == 30
+        for run_id, number in told.items():
+            events = await store.read(run_id)
+            assert events == [b"%d" % (at // 2) for at in range(len(events))]
+            assert len(events) % 2 == 0
+            assert len(events) >= number * 2
 
 
 @pytest.mark.parametrize(("synchronous", "level"), [("FULL", 2), ("NORMAL", 1)])
