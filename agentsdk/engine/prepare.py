@@ -53,12 +53,11 @@ async def prepare(run: Run) -> Prepared:
     """What is enabled now. The rules for it are asked once a turn: an open turn keeps what its reply was offered."""
     agent, config, turn = run.agent, run.deps.config, run.state.turn
     declared = Declaration.of(agent)
-    extra = config.instructions if config.instructions and run.parent is None else ""
-    if has_toolsets(run):
-        from agentsdk.engine.toolsets import with_toolsets  # most runs have none
+    extra = ""
+    if agent.toolsets or config.tools or config.toolsets or config.instructions:
+        from agentsdk.engine.toolsets import extended  # most runs have none
 
-        declared, told = await with_toolsets(run, declared)
-        extra = "\n\n".join(filter(None, (told, extra)))
+        declared, extra = await extended(run, declared)
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
     offered = None if turn is None or turn.response is None else turn
@@ -69,12 +68,6 @@ async def prepare(run: Run) -> Prepared:
     else:
         disabled = tuple([name for name, rule in _rules(declared) if not await _enabled(run, name, rule)])
     return without(Prepared(agent, declared, declared.spec, declared.request_tools, (), extra), disabled)
-
-
-def has_toolsets(run: Run) -> bool:
-    """Whether the agent whose turn it is may be offered more than it declares."""
-    config = run.deps.config
-    return bool(run.agent.toolsets) or (run.parent is None and bool(config.tools or config.toolsets))
 
 
 def without(prepared: Prepared, disabled: tuple[str, ...]) -> Prepared:

@@ -28,8 +28,8 @@ T = TypeVar("T")
 _NOTHING = Offered()
 
 
-async def with_toolsets(run: Run, declared: Declaration) -> tuple[Declaration, str]:
-    """The agent's declaration with the tools of its toolsets and those of the run, and what the model is told of them.
+async def extended(run: Run, declared: Declaration) -> tuple[Declaration, str]:
+    """The agent's declaration with the tools of its toolsets and those of the run, and the instructions that come with them.
 
     Raises `ToolsetError` for a toolset that raises, hangs or offers what is no tool, `UserError` for two tools of one name.
     """
@@ -55,6 +55,8 @@ async def with_toolsets(run: Run, declared: Declaration) -> tuple[Declaration, s
             if tool.name in declared.tools or tool.name in declared.handoffs:
                 raise _name_clash(run, tool.name, "RunConfig(tools=...)", "the agent")
         run.extended = (declared, tools, declared.with_tools(tools))
+    if of_run:
+        texts.append(config.instructions)
     return run.extended[2], "\n\n".join(filter(None, texts))
 
 
