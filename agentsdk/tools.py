@@ -9,10 +9,11 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.read_result import read_result
 from agentsdk.define.tool import FunctionTool
-from agentsdk.define.tool_options import default_tool_error_function
+from agentsdk.define.tool_options import ToolCheck, default_tool_error_function
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText, to_output
 from agentsdk.define.tool_use import StopAtTools, ToolResult, ToolsToFinalOutputResult
 from agentsdk.types.lazy import lazy_names
+from agentsdk.types.settings import ToolRetrySettings
 
 if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
@@ -23,11 +24,13 @@ __all__ = [
     "FunctionTool",
     "Grammar",
     "StopAtTools",
+    "ToolCheck",
     "ToolContext",
     "ToolOutputFileContent",
     "ToolOutputImage",
     "ToolOutputText",
     "ToolResult",
+    "ToolRetrySettings",
     "ToolsToFinalOutputResult",
     "ask_user",
     "custom_tool",

@@ -58,12 +58,12 @@ from agentsdk.context_window import EstimatingCounter
 from agentsdk.core.keys import SCHEME, call_key, request_id, request_prefix
 from agentsdk.core.overflow import result_id
 from agentsdk.define.handoff_filter import HandoffInputData
-from agentsdk.errors import ContextTooLongError
+from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
 from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
-from agentsdk.tools import Grammar, ToolResult, ask_user, custom_tool
+from agentsdk.tools import Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
 from agentsdk.toolsets import Toolset, ToolsetContext
 from agentsdk.types.events import (
     ApprovalJudged,
@@ -403,6 +403,28 @@ def _parallel(world: World) -> Agent[Any, Any]:
 def _tool_error(world: World) -> Agent[Any, Any]:
     tools = [tool_of(world, "bad", fails=True), tool_of(world, "good")]
     return agent_of(world, [[call("bad", x=1), call("good", x=2)], "one failed"], tools=tools)
+
+
+def _retried(world: World) -> Agent[Any, Any]:
+    async def fetch(ctx: ToolContext[Any], x: int) -> str:
+        if ctx.attempt <= x:
+            raise TransientToolError("busy")
+        world.did(place_of(ctx))
+        return f"fetched {x}"
+
+    tools = [function_tool(fetch, effect="idempotent"), tool_of(world, "pay", steps=3)]
+    return agent_of(
+        world, [[call("fetch", x=2), call("pay", x=1), call("fetch", x=1), call("fetch", x=0)], "done"], tools=tools
+    )
+
+
+def _circuit(world: World) -> Agent[Any, Any]:
+    async def down(ctx: ToolContext[Any], x: int) -> str:
+        raise ConnectionError("reset")
+
+    pay = tool_of(world, "pay")
+    replies = [[call("down", x=x), call("pay", x=x)] for x in range(4)]
+    return agent_of(world, [*replies, "without it"], tools=[function_tool(down, effect="idempotent"), pay])
 
 
 def _unknown_tool(world: World) -> Agent[Any, Any]:
@@ -913,6 +935,14 @@ SCENARIOS = [
     Scenario("parallel tools of every effect", _parallel, "done", effects=7),
     Scenario("one tool at a time", _parallel, "done", effects=7, config=RunConfig(max_tool_concurrency=1)),
     Scenario("tool error", _tool_error, "one failed", effects=2),
+    Scenario("retried", _retried, "done", effects=4, config=RunConfig(tool_retry=ToolRetrySettings(initial_delay=0))),
+    Scenario(
+        "circuit opens",
+        _circuit,
+        "without it",
+        effects=4,
+        config=RunConfig(tool_retry=ToolRetrySettings(max_retries=0, circuit_failures=2)),
+    ),
     Scenario("unknown tool", _unknown_tool, "so be it", effects=1),
     Scenario("invalid arguments", _invalid_arguments, "mostly wrong", effects=1),
     Scenario("calls of several kinds", _kinds, "found", effects=3, decide=_approve_always),

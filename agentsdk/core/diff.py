@@ -240,7 +240,8 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
         case GuardrailJudged():
             return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "", releases=False)
         case ToolFinished():
-            return structs.replace(event, call_id=names.number(event.call_id), is_withheld=False, started_at=0.0, at=0.0)
+            number = names.number(event.call_id)
+            return structs.replace(event, call_id=number, is_withheld=False, started_at=0.0, at=0.0, failure="")
         case ArgumentsEdited():
             return ArgumentsEdited(names.number(event.call_id), canonical_arguments(event.arguments))
         case RunEnded():

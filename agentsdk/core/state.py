@@ -45,6 +45,7 @@ from agentsdk.types.events import (
     SignalsTaken,
     Stopped,
     TimeSpent,
+    ToolAttemptFailed,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
@@ -113,6 +114,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     arrived: tuple[Item, ...] = ()
     outside: Outside = NOTHING_OUTSIDE
     chosen_model: str = ""
+    attempts: dict[str, tuple[ToolAttemptFailed, ...]] = {}
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
@@ -125,6 +127,13 @@ class OpenTurn(Struct, frozen=True, gc=False):
         """A call of the reply with the arguments that it runs with: the model's, or those that a person put in their place."""
         edited = self.outside.edited.get(call.call_id)
         return call if edited is None else structs.replace(call, arguments=edited.arguments)
+
+
+class ToolFailures(Struct, frozen=True, gc=False):
+    """How many calls of a tool running have failed with what may pass, and when the last one did."""
+
+    count: int
+    at: float
 
 
 class Compaction(Struct, frozen=True, gc=False):
@@ -154,8 +163,9 @@ class State(Struct, frozen=True, gc=False):
     `is_restored` whether a person has taken one back since, `windows` the sizes of models' windows, by the models' names, where
     refusals have shown them. `has_cut`: whether a result was cut for being too long. `saved` items of the transcript are in the
     session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is the
-    user's context object as their codec wrote it. `taken` signals of its mailbox are recorded. `offered` is
-    what toolsets answered last, by agent and toolset.
+    user's context object as their codec wrote it. `taken` signals of its mailbox are recorded. `offered` is what toolsets
+    answered last, by agent and toolset. `failures` are of the tools whose last calls failed with what may pass, by the tool's
+    name.
     """
 
     log: Tape[RunEvent]
@@ -190,6 +200,7 @@ class State(Struct, frozen=True, gc=False):
     ended: RunEnded | None = None
     context: str = ""
     offered: dict[tuple[str, str], Offered] = {}
+    failures: dict[str, ToolFailures] = {}
 
 
 _NO_ITEMS: Tape[Item] = Tape()  # never extended: a run's start puts tapes of its own in place of it
@@ -510,7 +521,24 @@ def _finished(state: State, event: ToolFinished) -> State:
         turn = _replace(turn, results=results)
     if state.stopped is not None:
         state = _replace(state, stopped=_still_stopped(state))
+    if state.failures or event.failure:
+        state = _replace(state, failures=_failures(state, turn, event))
     return _replace(state, turn=turn, has_cut=True) if _shows_cut(event) else _replace(state, turn=turn)
+
+
+def _failures(state: State, turn: OpenTurn, event: ToolFinished) -> dict[str, ToolFailures]:
+    """What a result leaves of the failures of tools: a success ends those of its tool."""
+    name = next((call.name for call in turn.calls if call.call_id == event.call_id), "")
+    if event.failure == "transient":
+        before = state.failures.get(name)
+        return {**state.failures, name: ToolFailures(1 if before is None else before.count + 1, event.at)}
+    return state.failures if event.is_error else {tool: given for tool, given in state.failures.items() if tool != name}
+
+
+def _attempt_failed(state: State, event: ToolAttemptFailed) -> State:
+    turn = _open(state)
+    attempts = (*turn.attempts.get(event.call_id, ()), event)
+    return _replace(state, turn=_replace(turn, attempts={**turn.attempts, event.call_id: attempts}))
 
 
 def _still_stopped(state: State) -> Stopped | None:
@@ -542,7 +570,8 @@ def _retried(state: State, event: CallRetried) -> State:
     turn = _open(state)
     intended = tuple(call_id for call_id in turn.intended if call_id != event.call_id)
     in_doubt = tuple(call_id for call_id in turn.in_doubt if call_id != event.call_id)
-    turn = _replace(turn, intended=intended, in_doubt=in_doubt)
+    attempts = _without(turn.attempts, event.call_id) if turn.attempts else turn.attempts
+    turn = _replace(turn, intended=intended, in_doubt=in_doubt, attempts=attempts)
     if event.call_id in turn.outside.awaited:
         awaited = _without(turn.outside.awaited, event.call_id)
         turn = _with_outside(turn, awaited=awaited, answers=_without(turn.outside.answers, event.call_id))
@@ -698,6 +727,7 @@ _CHANGES = _Changes(
         CallAnswered: _answered,
         AnswerRefused: _answer_refused,
         ToolFinished: _finished,
+        ToolAttemptFailed: _attempt_failed,
         CallsInDoubt: _doubted,
         CallRetried: _retried,
         ToolUseJudged: _tool_use,

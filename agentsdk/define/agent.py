@@ -17,7 +17,7 @@ from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import guardrail_fields, guardrails_of
-from agentsdk.define.tool_options import CallOptions, ToolChanges, shows_tool_options
+from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY, CallOptions, ToolChanges, shows_tool_options
 from agentsdk.define.tool_use import StopAtTools, ToolUseBehavior
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
@@ -41,7 +41,7 @@ from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.settings import ModelSettings
+from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import require_text
 
@@ -77,8 +77,9 @@ class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type. `toolsets` are asked for more tools each turn.
 
     `model` is a model, a name for the run's provider, a callable that chooses one of these for each turn, or None for the
-    provider's default. Raises `UserError` for a field that is wrong,
-    when the agent is made as when it is changed, and for parts that do not fit together when it is first run.
+    provider's default. `tool_timeout`, in seconds, and `tool_retry` are for tools without their own (None: as the run says).
+    Raises `UserError` for a field that is wrong, when the agent is made as when it is changed, and for parts that do not fit
+    together when it is first run.
     """
 
     name: str
@@ -98,6 +99,8 @@ class Agent(Generic[TContext, TOutput]):
     handoff_description: str = ""
     reset_tool_choice: bool = True
     toolsets: Sequence[Toolset[TContext]] = field(default_factory=list["Toolset[TContext]"])
+    tool_timeout: float | None = None
+    tool_retry: ToolRetrySettings | None = None
 
     def __repr__(self) -> str:
         return f"Agent(name={self.name!r})"
@@ -125,6 +128,8 @@ class Agent(Generic[TContext, TOutput]):
             handoff_description="",
             reset_tool_choice=True,
             toolsets=_NONE_GIVEN,
+            tool_timeout=None,
+            tool_retry=None,
         ):
             self.__dict__.update(
                 name=name,
@@ -141,6 +146,8 @@ class Agent(Generic[TContext, TOutput]):
                 handoff_description=handoff_description,
                 reset_tool_choice=reset_tool_choice,
                 toolsets=[] if toolsets is _NONE_GIVEN else toolsets,
+                tool_timeout=tool_timeout,
+                tool_retry=tool_retry,
             )
             self.__post_init__()
 
@@ -377,6 +384,8 @@ _FIELDS = Fields(
     handoff_description=any_text("a str; it tells the model when to hand over to this agent"),
     reset_tool_choice=FLAG,
     toolsets=TOOLSETS,
+    tool_timeout=optional(TIMEOUT),
+    tool_retry=optional(TOOL_RETRY),
 )
 _HANDOFF = Fields(
     "HandoffDeclaration",

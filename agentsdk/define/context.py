@@ -95,10 +95,11 @@ class ToolContext(RunContextWrapper[TContext]):
     """The run as one tool call sees it.
 
     `tool_call_id` is unique among the calls of its run: `run_id`, or the nested one that the calls `path` lead to.
-    `tool_arguments` is the model's JSON text, unchanged. `agent_name` is the agent that asked for the call.
+    `tool_arguments` is the model's JSON text, unchanged. `agent_name` is the agent that asked for the call. `attempt` is how
+    many times the body has run for this call, this one included.
     """
 
-    __slots__ = ("_is_over", "_key", "_run", "agent_name", "tool_arguments", "tool_call_id", "tool_name")
+    __slots__ = ("_is_over", "_key", "_run", "agent_name", "attempt", "tool_arguments", "tool_call_id", "tool_name")
 
     def __init__(
         self,
@@ -117,6 +118,7 @@ class ToolContext(RunContextWrapper[TContext]):
         self.tool_call_id = tool_call_id
         self.tool_arguments = tool_arguments
         self.agent_name = agent_name
+        self.attempt = 1
         self._key = idempotency_key
         self._run = run
         self._is_over = False

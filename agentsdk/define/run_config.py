@@ -25,6 +25,7 @@ from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.prices import ModelPrice, Prices
 from agentsdk.define.tool import FunctionTool
+from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY
 from agentsdk.ports.clock import CLOCK, Clock
 from agentsdk.ports.model import MODEL_PROVIDER, Model, ModelProvider, ModelRequest
 from agentsdk.ports.run_store import RUN_STORE, RunStore
@@ -51,7 +52,7 @@ from agentsdk.types.declared import (
 from agentsdk.types.errors import AgentsException, LimitExceededError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import InputItem, Item
-from agentsdk.types.settings import ModelSettings
+from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.summary import check_run_id
 from agentsdk.types.text import storable_text
 
@@ -120,6 +121,9 @@ Durability = DurabilityLevel | float
 """A level; or seconds: as `"steps"`, and no event waits longer than so many to be written."""
 
 
+DEFAULT_TOOL_RETRY = ToolRetrySettings()
+
+
 @dataclass(frozen=True)
 class ContextCodec(Generic[TContext]):
     """How the context object is kept with a run that is to bring it back: as the text that `encode` gives and `decode` reads.
@@ -182,6 +186,9 @@ class RunConfig:
     `tools`, `toolsets` and `instructions` are for this run: each of its agents has them beside its own, those used as tools do
     not. A run that goes on must be given them again. `toolset_timeout`: seconds that a toolset has to answer.
 
+    `tool_timeout`, in seconds, and `tool_retry` are for tools without their own whose agents have none either; agents as tools
+    have no timeout but their own.
+
     Raises `UserError` naming the field that is wrong.
     """
 
@@ -226,6 +233,8 @@ class RunConfig:
     toolsets: Sequence[Toolset[Any]] = ()
     instructions: str = ""
     toolset_timeout: float = 30.0
+    tool_timeout: float | None = None
+    tool_retry: ToolRetrySettings = DEFAULT_TOOL_RETRY
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
@@ -302,5 +311,7 @@ _FIELDS = Fields(
     toolsets=TOOLSETS,
     instructions=any_text("a str; it follows the instructions of each agent of the run"),
     toolset_timeout=SECONDS,
+    tool_timeout=optional(TIMEOUT),
+    tool_retry=TOOL_RETRY,
 )
 _DEFAULT = RunConfig()

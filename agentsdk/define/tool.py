@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack, cast, get_args
 
 import msgspec
@@ -16,19 +17,20 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.strict_schema import NotStrictError, strict_json_schema
 from agentsdk.define.tool_body import BoundArguments, JsonBody, OnInvokeTool, ToolBody
 from agentsdk.define.tool_guardrail import TOOL_INPUT_GUARDRAILS, TOOL_OUTPUT_GUARDRAILS
-from agentsdk.define.tool_options import ToolChanges, ToolFields
+from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY, ToolChanges, ToolFields
 from agentsdk.define.tool_timeout import within_timeout
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,
     RULE,
+    Expected,
     Fields,
     a_name,
     any_text,
+    either,
     is_tool_name,
     json_object,
-    number,
     one_of,
     optional,
     sequence_of,
@@ -52,12 +54,15 @@ MAX_ERROR_CHARS = 2_000
 class FunctionTool(ToolFields[TContext]):
     """A tool with a Python body. Make one with `@function_tool`, or here from a schema and a callable of your own.
 
-    Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `timeout` is in seconds. `effect` says what
-    running a call again would do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools
-    (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. `tags` are words of
-    yours, by which toolsets choose. A tool of another `kind` handles calls of that kind, whose arguments `CallKind` tells;
-    `kind_settings` are what the provider is told of it besides. With `strict_json_schema` the schema is brought into the form
-    that providers enforce, as that of a function is.
+    Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `effect` says what running a call again would
+    do. `timeout` is in seconds: None for that of its agent or the run, `math.inf` for none at all. Unless its effect is
+    `"once"`, a call that fails with a `TransientToolError`, or an error of the classes `transient`, is tried again as `retry`
+    says (None: as its agent or the run does). Without `failure_error_function` (None) an error of the body ends the run.
+    `check` is asked about arguments that fit, before a call begins: the model is told what it says against them. `polling`
+    tools (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. `tags` are
+    words of yours, by which toolsets choose. A tool of another `kind` handles calls of that kind, whose arguments `CallKind`
+    tells; `kind_settings` are what the provider is told of it besides. With `strict_json_schema` the schema is brought into the
+    form that providers enforce, as that of a function is.
 
     A call of an `external` tool runs nothing, so that one needs no `on_invoke_tool`: it waits for `RunState.answer`. Its
     `timeout` is how long; then the `default_answer` is its result, or without one an error.
@@ -240,19 +245,20 @@ class FunctionTool(ToolFields[TContext]):
             raise _answered_outside(self.name)
         return await self.invoke_bound(ctx, self.bind(arguments))
 
-    async def invoke_bound(self, ctx: ToolContext[TContext], bound: BoundArguments) -> object:
-        """What the body returns for what `bind` gave.
+    async def invoke_bound(self, ctx: ToolContext[TContext], bound: BoundArguments, timeout: float | None = None) -> object:
+        """What the body returns for what `bind` gave. `timeout` is in seconds, that of the tool unless given.
 
         A sync body runs on a thread, with the caller's context variables. Raises `ToolTimeoutError` when `timeout` passed,
         `ToolError` when the body raised `CancelledError` although nobody cancelled it, and whatever else the body raises.
         """
+        timeout = self.timeout if timeout is None else timeout
         body = self._body.start(self.name, ctx, bound)
         task = asyncio.current_task()
         cancelling = task.cancelling() if task else 0
         try:
-            if self.timeout is None:
+            if timeout is None or timeout == inf:
                 return await body
-            return await within_timeout(self.name, self.timeout, body, on_thread=self.runs_on_thread)
+            return await within_timeout(self.name, timeout, body, on_thread=self.runs_on_thread)
         except asyncio.CancelledError as error:
             if task is None or task.cancelling() > cancelling:
                 raise
@@ -362,6 +368,10 @@ async def _not_run_again(context: object, arguments: str) -> object:
     raise UserError("a tool that stands for a recorded one has no body, expected its call to have run; run the tool itself")
 
 
+def _is_error(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Exception)
+
+
 _EFFECTS = get_args(Effect)
 _KINDS = get_args(CallKind)
 DESCRIPTION = any_text("a str; it tells the model what the tool does")
@@ -375,7 +385,7 @@ _FIELDS = Fields(
     needs_approval=RULE,
     tool_input_guardrails=TOOL_INPUT_GUARDRAILS,
     tool_output_guardrails=TOOL_OUTPUT_GUARDRAILS,
-    timeout=optional(number("seconds above 0", above=0)),
+    timeout=optional(TIMEOUT),
     effect=one_of(f"one of {_EFFECTS}", _EFFECTS),
     failure_error_function=optional(CALLABLE),
     reconcile=optional(CALLABLE),
@@ -384,6 +394,12 @@ _FIELDS = Fields(
     tags=sequence_of(a_name("a text that is not empty"), "a list or tuple of texts; write ('billing',)"),
     kind=one_of(f"one of {_KINDS}", _KINDS),
     kind_settings=optional(json_object("a dict that is a JSON object; it goes to the provider with the tool")),
+    retry=optional(TOOL_RETRY),
+    transient=sequence_of(
+        Expected("an exception class; write ConnectionError, say", _is_error),
+        "a list or tuple of exception classes; write (ConnectionError,)",
+    ),
+    check=either(CALLABLE, sequence_of(CALLABLE, ""), what="a callable or a list of them; pass a def"),
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

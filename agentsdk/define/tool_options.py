@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, fields
+from math import inf
 from typing import Any, Generic, TypedDict, TypeVar
 
 from msgspec import UNSET
@@ -13,9 +14,11 @@ from agentsdk.define.docstring import DocstringStyle
 from agentsdk.define.tool_body import OnInvokeTool
 from agentsdk.define.tool_guardrail import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import InvalidArgumentsError, ToolError
+from agentsdk.types.declared import Expected, a, either, number
+from agentsdk.types.errors import InvalidArgumentsError, ToolError, ToolTimeoutError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import CallKind
+from agentsdk.types.settings import ToolRetrySettings
 from agentsdk.types.signature import shows_options
 from agentsdk.types.spec import Effect
 from agentsdk.types.text import text_of
@@ -25,6 +28,12 @@ IsEnabled = Callable[[RunContextWrapper[TContext], Any], bool | Awaitable[bool]]
 
 NeedsApproval = Callable[[RunContextWrapper[TContext], dict[str, Any], str], bool | Awaitable[bool]]
 """Called with the context, the parsed arguments and the call's id: whether a person must approve this call."""
+
+ToolCheck = Callable[[ToolContext[TContext], dict[str, Any]], "str | Awaitable[str | None] | None"]
+"""Called with the call's context and the parsed arguments: what the model is told of a call that must not run, or None. Raising
+a `ValueError` tells the same."""
+
+NO_CHECKS: Sequence[ToolCheck[Any]] = ()
 
 FailureErrorFunction = Callable[[ToolContext[TContext], Exception], str | Awaitable[str]]
 """Called with the call's context and what the body raised: the text the model gets as the call's result."""
@@ -72,6 +81,9 @@ class ToolFields(Generic[TContext]):
     tags: Sequence[str] = ()
     kind: CallKind = "function"
     kind_settings: JsonObject | None = None
+    retry: ToolRetrySettings | None = None
+    transient: Sequence[type[Exception]] = (ConnectionError, TimeoutError, ToolTimeoutError)
+    check: ToolCheck[TContext] | Sequence[ToolCheck[TContext]] = NO_CHECKS
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -92,6 +104,7 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
     timeout: float | None
     failure_error_function: FailureErrorFunction[TContext] | None
     tags: Sequence[str]
+    check: ToolCheck[TContext] | Sequence[ToolCheck[TContext]]
 
 
 class ToolOptions(CallOptions[TContext], total=False):
@@ -104,6 +117,8 @@ class ToolOptions(CallOptions[TContext], total=False):
     default_answer: object
     kind: CallKind
     kind_settings: JsonObject | None
+    retry: ToolRetrySettings | None
+    transient: Sequence[type[Exception]]
 
 
 class FunctionToolOptions(ToolOptions[TContext], total=False):
@@ -131,3 +146,7 @@ F = TypeVar("F", bound=Callable[..., object])
 def shows_tool_options(kind: type) -> Callable[[F], F]:
     """`shows_options` for options of tools, with their defaults."""
     return shows_options(kind, {field.name: field.default for field in fields(ToolFields)})
+
+
+TIMEOUT = either(number("", above=0), Expected("", lambda value: value == inf), what="seconds above 0, math.inf for none")
+TOOL_RETRY = a(ToolRetrySettings, "ToolRetrySettings; pass ToolRetrySettings(max_retries=3), say")

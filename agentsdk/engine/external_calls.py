@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import msgspec
 
 from agentsdk.engine.decisions import misfit_of
@@ -51,7 +53,7 @@ def _awaited(run: Run, job: Job) -> AnswerAwaited:
     return AnswerAwaited(
         job.call.call_id,
         now,
-        None if tool.timeout is None else now + tool.timeout,
+        None if tool.timeout is None or tool.timeout == inf else now + tool.timeout,
         tool.default_answer_text,
         "" if schema is None else msgspec.json.encode(schema).decode(),
         question,

@@ -17,9 +17,25 @@ _UNBOUND: BoundArguments = ((), {})
 
 class Job:
     """A call that may run: its tool, its arguments as parsed and as `bound` for the body, the context that the body gets, when
-    that has begun, its span, and where the stream events of a nested run go, None where nobody reads them."""
+    that has begun, its span, and where the stream events of a nested run go, None where nobody reads them.
 
-    __slots__ = ("arguments", "bound", "call", "channel", "context", "span", "started_at", "tool")
+    Of its attempts: `started_at` is when the last one began, `began` when the first one in this process did, `is_waiting`
+    whether it waits for the next one, and `failed` whether the last one has failed with what may pass.
+    """
+
+    __slots__ = (
+        "arguments",
+        "began",
+        "bound",
+        "call",
+        "channel",
+        "context",
+        "failed",
+        "is_waiting",
+        "span",
+        "started_at",
+        "tool",
+    )
 
     def __init__(
         self, run: Run, call: FunctionCall, tool: FunctionTool[Any], arguments: JsonObject, *, is_edited: bool = False
@@ -31,13 +47,14 @@ class Job:
         self.channel: StreamChannel | None = run.channel
         self.span: Span | None = None
         self.bound: BoundArguments = _UNBOUND
-        self.context: ToolContext[Any] = ToolContext(
-            run.context.context,
-            run.context.usage,
-            call.name,
-            call.call_id,
-            call.arguments,
-            run.call_key(call.call_id, call.arguments) if is_edited else "",
-            run.agent.name,
-            run,
-        )
+        self.began = 0.0
+        self.is_waiting = False
+        self.failed = False
+        key = run.call_key(call.call_id, call.arguments) if is_edited else ""
+        self.context: ToolContext[Any] = context_of(run, call, key)
+
+
+def context_of(run: Run, call: FunctionCall, idempotency_key: str) -> ToolContext[Any]:
+    """The run as a call of it sees it."""
+    given, agent = run.context, run.agent.name
+    return ToolContext(given.context, given.usage, call.name, call.call_id, call.arguments, idempotency_key, agent, run)

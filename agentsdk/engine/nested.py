@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, cast
 
 from agentsdk.core.limits.run_limits import RunLimits
@@ -119,7 +120,7 @@ async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
 
 
 async def _driven(child: Run, tool: AgentTool[Any], listener: Channel[StreamEvent] | None) -> None:
-    if tool.timeout is None:
+    if tool.timeout is None or tool.timeout == inf:
         await _run_with_listener(child, tool, listener)
         return
 

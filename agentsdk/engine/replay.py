@@ -23,6 +23,7 @@ from agentsdk.define.context import RunContextWrapper
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolInputGuardrail
+from agentsdk.define.tool_options import NO_CHECKS
 from agentsdk.engine.copies import copied
 from agentsdk.engine.deps import RunDeps
 from agentsdk.engine.drive import only_waits
@@ -268,6 +269,7 @@ def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
         needs_approval=_never(f"needs_approval of tool {tool.name!r}") if callable(approval) else approval,
         tool_input_guardrails=_inert_guardrails(tool.tool_input_guardrails),
         tool_output_guardrails=(),  # by now they have judged all that there is
+        check=NO_CHECKS,  # and these have let pass what has no result
     )
 
 

@@ -203,7 +203,13 @@ class _Rerun:
                 return call.result
             return await tool.invoke(context, parse_arguments(arguments))
 
-        return stand_in(tool, body, tool_output_guardrails=judged)
+        async def refused(context: ToolContext[Any], arguments: object) -> Any:
+            call = self.call_of(context, tool.fingerprint)
+            result = None if call is None else call.result
+            return result if result is not None and result.failure == "circuit" else None
+
+        checks = [tool.check] if callable(tool.check) else tool.check
+        return stand_in(tool, body, tool_output_guardrails=judged, check=[refused, *checks])
 
     def toolset(self, toolset: Toolset[Any]) -> Toolset[Any]:
         """A toolset whose tools have their recorded results. It is asked: what it offers may have changed."""

@@ -3,16 +3,18 @@
 A call takes the same steps in the same order whether the turn is new or re-entered:
 
 1. its arguments are JSON (`core.arguments`);
-2. they fit the tool's schema, and
-3. its business rules: the validators of its parameters' types (`FunctionTool.bind`);
+2. they fit the tool's schema, the validators of its parameters' types included (`FunctionTool.bind`);
+3. its business rules have nothing against it: the `check` callables (`tool_checks`);
 4. its tool input guardrails let it pass;
 5. it is approved, where its declaration, its rule or a standing decision says that it must be;
 6. the intent is recorded;
-7. the body runs, or the answer from outside comes (`external_calls`), and the result is recorded;
+7. the body runs, again where it failed with what may pass (`tool_attempts`), or the answer from outside comes
+   (`external_calls`), and the result is recorded;
 8. its tool output guardrails judge the recorded result.
 
-What stops a call at one step is its result, and nobody is asked about it further down. `_admitted` is steps 1 to 5, `act` the
-sixth, `_answered` the rest.
+What stops a call at one step is its result, and nobody is asked about it further down. A tool whose circuit is open is refused
+between steps 2 and 3. No body of a reply begins before all its calls have come through the first five. `_admitted` is those,
+`act` the sixth, `_answered` the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
 from agentsdk.define.agent import AgentTool
-from agentsdk.define.tool_options import default_tool_error_function
+from agentsdk.define.tool_options import NO_CHECKS, default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user, yes_or_no
@@ -42,6 +44,8 @@ from agentsdk.engine.output_buffer import answer_buffer
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_tool_span
+from agentsdk.engine.tool_attempts import attempt_timeout, circuit_error, go_on_with_attempts, tries_again
+from agentsdk.engine.tool_checks import run_checks
 from agentsdk.engine.tool_guardrails import (
     pending_tool_output_guardrails,
     raise_if_tool_tripped,
@@ -131,7 +135,7 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     if processed.handoffs:
         events += invalid_payloads(run, prepared, processed)
     jobs: list[Job] = []
-    is_guarded = False
+    is_guarded = is_checked = False
     for asked, spec in processed.functions:
         if asked.call_id in results or asked.call_id in turn.in_doubt:
             continue
@@ -155,8 +159,15 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
             else:
                 events.append(ToolFinished(call.call_id, await _misfit(job, error), True))
             continue
+        if run.state.failures and call.call_id not in turn.intended and (refused := circuit_error(run, tool)) is not None:
+            text = await tool.error_text(job.context, refused)
+            events.append(ToolFinished(call.call_id, text, True, at=run.deps.now(), failure="circuit"))
+            continue
+        is_checked = is_checked or tool.check is not NO_CHECKS
         is_guarded = is_guarded or bool(tool.tool_input_guardrails)
         jobs.append(job)
+    if is_checked:
+        jobs = await run_checks(run, jobs)
     if is_guarded:
         jobs = await run_tool_input_guardrails(run, jobs)
     admitted: list[Job] = []
@@ -279,12 +290,14 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
     recorder = run.root.recorder
     if recorder is not None:
         await recorder.hold()
-    job.started_at = run.deps.now()
+    job.began = job.started_at = run.deps.now()
     if job.tool.external:
         from agentsdk.engine.external_calls import has_come
 
         if not await has_come(run, job):
             return
+    elif not is_new:
+        await go_on_with_attempts(run, job)
     if run.channel is not None and job.tool.tool_output_guardrails and isinstance(job.tool, AgentTool):
         with answer_buffer(run, job):
             result = await _answered(run, job)
@@ -309,8 +322,8 @@ async def _answered(run: Run, job: Job) -> ToolFinished | None:
         if result is None:
             return None
     except Exception as error:
-        if isinstance(job.tool, AgentTool):
-            raise  # its nested run goes on where it stood
+        if isinstance(job.tool, AgentTool) or job.is_waiting:
+            raise  # it goes on where it stood
         # The call is answered before its error ends the run, so that resuming never runs it again.
         raised = error
         result = ToolFinished(job.call.call_id, f"Error while running the tool: {type(error).__name__}", True)
@@ -329,18 +342,23 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
         from agentsdk.engine.nested import run_agent_tool
 
         return await run_agent_tool(run, job, job.tool)
-    call_id = job.call.call_id
-    try:
-        if job.tool.external:
-            from agentsdk.engine.external_calls import answer
+    call_id, tool = job.call.call_id, job.tool
+    while True:
+        context = job.context
+        try:
+            if tool.external:
+                from agentsdk.engine.external_calls import answer
 
-            value = answer(run, job)
-        else:
-            value = await job.tool.invoke_bound(job.context, job.bound)
-    except Exception as error:
-        return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
-    finally:
-        job.context.close()
+                value = answer(run, job)
+            else:
+                value = await tool.invoke_bound(context, job.bound, attempt_timeout(run, job))
+        except Exception as error:
+            if await tries_again(run, job, error):
+                continue
+            return ToolFinished(call_id, await tool.error_text(context, error), True)
+        finally:
+            context.close()
+        break
     if isinstance(value, ToolFinished):  # a recorded result stands as it is
         return ToolFinished(call_id, value.output, value.is_error, value.whole)
     output, overflow = cap_output(to_output(value), run.deps.config.max_tool_result_chars)
@@ -358,7 +376,8 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
 def _timed(run: Run, job: Job, result: ToolFinished) -> ToolFinished:
     """A result as it is recorded: when it came, and that nobody is shown it before its guardrails have let it pass."""
     is_withheld, started_at = bool(job.tool.tool_output_guardrails), job.started_at or 0.0
-    return structs.replace(result, is_withheld=is_withheld, started_at=started_at, at=run.deps.now())
+    failure = "transient" if job.failed else ""
+    return structs.replace(result, is_withheld=is_withheld, started_at=started_at, at=run.deps.now(), failure=failure)
 
 
 def _redefined(run: Run) -> bool:

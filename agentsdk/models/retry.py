@@ -19,7 +19,7 @@ from msgspec import structs
 from agentsdk.ports.clock import Clock, wait_idle
 from agentsdk.types.deltas import AttemptDiscarded, ResponseCompleted, ResponseCreated
 from agentsdk.types.errors import ModelError, ProviderError
-from agentsdk.types.settings import ModelRetrySettings
+from agentsdk.types.settings import ModelRetrySettings, backoff
 from agentsdk.types.usage import SpentAttempt
 
 Event = TypeVar("Event")
@@ -87,7 +87,7 @@ def wait_before_retry(failures: int, retry_after: float | None, settings: ModelR
     """Seconds to wait after `failures` earlier ones: [ra, 1.1 ra] if the provider said `retry_after`."""
     if retry_after is not None:
         return retry_after * (1 + 0.1 * chance)
-    return min(settings.max_delay, settings.initial_delay * settings.multiplier**failures) * (1 - settings.jitter * chance)
+    return backoff(settings, failures, chance)
 
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -27,6 +27,8 @@ AgentsException                            .state: where the run stood; resuming
 │       └── ProviderUnavailableError       408, 409, 5xx
 ├── ToolError                              a tool, where its error cannot go to the model
 │   ├── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
+│   ├── TransientToolError                 raised by a body for what may pass: the call is tried again; .retry_after
+│   ├── ToolCircuitOpenError               its last calls failed, so this one was not made (the model is told)
 │   └── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 ├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
@@ -287,6 +289,18 @@ class ToolError(AgentsException):
 
 class ToolTimeoutError(ToolError):
     """A tool's timeout passed."""
+
+
+class TransientToolError(ToolError):
+    """For a tool's body to raise: what went wrong may pass. `retry_after`: seconds that should go by before the next try."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ToolCircuitOpenError(ToolError):
+    """A tool's last calls all failed with errors that may pass, so this one was not made."""
 
 
 class ToolsetError(ToolError):

@@ -260,7 +260,8 @@ class ToolFinished(Compact, tag="result"):
     """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut.
 
     `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran, or it waited for
-    its answer, from `started_at` to `at` (Unix timestamps); both are 0 where it did neither.
+    its answer, from `started_at` to `at` (Unix timestamps), the last time where it was tried again; both are 0 where it did
+    neither. `failure`: it failed with what may pass, or was refused, at `at`, because its tool's circuit was open.
     """
 
     call_id: str
@@ -270,6 +271,20 @@ class ToolFinished(Compact, tag="result"):
     is_withheld: bool = False
     started_at: float = 0.0
     at: float = 0.0
+    failure: Literal["", "transient", "circuit"] = ""
+
+
+class ToolAttemptFailed(Compact, tag="attempt_failed"):
+    """An attempt at a call failed with what may pass: `error` is the class of what its body raised.
+
+    It ran from `started_at` to `at`, and the next one begins at `next_at` (Unix timestamps).
+    """
+
+    call_id: str
+    error: str
+    started_at: float
+    at: float
+    next_at: float
 
 
 class CallsInDoubt(Compact, tag="doubt"):
@@ -430,6 +445,7 @@ RunEvent = (
     | CallAnswered
     | AnswerRefused
     | ToolFinished
+    | ToolAttemptFailed
     | CallsInDoubt
     | CallRetried
     | ToolUseJudged

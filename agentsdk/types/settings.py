@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import (
     FLAG,
+    SECONDS,
     Fields,
     a,
     a_name,
@@ -59,16 +60,58 @@ class ModelRetrySettings:
         _RETRY.check(self)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolRetrySettings:
+    """How the calls of a tool are tried again after an error that may pass, while its `effect` is `"none"` or `"idempotent"`.
+
+    A body runs at most `1 + max_retries` times. Wait number n lasts `min(max_delay, initial_delay * multiplier**n)` seconds,
+    less up to `jitter` of it, or the `retry_after` of a `TransientToolError`, where that is at most `max_retry_after` seconds.
+    `deadline`: seconds that a call has in all, its attempts and waits (None: as long as they take).
+
+    After `circuit_failures` calls running that ended with such an error the tool's circuit is open (None: never): further calls
+    are refused. Once `circuit_reset` seconds have passed a call runs again, once: it closes the circuit, or opens it anew.
+    Raises `UserError` for a field that is out of range.
+    """
+
+    max_retries: int = 2
+    initial_delay: float = 0.5
+    multiplier: float = 2.0
+    max_delay: float = 8.0
+    jitter: float = 0.25
+    max_retry_after: float = 60.0
+    deadline: float | None = None
+    circuit_failures: int | None = 5
+    circuit_reset: float = 60.0
+
+    def __post_init__(self) -> None:
+        _TOOL_RETRY.check(self)
+
+
+def backoff(settings: ModelRetrySettings | ToolRetrySettings, failures: int, chance: float) -> float:
+    """Seconds to wait after `failures` earlier waits; `chance`, in [0, 1), says how much of the jitter is taken off."""
+    try:
+        delay = settings.initial_delay * settings.multiplier**failures
+    except OverflowError:
+        delay = settings.max_delay
+    return min(settings.max_delay, delay) * (1 - settings.jitter * chance)
+
+
 _WAIT = number("finite seconds, 0 or more; 8 suits most", least=0)
-_RETRY = Fields(
-    "ModelRetrySettings",
-    max_retries=whole("a whole number, 0 or more; 0 for no retries", 0),
-    initial_delay=_WAIT,
-    multiplier=number("a finite number, 1 or more; 2 doubles each wait", least=1),
-    max_delay=_WAIT,
-    jitter=number("a fraction from 0 to 1; 0.25 suits most", least=0, most=1),
-    max_retry_after=_WAIT,
-    respect_rate_limits=FLAG,
+_BACKOFF = {
+    "max_retries": whole("a whole number, 0 or more; 0 for no retries", 0),
+    "initial_delay": _WAIT,
+    "multiplier": number("a finite number, 1 or more; 2 doubles each wait", least=1),
+    "max_delay": _WAIT,
+    "jitter": number("a fraction from 0 to 1; 0.25 suits most", least=0, most=1),
+    "max_retry_after": _WAIT,
+}
+_RETRY = Fields("ModelRetrySettings", **_BACKOFF, respect_rate_limits=FLAG)
+_TOOL_RETRY = Fields(
+    "ToolRetrySettings",
+    **_BACKOFF,
+    deadline=optional(SECONDS),
+    circuit_failures=optional(whole("a whole number above 0; 5 suits most", 1)),
+    circuit_reset=_WAIT,
 )
 
 

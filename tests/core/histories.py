@@ -40,6 +40,7 @@ from agentsdk.types.events import (
     SignalsTaken,
     Stopped,
     TimeSpent,
+    ToolAttemptFailed,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
@@ -242,6 +243,8 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
         events += [Nested(call_id, event) for event in draw(logs(depth + 1))]
     elif draw(st.integers(0, 3)) == 0:
         events += draw(_waits(call_id))
+    for _ in range(draw(st.integers(0, 2))):
+        events.append(ToolAttemptFailed(call_id, "ConnectionError", draw(moments), draw(moments), draw(moments)))
     fate = draw(st.sampled_from(["done", "done", "failed", "unknown", "doubt", "retried"]))
     if fate in ("doubt", "retried"):
         events.append(CallsInDoubt((call_id,)))
@@ -252,7 +255,8 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
         if before:  # as in schema version 1
             events.append(GuardrailJudged("g", "tool_output", draw(behaviors), call_id=call_id, message=draw(texts)))
         whole = draw(st.sampled_from(["", "0123456789abcdef"]))
-        events.append(ToolFinished(call_id, draw(contents), fate == "failed", whole, withheld))
+        failure = draw(st.sampled_from(["", "transient", "circuit"])) if fate == "failed" else ""
+        events.append(ToolFinished(call_id, draw(contents), fate == "failed", whole, withheld, failure=failure))
         for number, behavior in enumerate(after):
             said = GuardrailJudged("g", "tool_output", behavior, "null", call_id, draw(texts), number, len(after))
             events.append(structs.replace(said, releases=number == len(after) - 1))

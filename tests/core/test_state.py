@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agentsdk.core.state import (
     _CHANGES,
@@ -18,6 +18,7 @@ from agentsdk.core.state import (
     WITHHELD,
     Compaction,
     State,
+    ToolFailures,
     apply,
     committed,
     fold,
@@ -55,6 +56,7 @@ from agentsdk.types.events import (
     SignalsTaken,
     Stopped,
     TimeSpent,
+    ToolAttemptFailed,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
@@ -107,6 +109,7 @@ class Turn:
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
     arrived: list[Item] = field(default_factory=list)
+    tried: dict[str, list[ToolAttemptFailed]] = field(default_factory=dict)
 
     def items(self) -> list[Item]:
         if self.reply is None:
@@ -161,6 +164,7 @@ class Retold:
     provisional: int = 0
     ended: RunEnded | None = None
     offered: dict[tuple[str, str], tuple[list[ToolSpec], str]] = field(default_factory=dict)
+    failed: dict[str, list[float]] = field(default_factory=dict)
 
     def tell(self, event: RunEvent) -> None:
         self.log.append(event)
@@ -286,6 +290,7 @@ class Retold:
                 turn.intended += event.call_ids
             case ToolFinished():
                 turn.results[event.call_id] = event
+                self.count_failure(turn, event)
                 self.stopped = self.still_stopped()
                 turn.verdicts = [
                     said
@@ -293,11 +298,14 @@ class Retold:
                     if (said.kind, said.call_id) != ("tool_output", event.call_id) or said.behavior == "raise_exception"
                 ]
                 self.has_cut = self.has_cut or (event.whole != "" and not event.is_withheld)
+            case ToolAttemptFailed():
+                turn.tried.setdefault(event.call_id, []).append(event)
             case CallsInDoubt():
                 turn.doubted += event.call_ids
             case CallRetried():
                 turn.intended.remove(event.call_id)
                 turn.doubted.remove(event.call_id)
+                turn.tried.pop(event.call_id, None)
                 turn.awaited.pop(event.call_id, None)
                 turn.answers.pop(event.call_id, None)
                 self.stopped = None
@@ -335,10 +343,18 @@ class Retold:
         if said.behavior == "reject_content":
             result = ToolFinished(said.call_id, said.message)
         elif said.behavior == "raise_exception" or said.releases:
-            withheld = said.behavior == "raise_exception"
-            result = ToolFinished(said.call_id, result.output, result.is_error, result.whole, withheld)
+            result = structs.replace(result, is_withheld=said.behavior == "raise_exception")
         turn.results[said.call_id] = result
         self.has_cut = self.has_cut or (result.whole != "" and not result.is_withheld)
+
+    def count_failure(self, turn: Turn, result: ToolFinished) -> None:
+        assert turn.reply is not None
+        calls = [item for item in turn.reply.output if isinstance(item, FunctionCall) and item.call_id == result.call_id]
+        name = calls[0].name
+        if result.failure == "transient":
+            self.failed.setdefault(name, []).append(result.at)
+        elif not result.is_error:
+            self.failed.pop(name, None)
 
     def still_stopped(self) -> Stopped | None:
         return self.stopped if self.stopped is not None and self.stopped.by else None
@@ -372,6 +388,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.elapsed, state.working) == (story.elapsed, story.working)
     assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)
     assert state.has_cut == story.has_cut
+    assert state.failures == {name: ToolFailures(len(times), times[-1]) for name, times in story.failed.items()}
     assert (list(state.input_verdicts), list(state.always)) == (story.verdicts, story.always)
     turn = story.turn
     if turn is None:
@@ -389,6 +406,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (opened.results, opened.tool_use, opened.output) == (turn.results, turn.tool_use, turn.output)
     assert (opened.outside.awaited, opened.outside.answers) == (turn.awaited, turn.answers)
     assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
+    assert opened.attempts == {call_id: tuple(tried) for call_id, tried in turn.tried.items()}
     assert opened.children.keys() == turn.nested.keys()
     for call_id, child in turn.nested.items():
         assert_tells(opened.children[call_id], child)
@@ -686,3 +704,21 @@ def test_a_stop_over_an_invalid_output_grants_its_feedback_turns_anew_in_nested_
     assert state.turn.children["a"].invalid_outputs == (0 if reason == "InvalidOutputError" else 1)
     ended = fold([STARTED, replied(Message("assistant", "x")), OutputJudged("no"), TurnEnded(), Stopped(reason)])
     assert ended.invalid_outputs == (0 if reason == "InvalidOutputError" else 1)
+
+
+def test_attempts_are_those_since_a_call_began_and_failures_those_since_its_tool_succeeded() -> None:
+    tried = ToolAttemptFailed("a", "ConnectionError", 1.0, 2.0, 3.0)
+    state = fold([STARTED, replied(call("a"), call("b"), call("c")), ToolsIntended(("a", "b", "c")), tried, tried])
+    assert state.turn is not None and state.turn.attempts == {"a": (tried, tried)}
+    assert fold([*state.log, CallRetried("a")]).turn == structs.replace(state.turn, intended=("b", "c"), attempts={})
+    state = apply(state, ToolFinished("a", "away", True, at=4.0, failure="transient"))
+    state = apply(state, ToolFinished("b", "refused", True, at=5.0, failure="circuit"))
+    assert state.failures == {"tool": ToolFailures(1, 4.0)}
+    assert apply(state, ToolFinished("c", "wrong", True)).failures == {"tool": ToolFailures(1, 4.0)}
+    assert apply(state, ToolFinished("c", "away", True, at=6.0, failure="transient")).failures == {"tool": ToolFailures(2, 6.0)}
+    assert apply(state, ToolFinished("c", "found")).failures == {}
+
+
+def test_an_attempt_needs_an_open_turn() -> None:
+    with pytest.raises(StateCorruptError, match="no open turn"):
+        fold([STARTED, ToolAttemptFailed("a", "ConnectionError", 1.0, 2.0, 3.0)])

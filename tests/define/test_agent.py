@@ -15,6 +15,7 @@ from agentsdk import Agent, ModelSettings, Runner, StopAtTools, UserError, funct
 from agentsdk.guardrails import InputGuardrail, OutputGuardrail
 from agentsdk.hooks import AgentHooks
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.tools import ToolRetrySettings
 from agentsdk.toolsets import ToolRegistry
 
 
@@ -42,6 +43,8 @@ GIVEN: dict[str, Any] = {
     "handoff_description": "Adds.",
     "reset_tool_choice": False,
     "toolsets": [ToolRegistry[Any]()],
+    "tool_timeout": 30.0,
+    "tool_retry": ToolRetrySettings(max_retries=1),
 }
 
 

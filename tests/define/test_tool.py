@@ -91,7 +91,8 @@ def test_every_option_is_shown_by_name_with_its_default() -> None:
     own = {"func", "name_override", "description_override", "use_docstring_info", "docstring_style", "strict_mode"}
     assert shown.keys() == options | own
     for_agents = inspect.signature(Agent.as_tool).parameters.keys()
-    assert options - for_agents == {"effect", "reconcile", "polling", "external", "default_answer", "kind", "kind_settings"}
+    own_body = {"effect", "reconcile", "polling", "external", "default_answer", "kind", "kind_settings", "retry", "transient"}
+    assert options - for_agents == own_body
     with pytest.raises(TypeError, match="unexpected keyword argument 'time_out'"):
         function_tool(abs, time_out=5)  # type: ignore[call-overload]
 

@@ -41,6 +41,7 @@ from agentsdk.types.events import (
     RunResumed,
     RunStarted,
     Stopped,
+    ToolAttemptFailed,
     ToolFinished,
     ViewReplaced,
 )
@@ -119,11 +120,11 @@ def known_by(state: State) -> dict[str, Any]:
 
 
 def told(log: Sequence[RunEvent]) -> tuple[dict[str, list[RunEvent]], Counter[str]]:
-    """The events of each run of a log in order, and apart from it the results, which come in any order."""
+    """The events of each run of a log in order, and apart from it what comes of concurrent calls in any order."""
     ordered: dict[str, list[RunEvent]] = {}
     results: Counter[str] = Counter()
     for path, event in unwrapped(log):
-        if isinstance(event, ToolFinished):
+        if isinstance(event, ToolFinished | ToolAttemptFailed):
             results[f"{path}: {event!r}"] += 1
         elif isinstance(event, RunStarted):
             ordered.setdefault(path, []).append(structs.replace(event, fingerprint=""))
