@@ -198,6 +198,7 @@ async def test_signals_that_were_not_notified_are_found(url: str, monkeypatch: p
     await append(store, "rev:", 0, b"a")
     monkeypatch.setattr(killed._notifier, "start", lambda: None)
     task = asyncio.create_task(store.wait_signals("rev:", 1, LONG))
+    await store.wait("another run", 0, SOON)  # the task has begun to wait
     for _ in range(2):
         await killed.post("rev:", b"signal")
     assert await task == 2

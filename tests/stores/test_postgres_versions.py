@@ -6,9 +6,10 @@ import contextlib
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from agentsdk.stores.postgres import PostgresRunStore
-from agentsdk.types.summary import RunQuery, RunSummary
+from agentsdk.types.summary import DueRuns, RunQuery, RunSummary
 from tests.postgres_server import PostgresServer
 from tests.stores.earlier import expect_found_as_todays, of_earlier
 
@@ -46,3 +47,16 @@ async def test_runs_of_earlier_programs_beside_this_one_are_found_as_its_own(
     async with contextlib.aclosing(PostgresRunStore(url)) as store, asyncpg.create_pool(url) as pool:
         assert await store.list(RunQuery()) == []
         await expect_found_as_todays(store, EarlierPostgres(pool, oldest=oldest), seed=1)
+
+
+async def test_a_run_that_an_earlier_program_leaves_with_signals_is_ready(running_postgres: PostgresServer) -> None:
+    url, due = await running_postgres.fresh_url(), DueRuns(at=9.0)
+    run = RunSummary(run_id="r", rev=0, status="waiting", agent="a", started_at=1.0, updated_at=2.0)
+    async with contextlib.aclosing(PostgresRunStore(url)) as store, asyncpg.create_pool(url) as pool:
+        assert await store.due(due) == []
+        earlier = EarlierPostgres(pool, oldest=False)
+        await earlier.append(run, "waiting")
+        await store.post("r", b"signal")
+        for status, held_until, found in (("running", 99.0, []), ("waiting", 0.0, ["ready"]), ("finished", 0.0, [])):
+            await earlier.append(replace(run, held_until=held_until), status)
+            assert [one.status for one in await store.due(due)] == found

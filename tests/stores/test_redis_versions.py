@@ -56,6 +56,19 @@ async def test_runs_of_earlier_programs_beside_this_one_are_found_as_its_own(red
             await expect_found_as_todays(store, EarlierRedis(client, prefix, leases=leases), seed)
 
 
+async def test_a_run_that_an_earlier_program_leaves_with_signals_is_ready_at_the_next(redis_url: str) -> None:
+    async with opened(redis_url, "signalled") as store:
+        with admin(redis_url) as client:
+            earlier, due = EarlierRedis(client, "signalled", leases=True), DueRuns(at=9.0)
+            await earlier.append(summed("r", 0, held_until=99.0), "running")
+            await store.post("r", b"signal")
+            await earlier.append(summed("r", 0), "waiting")
+            await store.post("r", b"signal")
+            assert [(one.status, one.signals) for one in await store.due(due)] == [("ready", 2)]
+            await earlier.append(summed("r", 0), "finished")
+            assert await store.due(due) == []
+
+
 async def test_many_runs_that_earlier_programs_left_are_found_at_once(redis_url: str) -> None:
     """More than are put into their places in one go."""
     async with opened(redis_url, "upgrade") as store:

@@ -23,6 +23,7 @@ from agentsdk import (
 from agentsdk.core.codec import VERSION, decode_events, encode_event
 from agentsdk.sessions import SessionSummary
 from agentsdk.types.events import ToolFinished
+from agentsdk.types.summary import DueRuns
 from tests.core.released import RELEASED
 from tests.stores.released import (
     ENCRYPTED,
@@ -108,6 +109,8 @@ async def test_every_run_of_a_released_version_goes_on_to_its_end(version: str, 
         assert {run.run_id for run in await store.list(RunQuery())} == set(names)
         abandoned = {name for name in names if SCENARIOS[name].dies_after or SCENARIOS[name].dies_in}
         assert {run.run_id for run in await store.list(RunQuery(abandoned_at=FAR))} == abandoned
+        handed_back = {name for name in names if SCENARIOS[name].decided}
+        assert {run.run_id for run in await store.due(DueRuns(at=FAR))} == abandoned | handed_back
         for name in names:
             await go_on(name, store, name)
         mixed = [json.loads(record)[0] for record in await store.read("approval")]
