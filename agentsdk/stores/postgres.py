@@ -163,26 +163,27 @@ class PostgresRunStore(RunStore):
         Notifies that the topic has come to `rev`, without it to that number, and that the run is ready, if it is.
         """
 
-        async def change(connection: Connection) -> tuple[int, dict[str, int]] | None:
+        numbers: dict[str, int] = {}
+
+        async def change(connection: Connection) -> int | None:
             for row in await connection.fetch(statement, *values):
                 signals: int = row["signals"]
-                numbers = {topic: signals if rev is None else rev} if topic else {}
+                if topic:
+                    numbers[topic] = signals if rev is None else rev
                 if row["status"] == "ready":
                     numbers[DUE] = 0
                 await self._notifier.add(numbers, connection)
-                return signals, numbers
+                return signals
             return None
 
-        changed = await self._database.run(change)
-        if changed is None:
-            return None
-        signals, numbers = changed
-        for one, number in numbers.items():
-            self._waiters.notify(one, number)
-        if DUE in numbers:
-            self._waiters.notify_due()
-        self._notifier.start()
-        return signals
+        try:
+            return await self._database.run(change)
+        finally:  # also where the caller was cancelled once it was done
+            for one, number in numbers.items():
+                self._waiters.notify(one, number)
+            if DUE in numbers:
+                self._waiters.notify_due()
+            self._notifier.start()
 
 
 def _summary(row: Row) -> RunSummary:

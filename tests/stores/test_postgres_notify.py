@@ -102,6 +102,24 @@ async def test_who_appends_notifies_while_no_connection_is_free(url: str) -> Non
         await store.aclose()
 
 
+@pytest.mark.parametrize("change", ["append", "post"])
+async def test_what_is_done_is_notified_though_its_caller_is_cancelled_before_it_returns(url: str, change: str) -> None:
+    callers: list[asyncio.Future[int]] = []
+
+    async def watch(connection: asyncpg.Connection) -> None:
+        connection.add_query_logger(lambda record: [caller.cancel() for caller in callers if "run_id" in record.query])
+
+    async with messages(url) as received, asyncpg.create_pool(url, init=watch, min_size=1, max_size=1) as pool:
+        store = PostgresRunStore(pool)
+        await append(store, "r", 0, b"a")
+        assert await received.get() == "1 rev:r"
+        callers.append(asyncio.ensure_future(append(store, "r", 1, b"a") if change == "append" else store.post("r", b"signal")))
+        with pytest.raises(asyncio.CancelledError):  # while it gives its connection back
+            await callers[0]
+        assert await received.get() == ("2 rev:r" if change == "append" else "1 signals:r")
+        await store.aclose()
+
+
 LAST_APPENDS = """
 import asyncio, os, sys
 from agentsdk.stores.postgres import PostgresRunStore
