@@ -1,4 +1,4 @@
-"""Models: an adapter for each protocol, models around models, their settings, and what a request costs.
+"""Models: an adapter for each protocol, models around models, embeddings, their settings, and what a request costs.
 
 The adapters are imported on first use."""
 
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from agentsdk.models.fallback import FallbackModel
     from agentsdk.models.google import GoogleModel
     from agentsdk.models.limited import ConcurrencyLimitedModel
-    from agentsdk.models.local import LocalModel
+    from agentsdk.models.local import LocalEmbedder, LocalModel
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
+    from agentsdk.models.openai_embedder import OpenAIEmbedder
     from agentsdk.models.openai_responses import OpenAIResponsesModel
     from agentsdk.models.prices import RunCost, cost_of, price_run
     from agentsdk.models.rate_limited import RateLimitedModel
     from agentsdk.models.shared_client import aclose, set_max_connections
     from agentsdk.models.transport import ModelTimeouts
+    from agentsdk.ports.embedder import Embedder, TextKind
     from agentsdk.ports.model import Model, ModelProvider, ModelRequest
     from agentsdk.types.response import ModelResponse
     from agentsdk.types.settings import ModelRetrySettings, ModelSettings, Thinking
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AnthropicModel",
     "ConcurrencyLimitedModel",
+    "Embedder",
     "FallbackModel",
     "GoogleModel",
+    "LocalEmbedder",
     "LocalModel",
     "Model",
     "ModelProvider",
@@ -40,11 +44,13 @@ __all__ = [
     "ModelSettings",
     "ModelTimeouts",
     "OpenAIChatCompletionsModel",
+    "OpenAIEmbedder",
     "OpenAIResponsesModel",
     "RateLimitedModel",
     "RunCost",
     "SpentAttempt",
     "Tape",
+    "TextKind",
     "Thinking",
     "Usage",
     "aclose",
@@ -61,13 +67,15 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.models.fallback": "FallbackModel",
             "agentsdk.models.google": "GoogleModel",
             "agentsdk.models.limited": "ConcurrencyLimitedModel",
-            "agentsdk.models.local": "LocalModel",
+            "agentsdk.models.local": "LocalEmbedder LocalModel",
             "agentsdk.models.openai_chat": "OpenAIChatCompletionsModel",
+            "agentsdk.models.openai_embedder": "OpenAIEmbedder",
             "agentsdk.models.openai_responses": "OpenAIResponsesModel",
             "agentsdk.models.prices": "RunCost cost_of price_run",
             "agentsdk.models.rate_limited": "RateLimitedModel",
             "agentsdk.models.shared_client": "aclose set_max_connections",
             "agentsdk.models.transport": "ModelTimeouts",
+            "agentsdk.ports.embedder": "Embedder TextKind",
             "agentsdk.ports.model": "Model ModelProvider ModelRequest",
             "agentsdk.types.response": "ModelResponse",
             "agentsdk.types.settings": "ModelRetrySettings ModelSettings Thinking",

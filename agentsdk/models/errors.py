@@ -25,7 +25,8 @@ _TOO_LONG_CODES = ("context_length_exceeded", "exceed_context_size_error", "mode
 # OpenAI and those compatible with it; Anthropic; Google; llama.cpp; Bedrock.
 _TOO_LONG = re.compile(
     r"maximum context length|prompt is too long|exceeds? (?:the )?(?:model's )?context (?:limit|length|window)"
-    r"|token count .{0,40}exceeds the maximum|exceeds? the available context size|input is too long for",
+    r"|token count .{0,40}exceeds the maximum|exceeds? the available context size|input is too long for"
+    r"|input \(\d+ tokens\) is too large to process",
     re.IGNORECASE,
 )
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached")
@@ -139,7 +140,7 @@ def _error(
     kind = _class(status)
     if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
         kind = AuthenticationError  # Google refuses a wrong key with status 400
-    if kind is BadRequestError and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
+    if kind in (BadRequestError, ProviderUnavailableError) and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
         kind = ContextTooLongError
     retryable = kind in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
     reason = f": {message}" if message else ""

@@ -8,30 +8,22 @@ An adapter is a subclass that writes the request's body, and an `Assembler` that
 
 from __future__ import annotations
 
-import inspect
-import os
-import random as _random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import ClassVar, Protocol, Unpack
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Raw, structs
 
-from agentsdk.core.keys import header_key
-from agentsdk.models.errors import ErrorInReply, error_from_object, error_from_response
-from agentsdk.models.exchange import EventStream, Exchange
-from agentsdk.models.httpx_transport import as_transport
+from agentsdk.models.endpoint import HttpEndpoint
+from agentsdk.models.errors import ErrorInReply, error_from_object
+from agentsdk.models.exchange import EventStream
 from agentsdk.models.loose import as_object
-from agentsdk.models.network import RequestHeaders, check_header, check_url
-from agentsdk.models.options import HttpModelOptions, check_options
+from agentsdk.models.network import RequestHeaders
+from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, to_json
-from agentsdk.models.rate_headers import rate_limit_wait
-from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
+from agentsdk.models.retry import with_retries
 from agentsdk.models.sse import ServerSentEvent
-from agentsdk.models.transport import ModelTimeouts
-from agentsdk.ports.clock import wait_idle
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
@@ -43,8 +35,7 @@ from agentsdk.types.errors import (
     UserError,
 )
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.settings import CacheRetention, ModelRetrySettings, ModelSettings
-from agentsdk.types.signature import full_signature
+from agentsdk.types.settings import CacheRetention, ModelSettings
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
 
@@ -96,60 +87,15 @@ class Assembler(Protocol):
         ...
 
 
-class HttpModel(ABC):
+class HttpModel(HttpEndpoint, ABC):
     """A model behind an HTTP API. `HttpModelOptions` says what the options mean."""
 
-    _default_base_url: ClassVar[str]
-    _base_url_variable: ClassVar[str]
-    """The environment variable that names another `base_url`."""
-    _key_variables: ClassVar[tuple[str, ...]]
-    """The environment variables that may hold the key; the first that is set counts."""
     _end_grace: ClassVar[float] = 1.0
     """Seconds that the last of a finished reply (its usage) may lag, when the server neither sends it nor ends the stream."""
 
-    __signature__: ClassVar[inspect.Signature]
-    """What `help` and `inspect` show: every option by its name."""
-
-    def __init_subclass__(cls) -> None:
-        if "__init__" in vars(cls):
-            signature = full_signature(vars(cls)["__init__"], HttpModelOptions)
-            _, *parameters = signature.parameters.values()  # the first is `self`
-            cls.__signature__ = signature.replace(parameters=parameters)
-
     def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
-        check_options(type(self).__name__, model, options)
-        self.name = model
-        self._set_address(options.get("base_url"), options.get("api_key"))
-        self.provider = options.get("provider") or urlsplit(self.base_url).netloc
-        self._headers = {
-            "content-type": "application/json",
-            "user-agent": "agentsdk",
-            **self._auth_headers(self._key),
-            **_checked_headers(options.get("headers") or {}),
-        }
-        self._transport = as_transport(options.get("http_client"))
-        self._timeouts = options.get("timeouts") or ModelTimeouts()
-        self._retry = options.get("retry") or ModelRetrySettings()
-        clock, random = options.get("clock"), options.get("random")
-        self._clock = SystemClock() if clock is None else clock
-        self._random = _random.random if random is None else random
-        self._rate_limited_until = 0.0  # Unix timestamp until which nothing remains of a rate limit
+        super().__init__(model, **options)
         self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
-
-    def _set_address(self, base_url: str | None, api_key: str | None) -> None:
-        """Where requests go, and the key for it. A key of the environment goes nowhere else than it was meant for."""
-        home = check_url(os.environ.get(self._base_url_variable) or self._default_base_url)
-        self.base_url = home if base_url is None else check_url(base_url)
-        if api_key is None and _origin(self.base_url) == _origin(home):
-            api_key = next(filter(None, map(os.environ.get, self._key_variables)), None)
-        self._key = api_key or ""
-        if self._key:
-            check_header("api_key", self._key)
-        self._at_home = _origin(self.base_url) == _origin(self._default_base_url)
-        self._who = f"model {self.name!r} at {urlsplit(self.base_url).netloc!r}"
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, base_url={self.base_url!r})"
 
     @abstractmethod
     def body(self, request: ModelRequest) -> Body:
@@ -166,10 +112,6 @@ class HttpModel(ABC):
     @abstractmethod
     def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
         """The tools as JSON."""
-
-    def _auth_headers(self, key: str) -> dict[str, str]:
-        """The headers that carry `key` (`""`: there is none), and what else every request of this API needs."""
-        return {"authorization": f"Bearer {key}"} if key else {}
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply: any deltas, then one `ResponseCompleted`.
@@ -190,15 +132,8 @@ class HttpModel(ABC):
         return known[1]
 
     def _headers_for(self, request: ModelRequest) -> RequestHeaders:
-        if self._at_home and not self._key:
-            raise UserError(
-                f"no key for {self._who}: set the environment variable {' or '.join(self._key_variables)} or pass api_key=; "
-                "for another server pass base_url="
-            )
-        more = {"accept": "text/event-stream" if request.stream else "application/json"}
-        if request.request_id:
-            more["idempotency-key"] = header_key(request.request_id)
-        return RequestHeaders({**self._headers, **more, **_checked_headers(request.settings.extra_headers or {})})
+        accept = "text/event-stream" if request.stream else "application/json"
+        return self._headers_with(accept=accept, request_id=request.request_id, extra=request.settings.extra_headers)
 
     def _attempt(self, request: ModelRequest, headers: RequestHeaders, body: Body) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt."""
@@ -212,7 +147,8 @@ class HttpModel(ABC):
         response: ModelResponse | ProviderError
         events: Sequence[ServerSentEvent] = ()
         event: ServerSentEvent | None = None
-        async with await self._send(request, url, headers, body) as exchange:
+        settings = request.settings.retry or self._retry
+        async with await self._send(url, headers, body, settings, stream=streamed) as exchange:
             try:
                 if streamed and _may_be_events(exchange.headers):
                     stream = EventStream(exchange)
@@ -278,32 +214,10 @@ class HttpModel(ABC):
             is_all = assembler.finished or not streamed  # else the provider would have reported more
             error.attempts = (SpentAttempt(usage if is_all else structs.replace(usage, known=False), self.name),)
 
-    async def _send(self, request: ModelRequest, url: str, headers: RequestHeaders, body: Body | None) -> Exchange:
-        """Send one attempt, and return the response unless it is an error."""
-        settings = request.settings.retry or self._retry
-        if settings.respect_rate_limits and (wait := self._rate_limited_until - self._clock.time()) > 0:
-            await wait_idle(self._clock, min(wait, settings.max_retry_after))
-        exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=request.stream)
-        if settings.respect_rate_limits:
-            now = self._clock.time()
-            self._rate_limited_until = max(self._rate_limited_until, now + rate_limit_wait(exchange.headers, now))
-        if not 200 <= exchange.status < 300:
-            async with exchange:
-                raise await self._refusal(exchange, headers)
-        return exchange
-
     async def _count(self, request: ModelRequest, url: str, body: Body, field: str) -> int:
         """The number that the provider's counting endpoint at `url` returns in `field`. Raises like `stream`."""
-        request = structs.replace(request, stream=False, request_id="")
-        headers = self._headers_for(request)
-
-        async def attempt() -> AsyncGenerator[bytes, None]:
-            async with await self._send(request, url, headers, body) as exchange:
-                yield await exchange.read_all()
-
-        answer = b""
-        async for got in with_retries(attempt, request.settings.retry or self._retry, self._clock, self._random):
-            answer = got if isinstance(got, bytes) else b""
+        headers = self._headers_for(structs.replace(request, stream=False, request_id=""))
+        answer = await self._post(url, headers, body, request.settings.retry or self._retry)
         try:
             count = as_object(msgspec.json.decode(answer)).get(field)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -311,20 +225,6 @@ class HttpModel(ABC):
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise MalformedResponseError(f"{self._who} answered without a count in {field!r}; check base_url")
         return count
-
-    async def _refusal(self, exchange: Exchange, headers: RequestHeaders) -> ProviderError:
-        try:
-            body = await exchange.read_all()
-        except ModelError:  # the status says enough
-            body = b""
-        retry_after = parse_retry_after(exchange.headers, self._clock.time())
-        return error_from_response(
-            self._who, exchange.status, exchange.headers, body, secrets=self._secrets(headers), retry_after=retry_after
-        )
-
-    def _secrets(self, headers: RequestHeaders) -> list[str]:
-        """What a provider may not make an error repeat."""
-        return [*headers.secrets(), self._key] if self._key else headers.secrets()
 
 
 def given_settings(settings: ModelSettings, *names: str) -> dict[str, object]:
@@ -365,17 +265,6 @@ def merge_extra_body(fields: dict[str, object], settings: ModelSettings, *own: s
         if name in (settings.extra_body or ()):
             raise UserError(f"extra_body holds {name!r}, which are the run's own; pass them as input or instructions")
     fields.update(settings.extra_body or {})
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port
-
-
-def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    for name, value in headers.items():
-        check_header(f"the header {name!r}", value)
-    return {name.lower(): value for name, value in headers.items()}
 
 
 def _may_be_events(headers: Mapping[str, str]) -> bool:

@@ -1,7 +1,8 @@
-"""A real model on this machine: llama.cpp in a child process, no key, no network. See `LocalModel`."""
+"""Real models on this machine: llama.cpp in a child process, no key, no network. See `LocalModel` and `LocalEmbedder`."""
 
 from __future__ import annotations
 
+from agentsdk.models.local.embedder import LocalEmbedder
 from agentsdk.models.local.model import LocalModel
 
-__all__ = ["LocalModel"]
+__all__ = ["LocalEmbedder", "LocalModel"]

@@ -37,6 +37,11 @@ def main() -> None:
     params.enable_reasoning = 0
     params.ui = False
     params.warmup = False
+    if options["pooling"]:
+        params.embedding = True
+        params.n_batch = params.n_ubatch = options["context"]  # a text is embedded in one piece
+        if options["pooling"] != "model":
+            params.pooling_type = getattr(xllamacpp.llama_pooling_type, f"LLAMA_POOLING_TYPE_{options['pooling'].upper()}")
     params.verbosity = 1
     try:
         server = xllamacpp.Server(params)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import os
 import secrets
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from typing import Self
 
 from msgspec import structs
 
 from agentsdk.models.http_model import refuse_settings
 from agentsdk.models.local.constrained import GRAMMAR_IGNORED, Bounds, Piece, ReplyReader, build_grammar, choose
+from agentsdk.models.local.served import LocallyServed
 from agentsdk.models.local.server import Address, Progress, ServerOptions, shared_server
 from agentsdk.models.local.transcript import RESULT_MARKS, answered_tools, plain_messages, system_text
 from agentsdk.models.local.weights import KNOWN, find_weights, require_engine
@@ -53,7 +52,7 @@ _FIELDS = Fields(
 )
 
 
-class LocalModel:
+class LocalModel(LocallyServed):
     """A GGUF model served by llama.cpp in a child process: no key, no network.
 
     `weights` is `"smollm2"` (fetched once with `python -m agentsdk.models.local`) or the path of a `.gguf` file. The first
@@ -99,27 +98,9 @@ class LocalModel:
         self._max_tokens = max_tokens
         self._bounds = bounds if bounds is not None else Bounds()
         self._repeat_tools = repeat_tools if repeat_tools is not None else self.name not in KNOWN
-        self._start_timeout = start_timeout
-        self._say: Progress = on_progress if on_progress is not None else _say_nothing
         self.context_window = context
-        self._server = shared_server(ServerOptions(str(path), context, parallel, threads))
+        super().__init__(shared_server(ServerOptions(str(path), context, parallel, threads)), start_timeout, on_progress)
         self._chat: tuple[Address, OpenAIChatCompletionsModel] | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def start(self) -> None:
-        """Load the model now rather than with the first request. Raises `UserError` when llama.cpp cannot."""
-        await self._started()
-
-    async def aclose(self) -> None:
-        """Release the server, which stops with its last model. A later request starts it again."""
-        self._server.users.discard(self)
-        if not self._server.users:
-            await asyncio.to_thread(self._server.stop)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply: any deltas, then one `ResponseCompleted`.
@@ -187,24 +168,11 @@ class LocalModel:
         )
 
     async def _started(self) -> OpenAIChatCompletionsModel:
-        server = self._server
-        server.users.add(self)
-        address = server.address
-        if address is None:
-            try:
-                address = await asyncio.to_thread(server.start, self._start_timeout, self._say)
-            except asyncio.CancelledError:
-                if len(server.users) == 1:
-                    server.stop()
-                raise
+        address = await self._address()
         if self._chat is None or self._chat[0] != address:
             chat = OpenAIChatCompletionsModel(self.name, base_url=f"{address.base_url}/v1", api_key=address.key)
             self._chat = (address, chat)
         return self._chat[1]
-
-
-def _say_nothing(_: str) -> None:
-    pass
 
 
 class _Reply:

@@ -40,12 +40,14 @@ class ServerOptions(Struct, frozen=True):
     """What one server is started with. Models with equal options share a server.
 
     `context` is in tokens and for one request; `parallel` requests are served at a time; `threads` decode them all.
+    `pooling`, where it is not `""`, makes it a server of embeddings: `"mean"`, `"cls"`, `"last"`, or `"model"` for its own.
     """
 
     weights: str
     context: int
     parallel: int
     threads: int
+    pooling: str = ""
 
 
 class Address(Struct, frozen=True):

@@ -1,0 +1,151 @@
+"""`HttpEndpoint`: an address, its key and headers, and how a request is sent there, retried, and fails with a typed error.
+
+What answers there is for its subclasses: a model (`HttpModel`), or a server of embeddings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import random as _random
+from collections.abc import AsyncGenerator, Mapping
+from typing import ClassVar, Unpack
+from urllib.parse import urlsplit
+
+from agentsdk.core.keys import header_key
+from agentsdk.models.errors import error_from_response
+from agentsdk.models.exchange import Exchange
+from agentsdk.models.httpx_transport import as_transport
+from agentsdk.models.network import RequestHeaders, check_header, check_url
+from agentsdk.models.options import HttpModelOptions, check_options
+from agentsdk.models.prefix import Body
+from agentsdk.models.rate_headers import rate_limit_wait
+from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
+from agentsdk.models.transport import ModelTimeouts
+from agentsdk.ports.clock import wait_idle
+from agentsdk.types.errors import ModelError, ProviderError, UserError
+from agentsdk.types.settings import ModelRetrySettings
+from agentsdk.types.signature import full_signature
+
+
+class HttpEndpoint:
+    """An HTTP API. `HttpModelOptions` says what the options mean."""
+
+    _default_base_url: ClassVar[str]
+    _base_url_variable: ClassVar[str]
+    """The environment variable that names another `base_url`."""
+    _key_variables: ClassVar[tuple[str, ...]]
+    """The environment variables that may hold the key; the first that is set counts."""
+
+    __signature__: ClassVar[inspect.Signature]
+    """What `help` and `inspect` show: every option by its name."""
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            signature = full_signature(vars(cls)["__init__"], HttpModelOptions)
+            _, *parameters = signature.parameters.values()  # the first is `self`
+            cls.__signature__ = signature.replace(parameters=parameters)
+
+    def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
+        check_options(type(self).__name__, model, options)
+        self.name = model
+        self._set_address(options.get("base_url"), options.get("api_key"))
+        self.provider = options.get("provider") or urlsplit(self.base_url).netloc
+        self._headers = {
+            "content-type": "application/json",
+            "user-agent": "agentsdk",
+            **self._auth_headers(self._key),
+            **_checked_headers(options.get("headers") or {}),
+        }
+        self._transport = as_transport(options.get("http_client"))
+        self._timeouts = options.get("timeouts") or ModelTimeouts()
+        self._retry = options.get("retry") or ModelRetrySettings()
+        clock, random = options.get("clock"), options.get("random")
+        self._clock = SystemClock() if clock is None else clock
+        self._random = _random.random if random is None else random
+        self._rate_limited_until = 0.0  # Unix timestamp until which nothing remains of a rate limit
+
+    def _set_address(self, base_url: str | None, api_key: str | None) -> None:
+        """Where requests go, and the key for it. A key of the environment goes nowhere else than it was meant for."""
+        home = check_url(os.environ.get(self._base_url_variable) or self._default_base_url)
+        self.base_url = home if base_url is None else check_url(base_url)
+        if api_key is None and _origin(self.base_url) == _origin(home):
+            api_key = next(filter(None, map(os.environ.get, self._key_variables)), None)
+        self._key = api_key or ""
+        if self._key:
+            check_header("api_key", self._key)
+        self._at_home = _origin(self.base_url) == _origin(self._default_base_url)
+        self._who = f"model {self.name!r} at {urlsplit(self.base_url).netloc!r}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, base_url={self.base_url!r})"
+
+    def _auth_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry `key` (`""`: there is none), and what else every request of this API needs."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def _headers_with(
+        self, *, accept: str = "application/json", request_id: str = "", extra: Mapping[str, str] | None = None
+    ) -> RequestHeaders:
+        """The headers of a request. Raises `UserError` where the key is missing."""
+        if self._at_home and not self._key:
+            raise UserError(
+                f"no key for {self._who}: set the environment variable {' or '.join(self._key_variables)} or pass api_key=; "
+                "for another server pass base_url="
+            )
+        more = {"accept": accept}
+        if request_id:
+            more["idempotency-key"] = header_key(request_id)
+        return RequestHeaders({**self._headers, **more, **_checked_headers(extra or {})})
+
+    async def _send(
+        self, url: str, headers: RequestHeaders, body: Body | None, settings: ModelRetrySettings, *, stream: bool = False
+    ) -> Exchange:
+        """Send one attempt, and return the response unless it is an error."""
+        if settings.respect_rate_limits and (wait := self._rate_limited_until - self._clock.time()) > 0:
+            await wait_idle(self._clock, min(wait, settings.max_retry_after))
+        exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=stream)
+        if settings.respect_rate_limits:
+            now = self._clock.time()
+            self._rate_limited_until = max(self._rate_limited_until, now + rate_limit_wait(exchange.headers, now))
+        if not 200 <= exchange.status < 300:
+            async with exchange:
+                raise await self._refusal(exchange, headers)
+        return exchange
+
+    async def _post(self, url: str, headers: RequestHeaders, body: Body, settings: ModelRetrySettings) -> bytes:
+        """The body of the answer to one request, which is tried again as `settings` say."""
+
+        async def attempt() -> AsyncGenerator[bytes, None]:
+            async with await self._send(url, headers, body, settings) as exchange:
+                yield await exchange.read_all()
+
+        answer = b""
+        async for got in with_retries(attempt, settings, self._clock, self._random):
+            answer = got if isinstance(got, bytes) else b""
+        return answer
+
+    async def _refusal(self, exchange: Exchange, headers: RequestHeaders) -> ProviderError:
+        try:
+            body = await exchange.read_all()
+        except ModelError:  # the status says enough
+            body = b""
+        retry_after = parse_retry_after(exchange.headers, self._clock.time())
+        return error_from_response(
+            self._who, exchange.status, exchange.headers, body, secrets=self._secrets(headers), retry_after=retry_after
+        )
+
+    def _secrets(self, headers: RequestHeaders) -> list[str]:
+        """What a provider may not make an error repeat."""
+        return [*headers.secrets(), self._key] if self._key else headers.secrets()
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        check_header(f"the header {name!r}", value)
+    return {name.lower(): value for name, value in headers.items()}
