@@ -148,10 +148,14 @@ class Compaction(Struct, frozen=True, gc=False):
 
 
 class Offered(Struct, frozen=True, gc=False):
-    """What a toolset answered last: its tools by name, in the order the model sees them, and what the model is told of them."""
+    """What a toolset answered last: its tools by name, in the order the model sees them, and what the model is told of them.
+
+    `note` is what it has noted for itself.
+    """
 
     tools: dict[str, ToolSpec] = {}
     instructions: str = ""
+    note: str = ""
 
 
 class State(Struct, frozen=True, gc=False):
@@ -378,7 +382,7 @@ def _toolset(state: State, event: ToolsetChanged) -> State:
     before = state.offered.get(place, Offered()).tools
     tools = {name: spec for name, spec in before.items() if name not in event.removed} if event.removed else before
     tools = {**tools, **{spec.name: spec for spec in event.added}}
-    return _replace(state, offered={**state.offered, place: Offered(tools, event.instructions)})
+    return _replace(state, offered={**state.offered, place: Offered(tools, event.instructions, event.note)})
 
 
 def _guardrail(state: State, event: GuardrailJudged) -> State:

@@ -26,10 +26,11 @@ from agentsdk.types.usage import Usage
 class ToolsetContext(TurnContext[TContext]):
     """The run as a toolset sees it when a turn begins.
 
-    `agent` is the one whose turn it is, `offered` what this toolset offered last, by name.
+    `agent` is the one whose turn it is, `offered` what this toolset offered last, by name. `note` is a text that `get_tools` may
+    set: it is recorded, and there again when the next turn begins, in another process too.
     """
 
-    __slots__ = ("agent", "offered")
+    __slots__ = ("agent", "note", "offered")
 
     def __init__(
         self,
@@ -42,10 +43,12 @@ class ToolsetContext(TurnContext[TContext]):
         run_id: str = "",
         path: tuple[str, ...] = (),
         offered: Mapping[str, ToolSpec] | None = None,
+        note: str = "",
     ) -> None:
         super().__init__(context, usage, turn=turn, items=items, run_id=run_id, path=path)
         self.agent = agent
         self.offered: Mapping[str, ToolSpec] = {} if offered is None else offered
+        self.note = note
 
 
 class Toolset(Generic[TContext]):
@@ -202,7 +205,10 @@ class _Renamed(MappedToolset[TContext]):
         self._renamed, self._original = renamed, original
 
     async def get_tools(self, context: ToolsetContext[TContext]) -> Sequence[FunctionTool[TContext]]:
-        return await super().get_tools(self._inside(context))
+        inside = self._inside(context)
+        tools = await super().get_tools(inside)
+        context.note = inside.note
+        return tools
 
     async def get_instructions(self, context: ToolsetContext[TContext]) -> str:
         return await super().get_instructions(self._inside(context))
@@ -222,6 +228,7 @@ class _Renamed(MappedToolset[TContext]):
             run_id=context.run_id,
             path=context.path,
             offered=offered,
+            note=context.note,
         )
 
 

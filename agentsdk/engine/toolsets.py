@@ -109,7 +109,7 @@ def _offered(run: Run, toolset: Toolset[Any]) -> Offered:
 
 
 def _context(run: Run, toolset: Toolset[Any]) -> ToolsetContext[Any]:
-    state, context = run.state, run.context
+    state, context, before = run.state, run.context, _offered(run, toolset)
     return ToolsetContext(
         context.context,
         context.usage,
@@ -118,7 +118,8 @@ def _context(run: Run, toolset: Toolset[Any]) -> ToolsetContext[Any]:
         items=state.view,
         run_id=run.root_id,
         path=run.path,
-        offered=_offered(run, toolset).tools,
+        offered=before.tools,
+        note=before.note,
     )
 
 
@@ -130,14 +131,16 @@ async def _asked(run: Run, toolset: Toolset[Any]) -> list[FunctionTool[Any]]:
     tools = _by_name(toolset, given)
     if not isinstance(cast(object, text), str):
         raise _wrong(toolset, f"gave a {type(text).__name__!r} as its instructions, expected a text")
-    text = clean_text(text)
+    if not isinstance(cast(object, context.note), str):
+        raise _wrong(toolset, f"set a {type(context.note).__name__!r} as its note, expected a text")
+    text, note = clean_text(text), clean_text(context.note)
     before = _offered(run, toolset)
     known = before.tools
     specs: dict[str, ToolSpec] = {name: tool.spec for name, tool in tools.items()}
     added = tuple([spec for name, spec in specs.items() if (was := known.get(name)) is not spec and was != spec])
     removed = tuple([name for name in known if name not in specs])
-    if added or removed or text != before.instructions:
-        await run.record(ToolsetChanged(toolset.name, added, removed, text))
+    if added or removed or text != before.instructions or note != before.note:
+        await run.record(ToolsetChanged(toolset.name, added, removed, text, note))
         known = _offered(run, toolset).tools
     return (
         list(tools.values()) if known.keys() == tools.keys() and list(known) == list(tools) else [tools[name] for name in known]

@@ -93,13 +93,14 @@ class ToolsetChanged(Compact, tag="toolset"):
     """A toolset of the current agent offers something else than before, from the turn that begins.
 
     `added` are the tools that are new, or changed: a changed one keeps its place. `instructions` is what the model is told of
-    them all. Written only where something has changed.
+    them all. `note` is the toolset's own: by what it chose, say. Written only where something has changed.
     """
 
     toolset: str
     added: tuple[ToolSpec, ...] = ()
     removed: tuple[str, ...] = ()
     instructions: str = ""
+    note: str = ""
 
 
 class GuardrailJudged(Compact, tag="verdict"):

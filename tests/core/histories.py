@@ -180,6 +180,7 @@ _between_turns = st.lists(
             st.lists(st.builds(ToolSpec, st.sampled_from(["t1", "t2", "t3"]), texts, st.just({})), max_size=2).map(tuple),
             st.lists(st.sampled_from(["t1", "t2"]), max_size=1).map(tuple),
             texts,
+            texts,
         ),
         st.builds(SessionSaved, st.integers(0, 9), st.integers(0, 2)),
     ),

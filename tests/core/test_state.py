@@ -163,7 +163,7 @@ class Retold:
     saved: int = 0
     provisional: int = 0
     ended: RunEnded | None = None
-    offered: dict[tuple[str, str], tuple[list[ToolSpec], str]] = field(default_factory=dict)
+    offered: dict[tuple[str, str], tuple[list[ToolSpec], str, str]] = field(default_factory=dict)
     failed: dict[str, list[float]] = field(default_factory=dict)
 
     def tell(self, event: RunEvent) -> None:
@@ -221,7 +221,7 @@ class Retold:
             case RunUnpaused():
                 self.paused = self.stopped = None
             case ToolsetChanged():
-                tools = list(self.offered.get((self.agent, event.toolset), ([], ""))[0])
+                tools = list(self.offered.get((self.agent, event.toolset), ([], "", ""))[0])
                 tools = [tool for tool in tools if tool.name not in event.removed]
                 for tool in event.added:
                     names = [one.name for one in tools]
@@ -229,7 +229,7 @@ class Retold:
                         tools[names.index(tool.name)] = tool
                     else:
                         tools.append(tool)
-                self.offered[self.agent, event.toolset] = (tools, event.instructions)
+                self.offered[self.agent, event.toolset] = (tools, event.instructions, event.note)
             case LimitWarningEvent():
                 self.near.append(event.limit)
             case LimitReachedEvent():
@@ -382,7 +382,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.history, state.saved, state.provisional) == (story.history, story.saved, story.provisional)
     assert (state.limit, state.stopped, state.ended) == (story.limit, story.stopped, story.ended)
     assert (state.paused, state.taken) == (story.paused, story.taken)
-    offered = {place: (list(one.tools.values()), one.instructions) for place, one in state.offered.items()}
+    offered = {place: (list(one.tools.values()), one.instructions, one.note) for place, one in state.offered.items()}
     assert offered == story.offered
     assert (list(state.limits_near), list(state.limits_raised)) == (story.near, story.raised)
     assert (state.elapsed, state.working) == (story.elapsed, story.working)

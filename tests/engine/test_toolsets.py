@@ -328,3 +328,30 @@ async def test_a_last_answer_is_asked_with_the_toolsets_tools() -> None:
     agent = Agent[None, str](name="A", model=model, toolsets=[Turns([echo("a")])])
     assert (await Runner.run(agent, "go")).final_output == "done"
     assert names(model.requests[2]) == ["a"]
+
+
+async def test_what_a_toolset_notes_is_recorded_and_given_to_it_again() -> None:
+    seen: list[str] = []
+
+    class Notes(Toolset[Any]):
+        async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
+            seen.append(context.note)
+            context.note = ["first", "first", "second"][context.turn - 1]
+            return [echo("a")]
+
+    toolset = Notes().prefixed("my_")
+    agent = Agent[None, str](name="A", model=ScriptedModel([call("my_a", x=1), call("my_a", x=2), "done"]), toolsets=[toolset])
+    result = await Runner.run(agent, "go")
+    assert seen == ["", "first", "first"]
+    events = [event for event in result.to_state().value.log if isinstance(event, ToolsetChanged)]
+    assert [(len(event.added), event.note) for event in events] == [(1, "first"), (0, "second")]
+
+
+async def test_a_note_that_is_no_text_is_refused() -> None:
+    class Notes(Toolset[Any]):
+        async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
+            context.note = 3  # type: ignore[assignment]
+            return []
+
+    with pytest.raises(ToolsetError, match="set a 'int' as its note, expected a text"):
+        await Runner.run(Agent[None, str](name="A", model=ScriptedModel(["done"]), toolsets=[Notes()]), "go")
