@@ -8,15 +8,15 @@ the body of a call that has yet to run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator
 from typing import Any, TypeVar, cast
 
 from agentsdk.core.state import Offered, OpenTurn, State
-from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, recorded_tool
-from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.define.toolset import Toolset, ToolsetContext, tools_by_name
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import AgentsException, ToolsetError, UserError
 from agentsdk.types.events import ToolsetChanged
@@ -128,7 +128,7 @@ async def _asked(run: Run, toolset: Toolset[Any]) -> list[FunctionTool[Any]]:
     context = _context(run, toolset)
     given = await _answer(run, toolset, "get_tools", toolset.get_tools(context))
     text = await _answer(run, toolset, "get_instructions", toolset.get_instructions(context))
-    tools = _by_name(toolset, given)
+    tools = tools_by_name(toolset.name, given)
     if not isinstance(cast(object, text), str):
         raise _wrong(toolset, f"gave a {type(text).__name__!r} as its instructions, expected a text")
     if not isinstance(cast(object, context.note), str):
@@ -165,25 +165,8 @@ async def _called(run: Run, toolset: Toolset[Any], turn: OpenTurn) -> list[Funct
         found = await _answer(run, toolset, f"find_tool({name!r})", toolset.find_tool(_context(run, toolset), name))
         if found is None:
             continue  # the call is to a tool that there is no more, which the turn says
-        tools[name] = _by_name(toolset, [found])[name] if found.name == name else found
+        tools[name] = tools_by_name(toolset.name, [found])[name] if found.name == name else found
     return list(tools.values())
-
-
-def _by_name(toolset: Toolset[Any], given: Sequence[FunctionTool[Any]]) -> dict[str, FunctionTool[Any]]:
-    if not isinstance(cast(object, given), Sequence) or isinstance(given, str | bytes):
-        raise _wrong(toolset, f"gave a {type(given).__name__!r}, expected a list of tools")
-    tools: dict[str, FunctionTool[Any]] = {}
-    for tool in given:
-        if not isinstance(cast(object, tool), FunctionTool):
-            raise _wrong(toolset, f"offers a {type(tool).__name__!r}, expected tools; make them with @function_tool")
-        if isinstance(tool, AgentTool):
-            raise _wrong(
-                toolset, f"offers agent {tool.agent.name!r} as a tool, expected functions; give it to Agent(tools=...)"
-            )
-        if tool.name in tools:
-            raise UserError(f"toolset {toolset.name!r} offers two tools named {tool.name!r}, expected unique names; rename one")
-        tools[tool.name] = tool
-    return tools
 
 
 def _wrong(toolset: Toolset[Any], what: str) -> ToolsetError:

@@ -9,15 +9,20 @@ from agentsdk.types.lazy import lazy_names
 if TYPE_CHECKING:
     from agentsdk.define.toolset import CombinedToolset, PrepareTool, ToolRule, Toolset, ToolsetContext
     from agentsdk.toolsets.registry import ToolRegistry, ToolSummary
+    from agentsdk.toolsets.requests import latest_request
+    from agentsdk.toolsets.selection import SelectedToolset, ToolQuery
 
 __all__ = [
     "CombinedToolset",
     "PrepareTool",
+    "SelectedToolset",
+    "ToolQuery",
     "ToolRegistry",
     "ToolRule",
     "ToolSummary",
     "Toolset",
     "ToolsetContext",
+    "latest_request",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
@@ -26,5 +31,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.define.toolset": "CombinedToolset PrepareTool ToolRule Toolset ToolsetContext",
             "agentsdk.toolsets.registry": "ToolRegistry ToolSummary",
+            "agentsdk.toolsets.requests": "latest_request",
+            "agentsdk.toolsets.selection": "SelectedToolset ToolQuery",
         },
     )
