@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from array import array
 from collections.abc import Sequence
 from heapq import nlargest
 from math import isfinite, sqrt
 from operator import mul
+from time import monotonic
 from weakref import WeakKeyDictionary
 
 from agentsdk.ports.embedder import Embedder, TextKind
@@ -42,7 +42,7 @@ class EmbeddingSearch:
 
     async def search(self, texts: Sequence[str], query: str, limit: int) -> list[int]:
         """Where the texts that are nearest to the query stand, the nearest first. Raises `EmbeddingFailed`."""
-        if time.monotonic() < self._rests_until:
+        if monotonic() < self._rests_until:
             raise EmbeddingFailed("has failed a moment ago")
         task = asyncio.current_task()
         cancelling = task.cancelling() if task else 0
@@ -86,7 +86,7 @@ class EmbeddingSearch:
         return vectors
 
     def _failed(self, why: str) -> EmbeddingFailed:
-        self._rests_until = time.monotonic() + REST
+        self._rests_until = monotonic() + REST
         return EmbeddingFailed(why)
 
 

@@ -157,21 +157,18 @@ class SelectedToolset(Toolset[TContext]):
             yield self._search_name
 
     def _new(self, context: ToolsetContext[TContext], index: _Index[TContext]) -> Iterator[str]:
-        """What the model has called, or found, and was not offered. In a run's first turn: what was called before it."""
+        """What the model has called, or found, and was not offered. In a run's first turn also what was called before it."""
+        calls, results = last_turn(context.items)
+        named: list[str] = []
+        for call in calls:
+            if call.name == self._search_name:
+                named += [line.partition(":")[0] for line in results.get(call.call_id, "").splitlines()]
+            else:
+                named.append(call.name)
+        yield from [name for name in dict.fromkeys(named) if name in index.tools][: self._most - len(self._pinned) - 1]
         if not context.offered:
             called = [name for name in called_names(context.items) if name in index.tools]
             yield from called[-(self._top or _FOUND) :]
-            return
-        calls, results = last_turn(context.items)
-        for call in calls:
-            if call.name != self._search_name:
-                if call.name in index.tools:
-                    yield call.name
-                continue
-            for line in results.get(call.call_id, "").splitlines():
-                name = line.partition(":")[0]
-                if name in index.tools:
-                    yield name
 
     async def _ranked(self, context: ToolsetContext[TContext], index: _Index[TContext]) -> Sequence[str]:
         """The best tools for the query, unless they were ranked for it in an earlier turn."""

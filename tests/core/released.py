@@ -287,7 +287,11 @@ EVERY_EVENT: list[RunEvent] = [
     RunPaused("Bob", "lunch", 3.25),
     RunUnpaused("Bob", 3.5),
     ToolsetChanged(
-        "files", (ToolSpec("read", "Read a file.", {"type": "object"}, False, "none", None, True),), ("write",), "Ask.", "1 of 9"
+        "files",
+        (ToolSpec("read", "Read a file.", {"type": "object"}, False, "none", None, True),),
+        ("write",),
+        "Ask.",
+        "1 of 9",
     ),
     LimitWarningEvent("turns", "2", "3"),
     LimitReachedEvent("turns", "3", "3", True),

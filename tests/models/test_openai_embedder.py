@@ -26,7 +26,9 @@ class Embeddings(ChatDialect):
 
 
 def vectors(*given: Any, **more: Any) -> ServerReply:
-    return ServerReply(body={"object": "list", "data": [{"index": at, "embedding": one} for at, one in enumerate(given)], **more})
+    return ServerReply(
+        body={"object": "list", "data": [{"index": at, "embedding": one} for at, one in enumerate(given)], **more}
+    )
 
 
 def server_of(*replies: ServerReply) -> FakeServer:
@@ -34,7 +36,9 @@ def server_of(*replies: ServerReply) -> FakeServer:
 
 
 def embedder_at(server: FakeServer, **options: Any) -> OpenAIEmbedder:
-    return OpenAIEmbedder("embed-1", base_url=f"{server.base_url}", api_key="sk-canary-0123456789", clock=FakeClock(), **options)
+    return OpenAIEmbedder(
+        "embed-1", base_url=f"{server.base_url}", api_key="sk-canary-0123456789", clock=FakeClock(), **options
+    )
 
 
 async def test_texts_are_sent_and_their_vectors_come_in_order() -> None:
