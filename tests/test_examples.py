@@ -39,6 +39,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "ada is offered show_order\nada is offered cancel_order\nanswer: Order 1815: two chairs.\n"
         "bob is offered show_order\nbob is not offered cancel_order\nanswer: Order 7: two chairs.\n",
     ),
+    "tool_selection.py": (
+        [call("oslo_weather")],
+        "200 tools\noffered: search_tools, oslo_weather, rome_weather, lima_weather\n"
+        "answer: The weather in Oslo is fine today.\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",

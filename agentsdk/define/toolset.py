@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Generic, Unpack, cast
+from typing import Generic, Unpack, cast
 
 from agentsdk.define.context import TurnContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import CallingAgent
 from agentsdk.define.tool_options import NeedsApproval, ToolFields, ToolOptions
 from agentsdk.types.declared import CALLABLE, RULE, Fields, a, a_name, mapping_of, sequence_of
-from agentsdk.types.errors import ToolsetError, UserError
+from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import Item
 from agentsdk.types.spec import ToolSpec
@@ -252,29 +252,6 @@ class CombinedToolset(Toolset[TContext]):
             if (found := await toolset.find_tool(context, name)) is not None:
                 return found
         return None
-
-
-def tools_by_name(toolset: str, given: Sequence[FunctionTool[Any]]) -> dict[str, FunctionTool[Any]]:
-    """What a toolset of that name has given. Raises `ToolsetError` for what is no tool, `UserError` for two of one name."""
-    from agentsdk.define.agent import AgentTool
-
-    if not isinstance(cast(object, given), Sequence) or isinstance(given, str | bytes):
-        raise ToolsetError(f"toolset {toolset!r} gave a {type(given).__name__!r}, expected a list of tools")
-    tools: dict[str, FunctionTool[Any]] = {}
-    for tool in given:
-        if not isinstance(cast(object, tool), FunctionTool):
-            raise ToolsetError(
-                f"toolset {toolset!r} offers a {type(tool).__name__!r}, expected tools; make them with @function_tool"
-            )
-        if isinstance(tool, AgentTool):
-            raise ToolsetError(
-                f"toolset {toolset!r} offers agent {tool.agent.name!r} as a tool, expected functions; give it to "
-                "Agent(tools=...)"
-            )
-        if tool.name in tools:
-            raise UserError(f"toolset {toolset!r} offers two tools named {tool.name!r}, expected unique names; rename one")
-        tools[tool.name] = tool
-    return tools
 
 
 async def _answer(what: str, kind: type | tuple[type, ...], function: Callable[..., object], *args: object) -> object:

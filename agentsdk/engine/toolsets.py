@@ -16,7 +16,8 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, recorded_tool
-from agentsdk.define.toolset import Toolset, ToolsetContext, tools_by_name
+from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.define.toolset_tools import tools_by_name
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import AgentsException, ToolsetError, UserError
 from agentsdk.types.events import ToolsetChanged

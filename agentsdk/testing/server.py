@@ -224,7 +224,7 @@ class FakeOpenAIServer(FakeServer):
         model = OpenAIChatCompletionsModel("gpt-test", base_url=server.base_url)
 
     With a `context_window`, in tokens, it refuses longer requests as OpenAI does, and bills what it counts: `count` gives the
-    tokens of a text.
+    tokens of a text. At `/embeddings` it answers with the `body` of the script's next reply.
     """
 
     def __init__(
@@ -234,8 +234,11 @@ class FakeOpenAIServer(FakeServer):
         self._context_window = context_window
         self._count = count
 
+    def _serves(self, path: str) -> bool:
+        return super()._serves(path) or path == "/v1/embeddings"
+
     def _next_reply(self, request: CapturedRequest) -> ServerReply:
-        if self._context_window is None:
+        if self._context_window is None or request.path != self._dialect.path:
             return super()._next_reply(request)
         tokens = request_tokens(request.json, self._count)
         if tokens > self._context_window:

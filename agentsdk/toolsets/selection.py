@@ -19,7 +19,8 @@ from typing import Any, Generic, Literal, cast
 
 from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
-from agentsdk.define.toolset import Toolset, ToolsetContext, tools_by_name
+from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.define.toolset_tools import tools_by_name
 from agentsdk.ports.embedder import EMBEDDER, Embedder
 from agentsdk.toolsets.embedding import EmbeddingFailed, EmbeddingSearch
 from agentsdk.toolsets.lexical import LexicalIndex, ToolText, require_fts5
