@@ -137,6 +137,12 @@ class _Outcome(Generic[TOutput]):
         return [event.response for event in self._state.log if isinstance(event, ModelReplied)]
 
     @property
+    def last_response_id(self) -> str | None:
+        """The provider's id of the last reply, for `RunConfig(previous_response_id=...)`; None where there is none."""
+        replies = self.raw_responses
+        return replies[-1].response_id or None if replies else None
+
+    @property
     def usage(self) -> Usage:
         """What the run has spent, nested runs included."""
         return self._state.usage

@@ -102,6 +102,11 @@ class _Options(Struct, frozen=True, kw_only=True):
         hooks, session, config, handlers = self.hooks, self.session, self.run_config, self.error_handlers
         if hooks is not None or session is not None or handlers is not None or type(config) is not RunConfig:
             _ARGUMENTS.check_given(hooks=hooks, run_config=config, session=session, error_handlers=handlers)
+            if session is not None and config is not None and config.is_hosted:
+                raise UserError(
+                    "Runner was given a session for a conversation that the provider keeps, expected one of them; leave the "
+                    "session out, or the conversation_id or previous_response_id of the RunConfig"
+                )
 
 
 class Runner:
@@ -271,8 +276,9 @@ class Runner:
         _ARGUMENTS.check_given(session=session, at=at, priority=priority)
         store = store_of(run_config)
         config = run_config if run_id is None else dataclasses.replace(run_config, run_id=check_run_id(run_id))
+        options = _Options(run_config=config, session=session)
         history = () if session is None else await load_history(session)
-        run, begin = _begun(agent, input, history, context, _Options(run_config=config))
+        run, begin = _begun(agent, input, history, context, options)
         return await submit(store, run, begin, agent, input, at, priority)
 
     @staticmethod

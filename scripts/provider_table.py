@@ -26,11 +26,14 @@ LABELS = {
     "native_output": "output type enforced by the provider",
     "images": "images in",
     "audio": "audio in",
+    "video": "video in",
     "files": "files in",
     "result_media": "images and files in tool results",
     "reasoning_replay": "reasoning sent back",
     "prompt_caching": "prompt caching",
     "token_counting": "token counting beforehand",
+    "hosted_prompts": "[prompts](models.md#hosted-prompts) that the provider keeps",
+    "conversations": "[conversations](models.md#conversations-at-the-provider) that the provider keeps",
 }
 """What the features are called that are not settings."""
 

@@ -60,6 +60,7 @@ from agentsdk.core.overflow import result_id
 from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
+from agentsdk.models import Prompt
 from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
@@ -115,6 +116,8 @@ class Brain:
             request.tail,
             tuple(tool.name for tool in request.tools),
             request.settings,
+            request.prompt,
+            request.conversation,
         )
         await asyncio.sleep(0)
         turn = asked.partition("-")[2]
@@ -849,6 +852,14 @@ def _toolset(world: World) -> Agent[Any, Any]:
     return agent_of(world, replies, tools=[tool_of(world, "own")], toolsets=[_Shelf(world)])
 
 
+def _hosted(world: World) -> Agent[Any, Any]:
+    async def prompt(ctx: RunContextWrapper[Any], agent: Agent[Any, Any]) -> Prompt:
+        return Prompt("pmpt_1", variables={"requests": str(ctx.usage.requests)})
+
+    tools = [tool_of(world, "pay", needs_approval=True), tool_of(world, "look", "none")]
+    return agent_of(world, [[call("look", x=1), call("pay", x=2)], call("look", x=3), "paid"], tools=tools, prompt=prompt)
+
+
 def _add_forever(world: World) -> Agent[Any, Any]:
     return agent_of(world, [call("add", x=1), call("add", x=2), call("add", x=3), "late"], tools=[tool_of(world, "add")])
 
@@ -976,6 +987,13 @@ SCENARIOS = [
     Scenario("dynamic tools and instructions", _dynamic, "done", effects=4),
     Scenario("a model chosen for each turn", _chosen_models, "the sum", effects=3),
     Scenario("toolset", _toolset, "built", effects=4, decide=_approve_always),
+    Scenario(
+        "prompt and history kept at the provider",
+        _hosted,
+        "paid",
+        effects=3,
+        config=RunConfig(previous_response_id="resp_0"),
+    ),
     Scenario(
         "turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns
     ),

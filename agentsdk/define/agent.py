@@ -39,6 +39,7 @@ from agentsdk.types.declared import (
 )
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
+from agentsdk.types.hosted import PROMPT, Prompt
 from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
@@ -49,6 +50,9 @@ if TYPE_CHECKING:  # most agents have no toolset
     from agentsdk.define.toolset import Toolset
 
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
+PromptFunction = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "Prompt | Awaitable[Prompt]"]
+"""Called with the context and the agent, once a turn: the prompt for it."""
+
 InputGuardrailFunction = Callable[
     [RunContextWrapper[TContext], "Agent[TContext, Any]", tuple[Item, ...]],
     "GuardrailFunctionOutput | Awaitable[GuardrailFunctionOutput]",
@@ -78,8 +82,9 @@ class Agent(Generic[TContext, TOutput]):
 
     `model` is a model, a name for the run's provider, a callable that chooses one of these for each turn, or None for the
     provider's default. `tool_timeout`, in seconds, and `tool_retry` are for tools without their own (None: as the run says).
-    Raises `UserError` for a field that is wrong, when the agent is made as when it is changed, and for parts that do not fit
-    together when it is first run.
+    `prompt` is one that OpenAI keeps, or a callable that gives it, once a turn, as it may give the instructions; without a
+    `model` that of the prompt is asked. Raises `UserError` for a field that is wrong, when the agent is
+    made as when it is changed, and for parts that do not fit together when it is first run.
     """
 
     name: str
@@ -101,6 +106,7 @@ class Agent(Generic[TContext, TOutput]):
     toolsets: Sequence[Toolset[TContext]] = field(default_factory=list["Toolset[TContext]"])
     tool_timeout: float | None = None
     tool_retry: ToolRetrySettings | None = None
+    prompt: Prompt | PromptFunction[TContext] | None = None
 
     def __repr__(self) -> str:
         return f"Agent(name={self.name!r})"
@@ -130,6 +136,7 @@ class Agent(Generic[TContext, TOutput]):
             toolsets=_NONE_GIVEN,
             tool_timeout=None,
             tool_retry=None,
+            prompt=None,
         ):
             self.__dict__.update(
                 name=name,
@@ -148,6 +155,7 @@ class Agent(Generic[TContext, TOutput]):
                 toolsets=[] if toolsets is _NONE_GIVEN else toolsets,
                 tool_timeout=tool_timeout,
                 tool_retry=tool_retry,
+                prompt=prompt,
             )
             self.__post_init__()
 
@@ -386,6 +394,7 @@ _FIELDS = Fields(
     toolsets=TOOLSETS,
     tool_timeout=optional(TIMEOUT),
     tool_retry=optional(TOOL_RETRY),
+    prompt=optional(either(PROMPT, CALLABLE, what="a Prompt or a callable that gives one; pass Prompt('pmpt_...')")),
 )
 _HANDOFF = Fields(
     "HandoffDeclaration",

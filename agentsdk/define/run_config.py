@@ -49,7 +49,7 @@ from agentsdk.types.declared import (
     sequence_of,
     whole,
 )
-from agentsdk.types.errors import AgentsException, LimitExceededError
+from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import InputItem, Item
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
@@ -185,6 +185,9 @@ class RunConfig:
 
     `tools`, `toolsets` and `instructions` are for this run: each of its agents has them beside its own, those used as tools do
     not. A run that goes on must be given them again. `toolset_timeout`: seconds that a toolset has to answer.
+    `conversation_id` or `previous_response_id`: OpenAI's Responses API keeps the conversation that a new run goes on with,
+    under that id or as it was after that reply. Only what it does not hold yet is sent, now and wherever the run goes on. No
+    `session` or `window` goes with it.
 
     `tool_timeout`, in seconds, and `tool_retry` are for tools without their own whose agents have none either; agents as tools
     have no timeout but their own.
@@ -235,12 +238,32 @@ class RunConfig:
     toolset_timeout: float = 30.0
     tool_timeout: float | None = None
     tool_retry: ToolRetrySettings = DEFAULT_TOOL_RETRY
+    conversation_id: str | None = None
+    previous_response_id: str | None = None
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
             check_run_id(self.run_id)
         _FIELDS.check(self)
+        if self.is_hosted:
+            self._check_hosted()
         _ = checked_keys(self.state_key)
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the provider keeps the conversation that a new run goes on with."""
+        return self.conversation_id is not None or self.previous_response_id is not None
+
+    def _check_hosted(self) -> None:
+        if self.conversation_id is not None and self.previous_response_id is not None:
+            raise UserError(
+                "RunConfig was given a conversation_id and a previous_response_id, expected one of them; leave the other out"
+            )
+        if self.window is not None:
+            raise UserError(
+                "RunConfig was given a window for a conversation that the provider keeps, where nothing can be left out, "
+                "expected one of them; leave the window out, or the conversation_id or previous_response_id"
+            )
 
     def __repr__(self) -> str:
         values = {name: getattr(self, name) for name in self.__slots__ if name != "state_key"}
@@ -313,5 +336,7 @@ _FIELDS = Fields(
     toolset_timeout=SECONDS,
     tool_timeout=optional(TIMEOUT),
     tool_retry=TOOL_RETRY,
+    conversation_id=optional(a_name("the id of a conversation; write 'conv_...'")),
+    previous_response_id=optional(a_name("the id of a reply; pass result.last_response_id")),
 )
 _DEFAULT = RunConfig()

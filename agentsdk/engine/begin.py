@@ -33,6 +33,7 @@ from agentsdk.ports.clock import read
 from agentsdk.ports.tracer import Tracer
 from agentsdk.types.errors import StateMismatchError, StateTamperedError, UserError
 from agentsdk.types.events import RunEvent, RunStarted
+from agentsdk.types.hosted import ServerConversation
 from agentsdk.types.items import FunctionCall, InputItem, Item, items_from_input
 
 
@@ -94,6 +95,10 @@ def _fresh(
     metadata, priority = deps.config.metadata, deps.config.priority
     if metadata or priority:
         started = structs.replace(started, metadata=dict(metadata or ()), priority=priority)
+    if deps.config.is_hosted:
+        where = deps.config.conversation_id or "", deps.config.previous_response_id or ""
+        started = structs.replace(started, conversation_id=where[0], previous_response_id=where[1])
+        run.conversation = ServerConversation(*where)
     return run, (started,)
 
 
@@ -123,6 +128,9 @@ def _resumed(
             run.added.put(message)
     find_agents(run, agent)
     context.usage = state.usage
+    started = state.log[0]
+    if isinstance(started, RunStarted) and (started.conversation_id or started.previous_response_id):
+        run.conversation = ServerConversation(started.conversation_id, started.previous_response_id)
     if decisions:
         from agentsdk.engine.decisions import accepted
 

@@ -49,6 +49,10 @@ class ModelCatalog(Protocol):
         ...
 
 
+MODEL_OF_PROMPT = "openai:"
+"""The name of no model: OpenAI takes that of the agent's prompt."""
+
+
 class LookedUp(Struct, frozen=True):
     """The sizes of models' windows, what their tokens cost and what counts them: looked up once a run."""
 
@@ -113,6 +117,8 @@ class RunDeps(Struct, eq=False):
     def model_of(self, agent: Agent[Any, Any]) -> Model | None:
         """The agent's model; None where a callable chooses it, turn by turn. Raises `UserError` where there is none."""
         given = agent.model if self.config.model is None else self.config.model
+        if given is None and agent.prompt is not None and self.config.model_provider is None:
+            given = MODEL_OF_PROMPT
         if given is None or isinstance(given, str):
             return self.model(given)
         return cast(Model, given) if hasattr(given, "stream") else None

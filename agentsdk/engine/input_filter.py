@@ -22,6 +22,11 @@ async def filtered(change: CallModelInputFilter, request: ModelRequest) -> Model
         )
     if given.items is request.items:
         return given
+    if request.conversation is not None:
+        raise UserError(
+            "call_model_input_filter changed the items of a request, of which the provider keeps some, expected them as they "
+            "are; change another field, or leave the conversation_id or previous_response_id out"
+        )
     try:
         return structs.replace(given, items=Tape(paired(given.items)))
     except Exception as error:

@@ -130,10 +130,10 @@ async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
                 pass
             case _Empty():
                 empty += 1
-                if empty > MAX_EMPTY_REPLIES:
+                if empty > MAX_EMPTY_REPLIES or _is_kept(run):
                     raise EmptyResponseError(
-                        f"model {model.name!r} gave agent {prepared.agent.name!r} {empty} empty replies, expected text, a call "
-                        "or a refusal; resume error.state to ask again, or change the prompt or the model"
+                        f"model {model.name!r} gave agent {prepared.agent.name!r} nothing, asked {empty} time(s), expected "
+                        "text, a call or a refusal; resume error.state to ask again, or change the prompt or the model"
                     )
             case _TooLong(error):
                 if window is None or is_shortened:
@@ -155,6 +155,10 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
 
         await fit_window(run, prepared, config.window)
     request = _request(run, prepared, system_prompt)
+    if prepared.agent.prompt is not None or run.conversation is not None:
+        from agentsdk.engine.hosted import with_hosted
+
+        request = await with_hosted(run, request)
     hidden: tuple[str, ...] = ()
     if config.call_model_input_filter is not None:
         request = await filtered(config.call_model_input_filter, request)
@@ -378,7 +382,12 @@ def _continues(run: Run, response: ModelResponse) -> bool:
     """Whether text that stopped at its length is to be continued."""
     turn = run.state.turn
     done = 0 if turn is None else turn.continuations
-    return bool(response.text) and done < run.deps.config.max_continuations
+    return bool(response.text) and done < run.deps.config.max_continuations and not _is_kept(run)
+
+
+def _is_kept(run: Run) -> bool:
+    """Whether a conversation at the provider holds each request and reply, so that none can be asked for again."""
+    return run.conversation is not None and bool(run.conversation.conversation_id)
 
 
 def _joined(partial: str, response: ModelResponse) -> ModelResponse:

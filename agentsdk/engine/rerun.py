@@ -361,6 +361,7 @@ class _Rerun:
         same = {
             "model": now is model or (isinstance(now, str) and now == model),
             "instructions": before.instructions == after.instructions and request.instructions.endswith(told),
+            "prompt": before.prompt == after.prompt,
             "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
             "output type": declared.spec.output == request.output,
             "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),

@@ -32,6 +32,7 @@ from agentsdk.ports.model import Model
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted
+from agentsdk.types.hosted import Prompt, ServerConversation
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
 
 _RESULT_ID = re.compile("[0-9a-f]{16}")
@@ -97,14 +98,15 @@ class Run(Journal, eq=False, kw_only=True):
     requests and calls are reserved before they are made. `is_at_limit`: it was stopped by one of its own limits, not by those
     around it.
 
-    Of the open turn: `instructions` are the agent's where a callable gives them, and after how many turns it did; `chosen` is
-    its model where a callable has chosen one; `counted` the tokens of the next request, 0 where nothing needs them.
+    Of the open turn: `instructions` and `prompt` are the agent's where a callable gives them, and after how many turns it did;
+    `chosen` is its model where a callable has chosen one; `counted` the tokens of the next request, 0 where nothing needs them.
     `stop_requested`: the run stops after this turn. `cancelled_by`: who has cancelled it in this process. `calibrations` are
     how much of the log was read to learn what models bill for a counted token, and that, by the models' names.
 
     `extended` is the agent's declaration with more tools: of what it was made, those tools, and that. `is_replayed`: everything
     is recorded, and nobody is asked.
 
+    `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
     `began`: since when this process has gone on with it, None where the state has that time.
     """
 
@@ -123,12 +125,14 @@ class Run(Journal, eq=False, kw_only=True):
     is_at_limit: bool = False
     instructions: tuple[int, str] | None = None
     chosen: ChosenModel | None = None
+    prompt: tuple[int, Prompt] | None = None
     counted: int = 0
     calibrations: tuple[int, Mapping[str, Calibration]] = _NOTHING_LEARNED
     extended: tuple[Declaration, list[FunctionTool[Any]], Declaration] | None = None
     is_replayed: bool = False
     stop_requested: bool = False
     cancelled_by: str = ""
+    conversation: ServerConversation | None = None
     began: float | None = None
     _request_prefix: str = ""
 

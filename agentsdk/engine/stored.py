@@ -40,6 +40,7 @@ from agentsdk.types.events import (
     RunStarted,
     ViewRestored,
 )
+from agentsdk.types.hosted import Prompt
 from agentsdk.types.spec import AgentSpec, Effect, HandoffSpec, OutputSpec, ToolSpec, ToolUse
 from agentsdk.types.summary import check_run_id
 from agentsdk.types.text import clean_text
@@ -198,6 +199,11 @@ def forked(
     """
     started = state.log[0]
     assert isinstance(started, RunStarted)
+    if started.conversation_id:
+        raise UserError(
+            f"run {state.run_id!r} is part of a conversation that the provider keeps, which cannot be forked, expected one "
+            "that was begun without a conversation_id; begin a new run with result.to_input_list()"
+        )
     started = structs.replace(started, run_id=run_id, at=now, forked_from=state.run_id, keys=SCHEME)
     if guards is not None:
         started = structs.replace(started, guards=guards)
@@ -265,6 +271,8 @@ def fingerprint_of(first: Agent[Any, Any]) -> str:
         declaration = Declaration.of(agent)
         text = clean_text(agent.instructions) if isinstance(agent.instructions, str) else ""
         declared.append((agent.name, text, _recorded(declaration.spec)))
+        if isinstance(agent.prompt, Prompt):
+            declared.append(agent.prompt)
         waiting += [handoff.agent for handoff in declaration.handoffs.values()]
         waiting += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]
     encoded = msgspec.json.encode(declared, order="deterministic")

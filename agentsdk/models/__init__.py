@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentsdk.models.transport import ModelTimeouts
     from agentsdk.ports.embedder import Embedder, TextKind
     from agentsdk.ports.model import Model, ModelProvider, ModelRequest
+    from agentsdk.types.hosted import Prompt
     from agentsdk.types.response import ModelResponse
     from agentsdk.types.settings import ModelRetrySettings, ModelSettings, Thinking
     from agentsdk.types.tape import Tape
@@ -46,6 +47,7 @@ __all__ = [
     "OpenAIChatCompletionsModel",
     "OpenAIEmbedder",
     "OpenAIResponsesModel",
+    "Prompt",
     "RateLimitedModel",
     "RunCost",
     "SpentAttempt",
@@ -77,6 +79,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.models.transport": "ModelTimeouts",
             "agentsdk.ports.embedder": "Embedder TextKind",
             "agentsdk.ports.model": "Model ModelProvider ModelRequest",
+            "agentsdk.types.hosted": "Prompt",
             "agentsdk.types.response": "ModelResponse",
             "agentsdk.types.settings": "ModelRetrySettings ModelSettings Thinking",
             "agentsdk.types.tape": "Tape",

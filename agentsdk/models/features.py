@@ -21,6 +21,7 @@ class Features(Struct, frozen=True, kw_only=True):
 
     `native_output`: the provider enforces an output type's schema. `hosted_tools`: the provider's own tools beside the agent's.
     `result_media`: images and files in tool results. `token_counting`: the provider counts a request's tokens beforehand.
+    `hosted_prompts` and `conversations` are those that the provider keeps.
     """
 
     streaming: Support
@@ -31,6 +32,7 @@ class Features(Struct, frozen=True, kw_only=True):
     native_output: Support
     images: tuple[Way, ...]
     audio: tuple[Way, ...]
+    video: tuple[Way, ...]
     files: tuple[Way, ...]
     result_media: Support
     reasoning_replay: Support
@@ -38,6 +40,8 @@ class Features(Struct, frozen=True, kw_only=True):
     thinking: Support
     prompt_caching: Support
     token_counting: Support
+    hosted_prompts: Support
+    conversations: Support
     temperature: Support
     top_p: Support
     top_k: Support

@@ -239,6 +239,13 @@ def refuse_settings(settings: ModelSettings, api: str, *names: str) -> None:
         raise UserError(f"ModelSettings({name}=...) is not available with {api}; leave it out, or pass it in extra_body")
 
 
+def refuse_hosted(request: ModelRequest, api: str) -> None:
+    """Raise `UserError` for a request that names a prompt or a conversation: `api` keeps none."""
+    if request.prompt is not None or request.conversation is not None:
+        what = "Agent(prompt=...)" if request.prompt is not None else "a conversation_id or previous_response_id"
+        raise UserError(f"{what} is not available with {api}, which keeps none; use OpenAIResponsesModel, or leave it out")
+
+
 OPENAI_RETENTIONS: tuple[CacheRetention, ...] = ("in_memory", "24h")
 
 

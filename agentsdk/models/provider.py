@@ -24,7 +24,8 @@ class DefaultModelProvider:
     """Models by name.
 
     - `"local:smollm2"`: the local model.
-    - `"openai:NAME"`: OpenAI's Responses API; `"openai-chat:NAME"` its chat completions.
+    - `"openai:NAME"`: OpenAI's Responses API; `"openai-chat:NAME"` its chat completions. `"openai:"` alone is the
+      model that the agent's prompt names.
     - `"anthropic:NAME"`, `"google:NAME"`.
     - `"groq:NAME"`, `"ollama:NAME"` and so on: a compatible server, see `agentsdk.models.profiles`.
     - any other name: that model of the server named by `OPENAI_BASE_URL`, by chat completions; one that begins with an unknown
@@ -78,6 +79,10 @@ def _make(name: str) -> Model:
         from agentsdk.models.local import LocalModel
 
         return LocalModel(rest or "smollm2")
+    if name == "openai:":
+        from agentsdk.models.openai_responses import OpenAIResponsesModel
+
+        return OpenAIResponsesModel()
     if rest and kind in _ADAPTERS:
         module, adapter = _ADAPTERS[kind]
         model: Model = getattr(import_module(module), adapter)(rest)

@@ -27,6 +27,7 @@ from agentsdk.types.items import (
     InputAudio,
     InputFile,
     InputImage,
+    InputVideo,
     Item,
     Message,
     Part,
@@ -68,6 +69,10 @@ _HEADER_CHARACTERS = 100_000
 # Audio is billed at 10 tokens a second: this many bytes a token at 24 kHz and 16 bits, and at 128 kbit/s.
 _PLAIN_AUDIO_BYTES = 4_800
 _COMPRESSED_AUDIO_BYTES = 1_600
+
+# Google bills about 290 tokens for a second of video with its sound: so many bytes a token at 1 Mbit/s. The rest is a minute.
+_VIDEO_BYTES = 430
+_UNKNOWN_VIDEO = 17_400
 
 # A PDF costs its text and a picture of each page, and which it holds cannot be seen from outside: a guess.
 _FILE_BYTES = 30
@@ -217,6 +222,9 @@ def _content(tokens: int, content: str | tuple[Part, ...]) -> _Parts:
             case InputAudio():
                 plain = part.format.startswith(("wav", "pcm"))
                 tokens += ceil(_bytes_in(part.data) / (_PLAIN_AUDIO_BYTES if plain else _COMPRESSED_AUDIO_BYTES))
+            case InputVideo():
+                is_here = part.video_url.startswith("data:")
+                tokens += _bytes_in(part.video_url) // _VIDEO_BYTES if is_here else _UNKNOWN_VIDEO
             case InputFile():
                 more, own = _file(part)
                 tokens += more

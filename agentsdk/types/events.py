@@ -27,7 +27,8 @@ class RunStarted(Compact, tag="started"):
     A stored run says how its agent was declared (`fingerprint`), a fork also which run it left (`forked_from`). `keys` is the
     scheme of its idempotency keys and approvals, see `core.keys`. `guards` names what guards it, see `engine.guards`.
     `metadata` is what `RunConfig.metadata` gave. Of the runs that are due, workers take those of the highest `priority` first;
-    this one not before `due_at`, a Unix timestamp.
+    this one not before `due_at`, a Unix timestamp. `conversation_id` or `previous_response_id` is where the provider keeps what
+    came before the run, and the run.
     """
 
     run_id: str
@@ -42,6 +43,8 @@ class RunStarted(Compact, tag="started"):
     metadata: dict[str, str] = {}  # noqa: RUF012 - a Struct gives each event one of its own
     priority: int = 0
     due_at: float = 0.0
+    conversation_id: str = ""
+    previous_response_id: str = ""
 
 
 class RunResumed(Compact, tag="resumed"):

@@ -67,6 +67,14 @@ class InputFile(Value, tag="input_file"):
     type: ClassVar[Literal["input_file"]] = "input_file"
 
 
+class InputVideo(Value, tag="input_video"):
+    """A video: `video_url` is a `data:` URL or an address that the provider, never the SDK, opens; or its `file_id`."""
+
+    video_url: str = ""
+    file_id: str = ""
+    type: ClassVar[Literal["input_video"]] = "input_video"
+
+
 class OutputText(Value, tag="output_text"):
     """Text written by the model, with the provider's annotations (citations) untouched."""
 
@@ -82,7 +90,8 @@ class Refusal(Value, tag="refusal"):
     type: ClassVar[Literal["refusal"]] = "refusal"
 
 
-Part = InputText | InputImage | InputAudio | InputFile | OutputText | Refusal
+Media = InputImage | InputAudio | InputFile | InputVideo
+Part = InputText | InputImage | InputAudio | InputFile | InputVideo | OutputText | Refusal
 """One part of a message's content, or of a tool's result."""
 
 
@@ -114,10 +123,8 @@ class Message(Value, tag="message"):
 
     @property
     def has_media(self) -> bool:
-        """Whether any part of it is an image, audio or a file."""
-        return not isinstance(self.content, str) and any(
-            isinstance(part, InputImage | InputAudio | InputFile) for part in self.content
-        )
+        """Whether any part of it is an image, audio, a video or a file."""
+        return not isinstance(self.content, str) and any(isinstance(part, Media) for part in self.content)
 
 
 class Caller(Value, tag=False):

@@ -14,6 +14,7 @@ import pytest
 from agentsdk import Agent, ModelSettings, Runner, StopAtTools, UserError, function_tool
 from agentsdk.guardrails import InputGuardrail, OutputGuardrail
 from agentsdk.hooks import AgentHooks
+from agentsdk.models import Prompt
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import ToolRetrySettings
 from agentsdk.toolsets import ToolRegistry
@@ -45,6 +46,7 @@ GIVEN: dict[str, Any] = {
     "toolsets": [ToolRegistry[Any]()],
     "tool_timeout": 30.0,
     "tool_retry": ToolRetrySettings(max_retries=1),
+    "prompt": Prompt("pmpt_1"),
 }
 
 

@@ -23,12 +23,14 @@ from agentsdk.models.openai_responses import OpenAIResponsesModel
 from agentsdk.models.openai_responses.features import FEATURES as OPENAI_RESPONSES
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.errors import UserError
+from agentsdk.types.hosted import Prompt, ServerConversation
 from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
     InputAudio,
     InputFile,
     InputImage,
+    InputVideo,
     Item,
     Message,
     Part,
@@ -135,6 +137,9 @@ MEDIA: dict[tuple[str, str], tuple[Part, str]] = {
     ("files", "data"): (InputFile(DATA, filename="a.pdf"), "aGVsbG8="),
     ("files", "address"): (InputFile(file_url="https://example.com/a.pdf"), "https://example.com/a.pdf"),
     ("files", "id"): (InputFile(file_id="file-1"), "file-1"),
+    ("video", "data"): (InputVideo("data:video/mp4;base64,aGVsbG8="), "aGVsbG8="),
+    ("video", "address"): (InputVideo("https://example.com/a.mp4"), "https://example.com/a.mp4"),
+    ("video", "id"): (InputVideo(file_id="file-1"), "file-1"),
     ("audio", "data"): (InputAudio("aGVsbG8=", "wav"), "aGVsbG8="),
 }
 
@@ -182,6 +187,26 @@ def test_hosted_tools_stand_beside_the_agents(adapter: type[HttpModel], features
     settings = ModelSettings(extra_body={"tools": [{"type": "web_search"}]})
     sent = json.dumps(body(adapter, tools=(TOOL,), settings=settings)["tools"])
     assert ('"add"' in sent and "web_search" in sent) is bool(features.hosted_tools)
+
+
+@each
+@pytest.mark.parametrize(
+    ("feature", "named"),
+    [
+        ("hosted_prompts", {"prompt": Prompt("pmpt_1")}),
+        ("conversations", {"conversation": ServerConversation("pmpt_1")}),
+        ("conversations", {"conversation": ServerConversation(previous_response_id="pmpt_1")}),
+    ],
+    ids=["prompt", "conversation", "previous reply"],
+)
+def test_what_a_provider_keeps_is_named_or_refused(
+    adapter: type[HttpModel], features: Features, feature: str, named: dict[str, Any]
+) -> None:
+    if getattr(features, feature):
+        assert "pmpt_1" in json.dumps(body(adapter, **named))
+        return
+    with pytest.raises(UserError, match="use OpenAIResponsesModel"):
+        body(adapter, **named)
 
 
 @each

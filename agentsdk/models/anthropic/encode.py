@@ -27,10 +27,11 @@ from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
     InputAudio,
-    InputFile,
     InputImage,
     InputText,
+    InputVideo,
     Item,
+    Media,
     Message,
     OutputText,
     Part,
@@ -177,7 +178,7 @@ def _user_blocks(message: Message) -> Iterator[JsonObject]:
 
 def _input_blocks(content: str | tuple[Part, ...]) -> Iterator[JsonObject]:
     for part in (InputText(content),) if isinstance(content, str) else content:
-        if isinstance(part, InputImage | InputAudio | InputFile):
+        if isinstance(part, Media):
             yield _media(part)
             continue
         text = part.refusal if isinstance(part, Refusal) else part.text
@@ -206,9 +207,11 @@ def _call_id(call_id: str) -> str:
     return _NOT_IN_AN_ID.sub(lambda found: f"_{ord(found.group()):x}_", call_id) or "call"
 
 
-def _media(part: InputImage | InputAudio | InputFile) -> JsonObject:
+def _media(part: Media) -> JsonObject:
     if isinstance(part, InputAudio):
         raise UserError("Anthropic models take no audio, expected text, images, PDF or plain text files; send a transcript")
+    if isinstance(part, InputVideo):
+        raise UserError("Anthropic models take no video; use GoogleModel, or send pictures of it")
     if isinstance(part, InputImage):
         if part.file_id:
             return {"type": "image", "source": {"type": "file", "file_id": part.file_id}}

@@ -16,6 +16,7 @@ from agentsdk.models.http_model import (
     given_settings,
     merge_extra_body,
     prompt_for,
+    refuse_hosted,
     refuse_settings,
 )
 from agentsdk.models.loose import as_list, as_object
@@ -162,6 +163,7 @@ class AnthropicModel(HttpModel):
     def _fields(self, request: ModelRequest) -> JsonObject:
         """The body without its messages."""
         settings = request.settings
+        refuse_hosted(request, _API)
         refuse_settings(settings, _API, *_UNSUPPORTED)
         fields: JsonObject = {
             "model": self.name,

@@ -26,6 +26,7 @@ from agentsdk.types.items import (
     InputFile,
     InputImage,
     InputText,
+    InputVideo,
     Item,
     Message,
     OutputText,
@@ -184,6 +185,8 @@ def _part(part: Part) -> JsonObject:
         return _media(part.image_url, part.file_id, "", "image/jpeg")
     if isinstance(part, InputAudio):
         return {"inlineData": {"mimeType": f"audio/{part.format}", "data": part.data}}
+    if isinstance(part, InputVideo):
+        return _media(part.video_url, part.file_id, "", "video/mp4")
     if isinstance(part, InputFile):
         return _media(part.file_data or part.file_url, part.file_id, part.filename, "application/octet-stream")
     return {"text": part.refusal}

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from agentsdk.models.google.encode import ContentEncoder, encode_tools
 from agentsdk.models.google.reply import ReplyAssembler
 from agentsdk.models.google.schema import to_google
-from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_settings
+from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_hosted, refuse_settings
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
@@ -67,6 +67,7 @@ class GoogleModel(HttpModel):
     def body(self, request: ModelRequest) -> Body:
         """The request's body: instructions, settings and tools before the encoded contents."""
         settings = request.settings
+        refuse_hosted(request, _API)
         refuse_settings(settings, _API, *_UNSUPPORTED)
         if settings.parallel_tool_calls is False:
             raise UserError(f"ModelSettings(parallel_tool_calls=False) is not available with {_API}; leave it out")

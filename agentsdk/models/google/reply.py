@@ -52,6 +52,7 @@ from agentsdk.types.items import (
     InputAudio,
     InputFile,
     InputImage,
+    InputVideo,
     Message,
     OutputText,
     Part,
@@ -366,4 +367,6 @@ def _media(blob: WireBlob) -> Part:
     if kind == "audio":
         return InputAudio(blob.data, form)
     url = f"data:{blob.mime_type};base64,{blob.data}"
+    if kind == "video":
+        return InputVideo(url)
     return InputImage(url) if kind == "image" else InputFile(file_data=url)

@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from msgspec import structs
 
-from agentsdk.models.http_model import refuse_settings
+from agentsdk.models.http_model import refuse_hosted, refuse_settings
 from agentsdk.models.local.constrained import GRAMMAR_IGNORED, Bounds, Piece, ReplyReader, build_grammar, choose
 from agentsdk.models.local.served import LocallyServed
 from agentsdk.models.local.server import Address, Progress, ServerOptions, shared_server
@@ -134,6 +134,7 @@ class LocalModel(LocallyServed):
     ) -> ModelRequest:
         """The request as a chat server without tools takes it: `tools`, and text if an `answer` may be given, by a grammar."""
         settings = request.settings
+        refuse_hosted(request, "LocalModel")
         refuse_settings(settings, "LocalModel", *_UNSUPPORTED)
         if settings.thinking:
             raise UserError(

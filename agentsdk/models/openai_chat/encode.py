@@ -22,10 +22,11 @@ from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
     InputAudio,
-    InputFile,
     InputImage,
     InputText,
+    InputVideo,
     Item,
+    Media,
     Message,
     OutputText,
     Part,
@@ -39,8 +40,6 @@ EXTRA = "extra_content"
 """The field of calls and messages in which some servers keep what must come back: Gemini's thought signatures."""
 
 _ATTACHED = "(attached in the next message)"
-
-Media = InputImage | InputAudio | InputFile
 
 
 class MessageEncoder(Struct, frozen=True):
@@ -153,7 +152,7 @@ def _content(content: str | tuple[Part, ...]) -> object:
 
 
 def _part(part: Part) -> JsonObject:
-    if isinstance(part, InputImage | InputAudio | InputFile):
+    if isinstance(part, Media):
         return _media_part(part)
     return {"type": "text", "text": part.text if isinstance(part, InputText | OutputText) else part.refusal}
 
@@ -167,6 +166,8 @@ def _media_part(part: Media) -> JsonObject:
         return {"type": "image_url", "image_url": {"url": part.image_url, "detail": part.detail}}
     if isinstance(part, InputAudio):
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format}}
+    if isinstance(part, InputVideo):
+        raise UserError("a video cannot go over chat completions; use GoogleModel, or send pictures of it")
     if part.file_id:
         return {"type": "file", "file": {"file_id": part.file_id}}
     if not part.file_data:
@@ -180,7 +181,7 @@ def _split_result(result: FunctionCallOutput) -> tuple[str, list[Media]]:
     texts: list[str] = []
     media: list[Media] = []
     for part in result.output:
-        if isinstance(part, InputImage | InputAudio | InputFile):
+        if isinstance(part, Media):
             media.append(part)
         else:
             texts.append(part.text if isinstance(part, InputText | OutputText) else part.refusal)

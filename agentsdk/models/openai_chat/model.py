@@ -14,6 +14,7 @@ from agentsdk.models.http_model import (
     given_settings,
     merge_extra_body,
     prompt_for,
+    refuse_hosted,
     refuse_settings,
 )
 from agentsdk.models.openai_chat.encode import MessageEncoder, encode_output, encode_tools
@@ -89,6 +90,7 @@ class OpenAIChatCompletionsModel(HttpModel):
     def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded messages."""
         settings = request.settings
+        refuse_hosted(request, "chat completions")
         fields: JsonObject = {"model": self.name, **self._given(settings)}
         if request.tools:
             fields["tools"] = self._encoded_tools(request.tools)

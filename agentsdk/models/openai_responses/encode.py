@@ -20,13 +20,16 @@ from agentsdk.models.openai_responses.calls import call_entry, output_entries
 from agentsdk.models.prefix import Body, Group, encode_growing, to_json
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
+from agentsdk.types.hosted import Prompt
 from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
     InputAudio,
     InputFile,
     InputImage,
+    InputVideo,
     Item,
+    Media,
     Message,
     OutputText,
     Part,
@@ -160,7 +163,7 @@ def _answer(item: Message, item_id: str) -> JsonObject:
 def _answer_part(part: Part) -> JsonObject:
     if isinstance(part, Refusal):
         return {"type": "refusal", "refusal": part.refusal}
-    if isinstance(part, InputImage | InputAudio | InputFile):
+    if isinstance(part, Media):
         raise UserError(f"an assistant message holds {part.type!r}, which the API takes from users only; give text instead")
     notes = part.annotations if isinstance(part, OutputText) else ()
     own = [note for note in notes if note.get("type") in _ANNOTATIONS]  # another provider's would be refused
@@ -185,6 +188,8 @@ def _part(part: Part) -> JsonObject:
             raise UserError(
                 "audio cannot go over the Responses API; use OpenAIChatCompletionsModel with an audio model instead"
             )
+        case InputVideo():
+            raise UserError("a video cannot go over the Responses API; use GoogleModel, or send pictures of it")
         case Refusal():
             return _text("input_text", part.refusal)
         case _:
@@ -215,6 +220,18 @@ def _tool(tool: ToolSpec | HandoffSpec) -> JsonObject:
         return {"type": kind}
     # `strict` is sent either way, as the API's default is true.
     return {"type": "function", **described, "parameters": tool.parameters, "strict": tool.strict}
+
+
+def encode_prompt(prompt: Prompt) -> JsonObject:
+    """The `prompt` field."""
+    field: JsonObject = {"id": prompt.id}
+    if prompt.version is not None:
+        field["version"] = prompt.version
+    if prompt.variables:
+        field["variables"] = {
+            name: value if isinstance(value, str) else _part(value) for name, value in prompt.variables.items()
+        }
+    return field
 
 
 def output_format(output: OutputSpec) -> JsonObject:

@@ -19,7 +19,7 @@ from agentsdk.models.http_model import (
 )
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.openai_responses.background import BackgroundAssembler, reply_url
-from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools, output_format
+from agentsdk.models.openai_responses.encode import InputEncoder, encode_prompt, encode_tools, output_format
 from agentsdk.models.openai_responses.reply import ResponseAssembler
 from agentsdk.models.openai_responses.server_history import ServerHistory, is_lost
 from agentsdk.models.options import HttpModelOptions
@@ -34,6 +34,7 @@ from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, optional
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import ModelError, ProviderError, UserError
+from agentsdk.types.hosted import ServerConversation
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
@@ -41,11 +42,13 @@ from agentsdk.types.tape import Tape
 _API = "the Responses API"
 _UNSUPPORTED = ("stop", "seed", "frequency_penalty", "presence_penalty", "top_k", "logit_bias")
 _SAME_NAME = ("temperature", "top_p", "top_logprobs", "service_tier", "prompt_cache_key", "truncation", "metadata")
+MODEL_OF_PROMPT = "(of the prompt)"
+"""What a model is called that only the prompt names."""
 _TO_CANCEL = ModelTimeouts(connect=2.0, read=5.0, idle=None, total=5.0)
 _MERGED = ("text", "reasoning", "include", "tools")
 # What the counting endpoint takes.
 _COUNTED = frozenset(
-    {"model", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"}
+    {"model", "prompt", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"}
     | {"previous_response_id", "conversation", "truncation"}
 )
 
@@ -60,6 +63,7 @@ class OpenAIResponsesModel(HttpModel):
     and with `server_history=True` too a request sends only what follows the last reply that this model gave in the same run.
     `background=True`, which needs `store=True` too, has the server make the reply whether or not the connection holds: a stream
     that breaks is resumed where it broke, and a run that is cancelled cancels it.
+    `model` may be left out for agents with a `prompt` that OpenAI keeps: it names one.
     `encrypted_reasoning` asks for reasoning in the encrypted form that can be sent back although nothing is stored; by default
     where OpenAI's model reasons (its other models refuse to be asked), and elsewhere not. The provider's own tools (web search
     and others) are asked for in `ModelSettings(extra_body={"tools": [...]})`, which adds to the agent's tools.
@@ -76,7 +80,7 @@ class OpenAIResponsesModel(HttpModel):
 
     def __init__(
         self,
-        model: str,
+        model: str | None = None,
         *,
         store: bool = False,
         server_history: bool = False,
@@ -87,7 +91,8 @@ class OpenAIResponsesModel(HttpModel):
         _FIELDS.check_given(
             store=store, server_history=server_history, background=background, encrypted_reasoning=encrypted_reasoning
         )
-        super().__init__(model, **options)
+        super().__init__(MODEL_OF_PROMPT if model is None else model, **options)
+        self._is_named = model is not None
         if options.get("provider") is None:  # reasoning of the same host's chat completions has another form
             self.provider = f"{self.provider}/responses"
         for name, given in (("server_history", server_history), ("background", background)):
@@ -97,7 +102,7 @@ class OpenAIResponsesModel(HttpModel):
         self._history = ServerHistory() if server_history else None
         self._background = background
         if encrypted_reasoning is None:
-            encrypted_reasoning = self._at_home and openai_thinks(model)
+            encrypted_reasoning = self._at_home and model is not None and openai_thinks(model)
         self._encrypted_reasoning = encrypted_reasoning
         self._encoder = InputEncoder(self.provider, stored=store)
 
@@ -188,23 +193,33 @@ class OpenAIResponsesModel(HttpModel):
     async def count_tokens(self, request: ModelRequest) -> int:
         """How many input tokens `request` would use, as the provider counts. Raises like `stream`."""
         fields = {name: value for name, value in self._fields(request).items() if name in _COUNTED}
-        entries = self._encoder.encode(request.items, request.tail)
-        return await self._count(request, f"{self.base_url}/responses/input_tokens", _body(fields, entries), "input_tokens")
+        held = 0 if request.conversation is None else request.conversation.held
+        body = _body(fields, self._entries(request, held))
+        return await self._count(request, f"{self.base_url}/responses/input_tokens", body, "input_tokens")
 
     def body(self, request: ModelRequest) -> Body:
         """The request's body: settings and tools around the encoded input."""
         fields = self._fields(request)
-        encoder = InputEncoder(self.provider) if request.settings.store is False else self._encoder
+        held = 0 if request.conversation is None else request.conversation.held
         if self._history is not None and (found := self._history.find(request)) is not None:
-            fields["previous_response_id"], covered = found
-            return _body(fields, encoder.encode(Tape(request.items[covered:]), request.tail))
-        return _body(fields, encoder.encode(request.items, request.tail))
+            fields["previous_response_id"], held = found
+        return _body(fields, self._entries(request, held))
+
+    def _entries(self, request: ModelRequest, held: int) -> Body:
+        """The input without the first `held` items, which the server has."""
+        encoder = InputEncoder(self.provider) if request.settings.store is False else self._encoder
+        return encoder.encode(Tape(request.items[held:]) if held else request.items, request.tail)
 
     def _fields(self, request: ModelRequest) -> JsonObject:
         """The body without its input."""
         settings = request.settings
         refuse_settings(settings, _API, *_UNSUPPORTED)
-        fields: JsonObject = {"model": self.name, **given_settings(settings, *_SAME_NAME)}
+        fields: JsonObject = {"model": self.name} if self._is_named else {}
+        fields |= given_settings(settings, *_SAME_NAME)
+        if request.prompt is not None:
+            fields["prompt"] = encode_prompt(request.prompt)
+        elif not self._is_named:
+            raise UserError("OpenAIResponsesModel() has no model and the agent no prompt, expected one; name a model")
         if settings.max_tokens is not None:
             fields["max_output_tokens"] = settings.max_tokens
         if (retention := cache_retention(settings, _API, *OPENAI_RETENTIONS)) is not None:
@@ -225,7 +240,9 @@ class OpenAIResponsesModel(HttpModel):
         if request.instructions:
             fields["instructions"] = request.instructions
         fields["stream"] = request.stream
-        fields["store"] = self._stores(settings)
+        fields["store"] = self._stores(request)
+        if request.conversation is not None:
+            fields |= _continued(request.conversation)
         if self._background:
             fields["background"] = True
         if include := self._include(settings):
@@ -233,12 +250,16 @@ class OpenAIResponsesModel(HttpModel):
         _merge(fields, settings)
         return fields
 
-    def _stores(self, settings: ModelSettings) -> bool:
+    def _stores(self, request: ModelRequest) -> bool:
         """Whether the server is to keep the reply."""
-        if settings.store is False and (self._background or self._history is not None):
-            needs = "background" if self._background else "server_history"
-            raise UserError(f"ModelSettings(store=False) does not go with {needs}=True of the model; leave one of them out")
-        return self._store if settings.store is None else settings.store
+        given, needs = request.settings.store, ""
+        if request.conversation is not None and not request.conversation.conversation_id:
+            needs = "a run with a previous_response_id"
+        elif self._background or self._history is not None:
+            needs = f"{'background' if self._background else 'server_history'}=True of the model"
+        if given is False and needs:
+            raise UserError(f"ModelSettings(store=False) does not go with {needs}; leave one of them out")
+        return (self._store or request.conversation is not None) if given is None else given
 
     def _reasoning(self, settings: ModelSettings) -> JsonObject:
         if settings.reasoning_effort is not None:
@@ -274,6 +295,12 @@ async def _only_the_last(events: AsyncGenerator[ModelStreamEvent, None]) -> Asyn
         async for event in events:
             if isinstance(event, ResponseCompleted):
                 yield event
+
+
+def _continued(conversation: ServerConversation) -> JsonObject:
+    if conversation.conversation_id:
+        return {"conversation": conversation.conversation_id}
+    return {"previous_response_id": conversation.previous_response_id}
 
 
 def _body(fields: JsonObject, entries: Body) -> Body:

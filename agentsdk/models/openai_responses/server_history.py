@@ -7,7 +7,6 @@ from typing import cast
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.errors import ProviderError
 from agentsdk.types.response import ModelResponse, OutputItem
-from agentsdk.types.settings import ModelSettings
 
 _OWN = ("previous_response_id", "conversation")
 _Replies = dict[int, tuple[str, tuple[OutputItem, ...]]]
@@ -23,7 +22,7 @@ class ServerHistory:
 
     def find(self, request: ModelRequest) -> tuple[str, int] | None:
         """The id of the last reply that the request continues, and how many items it covers; None to send all of them."""
-        if chooses_itself(request.settings):
+        if chooses_itself(request):
             return None
         items = request.items
         for start, (response_id, output) in reversed(self._of(request).items()):
@@ -35,7 +34,7 @@ class ServerHistory:
     def remember(self, request: ModelRequest, response: ModelResponse) -> None:
         """The server keeps `response` and all that `request` sent."""
         whole = response.finish in ("stop", "tool_calls") and response.output and response.response_id
-        if whole and not request.tail and not chooses_itself(request.settings):
+        if whole and not request.tail and not chooses_itself(request):
             replies = self._of(request)
             replies.pop(len(request.items), None)  # the newest goes last
             replies[len(request.items)] = (response.response_id, response.output)
@@ -51,9 +50,9 @@ class ServerHistory:
         return cast(_Replies, request.items.derived.get(self, {}))
 
 
-def chooses_itself(settings: ModelSettings) -> bool:
-    """Whether the caller says in `extra_body` what the server shall continue from."""
-    return any(name in (settings.extra_body or ()) for name in _OWN)
+def chooses_itself(request: ModelRequest) -> bool:
+    """Whether the caller says what the server shall continue from: of the run, or in `extra_body`."""
+    return request.conversation is not None or any(name in (request.settings.extra_body or ()) for name in _OWN)
 
 
 def is_lost(error: ProviderError) -> bool:

@@ -16,6 +16,7 @@ from agentsdk.types.items import (
     InputFile,
     InputImage,
     InputText,
+    InputVideo,
     Item,
     Message,
     OutputText,
@@ -72,6 +73,12 @@ MEDIA: list[tuple[Part, dict[str, Any]]] = [
     (IMAGE, INLINE),
     (InputImage("https://x/y.png?z"), {"fileData": {"fileUri": "https://x/y.png?z", "mimeType": "image/png"}}),
     (InputImage("gs://b/y"), {"fileData": {"fileUri": "gs://b/y"}}),
+    (InputVideo("data:video/webm;base64,AAAA"), {"inlineData": {"mimeType": "video/webm", "data": "AAAA"}}),
+    (
+        InputVideo("https://www.youtube.com/watch?v=9hE5-98ZeCg"),
+        {"fileData": {"fileUri": "https://www.youtube.com/watch?v=9hE5-98ZeCg"}},
+    ),
+    (InputVideo("https://example.com/a.mp4"), {"fileData": {"fileUri": "https://example.com/a.mp4", "mimeType": "video/mp4"}}),
     (InputAudio("AAAA", "wav"), {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}),
     (
         InputFile(file_data="data:application/pdf;base64,AA", filename="a.pdf"),
