@@ -67,7 +67,7 @@ def paying(server: Server, how: str, bodies: list[str]) -> Agent[Any, Any]:
 async def test_a_server_that_is_started_again_costs_the_run_nothing(kind: Kind, how: str) -> None:
     with running(kind) as (server, open_store):
         store, bodies, clock = open_store(), list[str](), Restarting(server, at=4)
-        config = RunConfig(store=store, run_id="r", clock=clock)
+        config = RunConfig(store=store, run_id="r", clock=clock, lease=200, store_timeout=150)  # a busy machine starts slowly
         result = await Runner.run(paying(server, how, bodies), "go", run_config=config)
         assert clock.started is not None
         await clock.started

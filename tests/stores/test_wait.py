@@ -500,10 +500,10 @@ async def test_databases_of_one_redis_are_apart(own_redis: redis_server.RedisSer
 
 @pytest.mark.parametrize("protocol", [2, 3])
 async def test_a_client_of_any_protocol_hears(own_redis: redis_server.RedisServer, protocol: int) -> None:
-    async with Redis.from_url(own_redis.url, protocol=protocol, decode_responses=True, socket_timeout=0.02) as client:
+    async with Redis.from_url(own_redis.url, protocol=protocol, decode_responses=True, socket_timeout=0.5) as client:
         store = RedisRunStore(client)
         async with waiting(store, "ü") as (task,):
-            await settled(store)  # longer than the socket's timeout
+            await store.wait("another run", 0, 0.6)  # longer than the socket's timeout
             await append(store, "ü", 0, b"a")
             assert await task == 1
         await store.aclose()
