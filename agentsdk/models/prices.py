@@ -58,6 +58,14 @@ def cost_of(usage: Usage, model: str, provider: str | None = None) -> Decimal | 
     whose models have such a name. Raises `UserError` when `genai-prices` is not installed.
     """
     try:
+        return _listed_cost(usage, model, provider)
+    except LookupError:
+        return None
+
+
+def _listed_cost(usage: Usage, model: str, provider: str | None = None) -> Decimal | None:
+    """The same. Raises `LookupError` for a model that the lists do not have."""
+    try:
         import genai_prices
     except ImportError:
         raise UserError("prices need the package 'genai-prices'; pip install 'agentsdk[prices]'") from None
@@ -71,7 +79,7 @@ def cost_of(usage: Usage, model: str, provider: str | None = None) -> Decimal | 
     )
     try:
         return genai_prices.calc_price(spent, model, provider_id=provider).total_price
-    except (LookupError, ValueError):  # no such model; counts that contradict each other
+    except ValueError:  # counts that contradict each other
         return None
 
 
@@ -126,6 +134,7 @@ def price_with(given: Prices | None) -> Price:
     name that a reply gave its model, the one that it was asked by counts.
     """
     has_lists: list[bool] = []
+    unknown: set[str] = set()
 
     def price(usage: Usage, model: str, asked: str = "") -> Decimal | None:
         for name in (model, asked) if given else ():
@@ -136,7 +145,16 @@ def price_with(given: Prices | None) -> Price:
             has_lists.append(find_spec("genai_prices") is not None)
         if not has_lists[0]:
             return None
-        cost = cost_of(usage, model)
-        return cost_of(usage, asked) if cost is None and asked else cost
+        for name in (model, asked):
+            if not name or name in unknown:
+                continue
+            try:
+                cost = _listed_cost(usage, name)
+            except LookupError:
+                unknown.add(name)  # else a run would look for it in all lists with each reply
+                continue
+            if cost is not None:
+                return cost
+        return None
 
     return price
