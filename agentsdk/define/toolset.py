@@ -196,6 +196,8 @@ class MappedToolset(_Wrapper[TContext]):
 
 
 class _Renamed(MappedToolset[TContext]):
+    """The tools under other names. What the inner toolset is told was offered has its own names."""
+
     def __init__(self, inner: Toolset[TContext], renamed: Callable[[str], str], original: Callable[[str], str]) -> None:
         def change(tool: FunctionTool[TContext]) -> FunctionTool[TContext]:
             name = renamed(tool.name)
@@ -203,6 +205,7 @@ class _Renamed(MappedToolset[TContext]):
 
         super().__init__(inner, change)
         self._renamed, self._original = renamed, original
+        self._offered: tuple[Mapping[str, ToolSpec], Mapping[str, ToolSpec]] = ({}, {})
 
     async def get_tools(self, context: ToolsetContext[TContext]) -> Sequence[FunctionTool[TContext]]:
         inside = self._inside(context)
@@ -218,7 +221,10 @@ class _Renamed(MappedToolset[TContext]):
         return found if found is not None and found.name == name else None
 
     def _inside(self, context: ToolsetContext[TContext]) -> ToolsetContext[TContext]:
-        offered = {self._original(name): spec for name, spec in context.offered.items()}
+        outside, offered = self._offered
+        if outside is not context.offered:
+            offered = {self._original(name): spec for name, spec in context.offered.items()}
+            self._offered = (context.offered, offered)
         return ToolsetContext(
             context.context,
             context.usage,

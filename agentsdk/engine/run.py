@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, RunLimits
 from agentsdk.core.limits.totals import follow
 from agentsdk.core.overflow import Overflow, output_text
 from agentsdk.core.overflow import result_id as overflow_id
-from agentsdk.core.state import State, new_state, transcript
+from agentsdk.core.state import Offered, State, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import RunContextWrapper, TurnContext
@@ -84,6 +84,22 @@ class ChosenModel(Struct, frozen=True):
     name: str
 
 
+class ExtendedDeclaration(Struct, frozen=True):
+    """What an agent declares, what it is offered besides, by whom, and all of it as one declaration."""
+
+    declared: Declaration
+    offers: Mapping[str, Sequence[FunctionTool[Any]]]
+    extended: Declaration
+
+
+class ToolsetAnswer(Struct, frozen=True):
+    """What a toolset gave last, what is recorded of that, and the tools in the order that the model sees them."""
+
+    given: Sequence[FunctionTool[Any]]
+    offered: Offered
+    tools: Sequence[FunctionTool[Any]]
+
+
 class Run(Journal, eq=False, kw_only=True):
     """One run in motion.
 
@@ -103,8 +119,8 @@ class Run(Journal, eq=False, kw_only=True):
     `stop_requested`: the run stops after this turn. `cancelled_by`: who has cancelled it in this process. `calibrations` are
     how much of the log was read to learn what models bill for a counted token, and that, by the models' names.
 
-    `extended` is the agent's declaration with more tools: of what it was made, those tools, and that. `is_replayed`: everything
-    is recorded, and nobody is asked.
+    `extended` is what the agent declares with what toolsets offer, `answered` what these have given, by agent and toolset.
+    `is_replayed`: everything is recorded, and nobody is asked.
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
     `began`: since when this process has gone on with it, None where the state has that time.
@@ -128,7 +144,8 @@ class Run(Journal, eq=False, kw_only=True):
     prompt: tuple[int, Prompt] | None = None
     counted: int = 0
     calibrations: tuple[int, Mapping[str, Calibration]] = _NOTHING_LEARNED
-    extended: tuple[Declaration, list[FunctionTool[Any]], Declaration] | None = None
+    extended: ExtendedDeclaration | None = None
+    answered: dict[tuple[str, str], ToolsetAnswer] = {}  # noqa: RUF012
     is_replayed: bool = False
     stop_requested: bool = False
     cancelled_by: str = ""
@@ -187,7 +204,7 @@ class Run(Journal, eq=False, kw_only=True):
     def declared(self) -> Declaration:
         """What the agent whose turn it is declares, with the tools of toolsets where it was prepared with some."""
         declared, extended = Declaration.of(self.agent), self.extended
-        return declared if extended is None or extended[0] is not declared else extended[2]
+        return declared if extended is None or extended.declared is not declared else extended.extended
 
     @property
     def watchers(self) -> Watchers | None:

@@ -8,7 +8,7 @@ the body of a call that has yet to run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from agentsdk.core.state import Offered, OpenTurn, State
@@ -18,7 +18,7 @@ from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, recorded_tool
 from agentsdk.define.toolset import Toolset, ToolsetContext
 from agentsdk.define.toolset_tools import tools_by_name
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import ExtendedDeclaration, Run, ToolsetAnswer
 from agentsdk.types.errors import AgentsException, ToolsetError, UserError
 from agentsdk.types.events import ToolsetChanged
 from agentsdk.types.spec import ToolSpec, handler_of
@@ -36,29 +36,27 @@ async def extended(run: Run, declared: Declaration) -> tuple[Declaration, str]:
     """
     config, turn = run.deps.config, run.state.turn
     of_run = run.parent is None
-    tools: list[FunctionTool[Any]] = list(config.tools) if of_run else []
-    owners = dict.fromkeys([tool.name for tool in tools], "RunConfig(tools=...)")
+    offers: dict[str, Sequence[FunctionTool[Any]]] = {}
     texts: list[str] = []
-    is_open = turn is not None and turn.response is not None
+    if of_run and config.tools:
+        offers["RunConfig(tools=...)"] = config.tools
     for toolset in _toolsets(run):
-        if is_open:
-            assert turn is not None
-            found = await _called(run, toolset, turn)
-        else:
-            found = await _asked(run, toolset)
-        where = f"toolset {toolset.name!r}"
-        for tool in found:
-            _claim(run, declared, owners, tool.name, where)
-        tools += found
+        is_open = turn is not None and turn.response is not None
+        found = await _called(run, toolset, turn) if turn is not None and is_open else await _asked(run, toolset)
+        offers[f"toolset {toolset.name!r}"] = found
         texts.append(_offered(run, toolset).instructions)
-    if run.extended is None or run.extended[0] is not declared or run.extended[1] != tools:
-        for tool in config.tools if of_run else ():
-            if tool.name in declared.tools or tool.name in declared.handoffs:
-                raise _name_clash(run, tool.name, "RunConfig(tools=...)", "the agent")
-        run.extended = (declared, tools, declared.with_tools(tools))
     if of_run:
         texts.append(config.instructions)
-    return run.extended[2], "\n\n".join(filter(None, texts))
+    known = run.extended
+    if known is None or known.declared is not declared or not _are_same(known.offers, offers):
+        _require_unique(run, declared, offers)
+        more = declared.with_tools([tool for tools in offers.values() for tool in tools])
+        known = run.extended = ExtendedDeclaration(declared, offers, more)
+    return known.extended, "\n\n".join(filter(None, texts))
+
+
+def _are_same(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
 def recorded_declaration(
@@ -87,18 +85,17 @@ def _toolsets(run: Run) -> Iterator[Toolset[Any]]:
         yield toolset
 
 
-def _claim(run: Run, declared: Declaration, owners: dict[str, str], name: str, owner: str) -> None:
-    other = owners.get(name) or ("the agent" if name in declared.tools or name in declared.handoffs else "")
-    if other:
-        raise _name_clash(run, name, owner, other)
-    owners[name] = owner
-
-
-def _name_clash(run: Run, name: str, owner: str, other: str) -> UserError:
-    return UserError(
-        f"agent {run.agent.name!r} is offered two tools named {name!r}, by {other} and by {owner}, expected unique names; "
-        "rename one, say with toolset.prefixed('...')"
-    )
+def _require_unique(run: Run, declared: Declaration, offers: Mapping[str, Sequence[FunctionTool[Any]]]) -> None:
+    """Raises `UserError` for two tools of one name."""
+    owners = dict.fromkeys([*declared.tools, *declared.handoffs], "the agent")
+    for owner, tools in offers.items():
+        for tool in tools:
+            if tool.name in owners:
+                raise UserError(
+                    f"agent {run.agent.name!r} is offered two tools named {tool.name!r}, by {owners[tool.name]} and by "
+                    f"{owner}, expected unique names; rename one, say with toolset.prefixed('...')"
+                )
+            owners[tool.name] = owner
 
 
 def _place(run: Run, toolset: Toolset[Any]) -> tuple[str, str]:
@@ -124,28 +121,32 @@ def _context(run: Run, toolset: Toolset[Any]) -> ToolsetContext[Any]:
     )
 
 
-async def _asked(run: Run, toolset: Toolset[Any]) -> list[FunctionTool[Any]]:
+async def _asked(run: Run, toolset: Toolset[Any]) -> Sequence[FunctionTool[Any]]:
     """The toolset's tools in the turn that begins, in the order that the model sees them; what has changed is recorded."""
     context = _context(run, toolset)
     given = await _answer(run, toolset, "get_tools", toolset.get_tools(context))
     text = await _answer(run, toolset, "get_instructions", toolset.get_instructions(context))
-    tools = tools_by_name(toolset.name, given)
     if not isinstance(cast(object, text), str):
         raise _wrong(toolset, f"gave a {type(text).__name__!r} as its instructions, expected a text")
     if not isinstance(cast(object, context.note), str):
         raise _wrong(toolset, f"set a {type(context.note).__name__!r} as its note, expected a text")
     text, note = clean_text(text), clean_text(context.note)
     before = _offered(run, toolset)
+    is_told = text == before.instructions and note == before.note
+    last = run.answered.get(_place(run, toolset))
+    if last is not None and is_told and last.offered is before and type(given) is type(last.given) and given == last.given:
+        return last.tools
+    tools = tools_by_name(toolset.name, given)
     known = before.tools
     specs: dict[str, ToolSpec] = {name: tool.spec for name, tool in tools.items()}
     added = tuple([spec for name, spec in specs.items() if (was := known.get(name)) is not spec and was != spec])
     removed = tuple([name for name in known if name not in specs])
-    if added or removed or text != before.instructions or note != before.note:
+    if added or removed or not is_told:
         await run.record(ToolsetChanged(toolset.name, added, removed, text, note))
-        known = _offered(run, toolset).tools
-    return (
-        list(tools.values()) if known.keys() == tools.keys() and list(known) == list(tools) else [tools[name] for name in known]
-    )
+    offered = _offered(run, toolset)
+    in_order = tuple([tools[name] for name in offered.tools])
+    run.answered[_place(run, toolset)] = ToolsetAnswer(given[:], offered, in_order)
+    return in_order
 
 
 async def _called(run: Run, toolset: Toolset[Any], turn: OpenTurn) -> list[FunctionTool[Any]]:

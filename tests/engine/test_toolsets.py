@@ -286,6 +286,7 @@ async def test_a_cancelled_run_cancels_the_toolset_it_waits_for() -> None:
         ([], [Gives([echo("a"), echo("a")])], {}, "toolset 'tools' offers two tools named 'a'"),
         ([echo("a")], [Gives([echo("a")])], {}, "two tools named 'a', by the agent and by toolset 'tools'"),
         ([echo("a")], [], {"tools": [echo("a")]}, r"two tools named 'a', by the agent and by RunConfig\(tools=...\)"),
+        ([], [], {"tools": [echo("a"), echo("a")]}, r"two tools named 'a', by RunConfig\(tools=...\) and by RunConfig"),
         ([], [Turns([echo("a")]), Gives([echo("a")])], {}, "by toolset 'turns' and by toolset 'tools'"),
         ([], [Gives([]), Gives([])], {}, "two toolsets named 'tools'"),
         ([], [Gives([])], {"toolsets": [Gives([])]}, "two toolsets named 'tools'"),
