@@ -34,6 +34,13 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "[is told 'The next train to Milan leaves at 9:15 from platform 4.']\n"
         "At 9:15, platform 4.\n[2 turns, 10 tokens written]\n",
     ),
+    "effects.py": (
+        [call("charge", euros=30), call("charge", euros=30), call("charge", euros=30)],
+        "none: begun 2 times, under the same key: 30 euros are charged.\n"
+        "idempotent: begun 2 times, under the same key: 30 euros are charged.\n"
+        "once: charge is in doubt; a person looks, and says that it was done\n"
+        "once: begun 1 time, under the same key: 30 euros are charged.\n",
+    ),
     "toolsets.py": (
         [call("shop_show_order", number=1815), call("shop_show_order", number=7)],
         "ada is offered show_order\nada is offered cancel_order\nanswer: Order 1815: two chairs.\n"
@@ -173,6 +180,12 @@ LOCALLY: dict[str, Sequence[str]] = {
     "hello.py": [r"^\[1 turn, \d+ tokens\]$"],
     "tools.py": [r'^called get_weather\(\{"city": ', r"^    -> The weather in .* is sunny, \d+ degrees\.$", r"^answer: ."],
     "streaming.py": [r"^\[calls next_train\(", r"^\[is told 'The next train to ", r"^\[2 turns, \d+ tokens written\]$"],
+    "effects.py": [
+        r"^none: begun 2 times, under the same key: ",
+        r"^idempotent: begun 2 times, under the same key: ",
+        r"^once: charge is in doubt; .*\nonce: begun 1 time, under the same key: 30 euros are charged\.$",
+    ],
+    "tool_selection.py": [r"^200 tools\noffered: search_tools, ", r"^answer: The weather in "],
     "toolsets.py": [
         r"^ada is offered cancel_order\nanswer: Order -?\d+: two chairs",
         r"^bob is not offered cancel_order\nanswer: ",
