@@ -49,9 +49,9 @@ class SingleTurn:
 async def run_single_turn(run: Run) -> SingleTurn:
     """Take the run through one turn, or through what is missing of the open one, up to its next step."""
     turn = run.state.turn
-    prepared = await prepare(run)
     if run.inboxes and turn is None:
         await take_messages(run)
+    prepared = await prepare(run)
     if run.state.input_verdicts:
         raise_if_input_tripped(run)
     if run.state.invalid_outputs and run.state.turn is None:

@@ -12,6 +12,8 @@ from msgspec import structs
 from agentsdk import (
     Agent,
     FunctionTool,
+    Inbox,
+    Message,
     ModelRequest,
     ModelResponse,
     RunConfig,
@@ -356,3 +358,39 @@ async def test_a_note_that_is_no_text_is_refused() -> None:
 
     with pytest.raises(ToolsetError, match="set a 'int' as its note, expected a text"):
         await Runner.run(Agent[None, str](name="A", model=ScriptedModel(["done"]), toolsets=[Notes()]), "go")
+
+
+async def test_a_message_that_has_arrived_is_seen_by_the_toolset_of_its_turn() -> None:
+    seen: list[list[str]] = []
+
+    class Looks(Toolset[Any]):
+        async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
+            seen.append([item.text for item in context.items if isinstance(item, Message)])
+            return [echo("a")]
+
+    inbox = Inbox()
+
+    def say(request: ModelRequest) -> Any:
+        inbox.put("hurry")
+        return call("a", x=1)
+
+    agent = Agent[None, str](name="A", model=ScriptedModel([say, "done"]), toolsets=[Looks()])
+    await Runner.run(agent, "go", run_config=RunConfig(inbox=inbox))
+    assert seen == [["go"], ["go", "hurry"]]
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+async def test_tools_that_change_in_place_are_offered_as_they_are(kind: Any) -> None:
+    a, b = echo("a"), echo("b")
+    given = [[a], [a, b], [b, a], [b]]
+
+    class Gives(Toolset[Any]):
+        tools: list[Any] = []
+
+        async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
+            self.tools[:] = given[context.turn - 1]
+            return kind(self.tools) if kind is tuple else self.tools
+
+    model = ScriptedModel([call("a"), call("a"), call("b"), "done"])
+    await Runner.run(Agent[None, str](name="A", model=model, toolsets=[Gives()]), "go")
+    assert [names(request) for request in model.requests] == [["a"], ["a", "b"], ["a", "b"], ["b"]]
