@@ -65,7 +65,7 @@ from agentsdk.runs import PendingCall
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
 from agentsdk.tools import Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
-from agentsdk.toolsets import Toolset, ToolsetContext
+from agentsdk.toolsets import SelectedToolset, ToolRegistry, Toolset, ToolsetContext
 from agentsdk.types.events import (
     ApprovalJudged,
     AttemptSpent,
@@ -76,6 +76,7 @@ from agentsdk.types.events import (
     Nested,
     RunEvent,
     ToolFinished,
+    ToolsetChanged,
     ToolsIntended,
     ToolUseJudged,
 )
@@ -316,6 +317,8 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
                 happened.add(f"{path}/{call_id}")
             case GuardrailJudged(kind="tool_output", call_id=call_id):
                 happened.add(f"output guardrail of {path}/{call_id}")
+            case ToolsetChanged(toolset="picked"):
+                happened.add("embedder for the request")
             case ToolUseJudged():
                 happened.add(f"tool_use_behavior in turn {turns[path]}")
             case GuardrailJudged(kind="input", guardrail="polite", behavior=behavior):
@@ -839,7 +842,7 @@ class _Shelf(Toolset[Any]):
 
 def tools_of_agent(agent: Agent[Any, Any]) -> list[FunctionTool[Any]]:
     """The tools of an agent of a scenario, those of its toolset too."""
-    shelves = [toolset for toolset in agent.toolsets if isinstance(toolset, _Shelf)]
+    shelves = [toolset for toolset in agent.toolsets if isinstance(toolset, _Shelf | _Picked)]
     return [*agent.tools, *[tool for shelf in shelves for tool in shelf.tools.values()]]
 
 
@@ -858,6 +861,41 @@ def _hosted(world: World) -> Agent[Any, Any]:
 
     tools = [tool_of(world, "pay", needs_approval=True), tool_of(world, "look", "none")]
     return agent_of(world, [[call("look", x=1), call("pay", x=2)], call("look", x=3), "paid"], tools=tools, prompt=prompt)
+
+
+class _Picked(SelectedToolset[Any]):
+    """A selection by an embedder that notes when it is asked for the user's request."""
+
+    def __init__(self, world: World) -> None:
+        self.tools = {
+            name: tool_of(world, name) for name in ("saw_wood", "fix_lamp", "paint_wall", "sweep_floor", "water_plant")
+        }
+        registry = ToolRegistry[Any](list(self.tools.values()), name="picked")
+        super().__init__(registry, top=2, by=_Meaning(world), all_up_to=3, search_above=3)
+        self.tools["search_tools"] = tool_of(world, "search_tools", "none")
+
+
+class _Meaning:
+    name = "meaning"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def embed(self, texts: Sequence[str], kind: str = "document") -> list[list[float]]:
+        await asyncio.sleep(0)
+        if texts == ["go"]:
+            self._world.did("embedder for the request")
+        return [[1.0, *[float(word in text) for word in ("saw", "lamp", "paint", "sweep", "plant")]] for text in texts]
+
+
+def _selection(world: World) -> Agent[Any, Any]:
+    replies = [
+        [call("saw_wood", x=1), call("search_tools", query="water the plant")],
+        [call("water_plant", x=2), call("sweep_floor", x=3)],
+        call("sweep_floor", x=4),
+        "all done",
+    ]
+    return agent_of(world, replies, tools=[tool_of(world, "own")], toolsets=[_Picked(world)])
 
 
 def _add_forever(world: World) -> Agent[Any, Any]:
@@ -987,6 +1025,7 @@ SCENARIOS = [
     Scenario("dynamic tools and instructions", _dynamic, "done", effects=4),
     Scenario("a model chosen for each turn", _chosen_models, "the sum", effects=3),
     Scenario("toolset", _toolset, "built", effects=4, decide=_approve_always),
+    Scenario("selection, and a search for tools", _selection, "all done", effects=3),
     Scenario(
         "prompt and history kept at the provider",
         _hosted,

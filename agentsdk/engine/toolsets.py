@@ -150,9 +150,10 @@ async def _asked(run: Run, toolset: Toolset[Any]) -> Sequence[FunctionTool[Any]]
 
 
 async def _called(run: Run, toolset: Toolset[Any], turn: OpenTurn) -> list[FunctionTool[Any]]:
-    """Of what the toolset offered in the open turn, the tools that its reply called."""
+    """What the toolset offered in the open turn, as recorded; in place of those that its reply called, the tools themselves."""
     offered = _offered(run, toolset).tools
-    tools: dict[str, FunctionTool[Any]] = {}
+    tools = {name: recorded_tool(spec, "") for name, spec in offered.items()}
+    wanted: dict[str, None] = {}
     for call in turn.calls:
         spec = handler_of(call, offered)
         if spec is None:
@@ -160,14 +161,16 @@ async def _called(run: Run, toolset: Toolset[Any], turn: OpenTurn) -> list[Funct
         result = turn.results.get(call.call_id)
         if run.is_replayed or (result is not None and not result.is_withheld):
             asked = turn.asked.get(call.call_id)
-            if call.name not in tools:
-                tools[call.name] = recorded_tool(spec, "" if asked is None else asked.fingerprint)
-            continue
-        name = call.name
+            if asked is not None and spec.name not in wanted:
+                tools[spec.name] = recorded_tool(spec, asked.fingerprint)
+        else:
+            wanted[spec.name] = None
+    for name in wanted:
         found = await _answer(run, toolset, f"find_tool({name!r})", toolset.find_tool(_context(run, toolset), name))
         if found is None:
-            continue  # the call is to a tool that there is no more, which the turn says
-        tools[name] = tools_by_name(toolset.name, [found])[name] if found.name == name else found
+            del tools[name]  # there is no such tool any more, which the turn says
+        else:
+            tools[name] = tools_by_name(toolset.name, [found])[name] if found.name == name else found
     return list(tools.values())
 
 
