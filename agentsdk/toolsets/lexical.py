@@ -26,25 +26,29 @@ class ToolText(NamedTuple):
     tags: str
 
 
-_WEIGHTS = (6.0, 3.0, 1.0, 3.0)
+_COLUMNS = ", ".join(ToolText._fields)
+_WEIGHTS = "6.0, 3.0, 1.0, 3.0"
 """How much a word counts in each field of a `ToolText`."""
 
 
 class LexicalIndex:
     """Tools by the words in their texts. Raises `UserError` where this Python's SQLite cannot search."""
 
-    def __init__(self, texts: Sequence[ToolText]) -> None:
+    def __init__(self, texts: Sequence[ToolText] = ()) -> None:
         require_fts5()
         self._database = _connect()
+        self._count = 0
         weakref.finalize(self, self._database.close)
-        columns = ", ".join(ToolText._fields)
-        with self._database as database:
-            database.execute(f"CREATE VIRTUAL TABLE tool USING fts5({columns}, content='', tokenize='porter unicode61')")
-            database.execute("INSERT INTO tool (tool, rank) VALUES ('rank', ?)", (f"bm25({', '.join(map(str, _WEIGHTS))})",))
-            database.executemany(
-                f"INSERT INTO tool (rowid, {columns}) VALUES (?, ?, ?, ?, ?)",
-                ((at, *[" ".join(_words(field)) for field in text]) for at, text in enumerate(texts)),
-            )
+        self._database.execute(f"CREATE VIRTUAL TABLE tool USING fts5({_COLUMNS}, content='', tokenize='porter unicode61')")
+        self._database.execute("INSERT INTO tool (tool, rank) VALUES ('rank', ?)", (f"bm25({_WEIGHTS})",))
+        self.add(texts)
+
+    def add(self, texts: Sequence[ToolText]) -> None:
+        """Put more tools at the end."""
+        rows = [(at, *[" ".join(_words(field)) for field in text]) for at, text in enumerate(texts, self._count)]
+        self._database.executemany(f"INSERT INTO tool (rowid, {_COLUMNS}) VALUES (?, ?, ?, ?, ?)", rows)
+        self._database.commit()
+        self._count += len(rows)
 
     def search(self, query: str, limit: int) -> list[int]:
         """Where the best tools for a query stand among the texts, the best first. Those that have none of its words are not

@@ -227,7 +227,12 @@ class SelectedToolset(Toolset[TContext]):
             if len(texts) % _READ_TOGETHER == 0:
                 await asyncio.sleep(0)
         lexical = next((index.lexical for index in self._indexes if index.texts == texts), None)
-        made = _Index(tools, texts, lexical or LexicalIndex(texts))
+        if lexical is None:
+            lexical = LexicalIndex()
+            for begin in range(0, len(texts), _READ_TOGETHER):
+                lexical.add(texts[begin : begin + _READ_TOGETHER])
+                await asyncio.sleep(0)
+        made = _Index(tools, texts, lexical)
         if self._search_name in made.tools:
             raise UserError(
                 f"toolset {self.name!r} has a tool {self._search_name!r} itself, expected another name; give SelectedToolset "
