@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import sqlite3
+import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentsdk import Agent, Inbox, Message, ModelRequest, RunConfig, Runner, UserError
+from agentsdk import Agent, Inbox, Message, ModelRequest, RunConfig, Runner, SQLiteRunStore, UserError
 from agentsdk.errors import ToolsetError
 from agentsdk.events import ToolsetChanged
 from agentsdk.items import FunctionCall
@@ -24,6 +28,9 @@ from agentsdk.toolsets import lexical as lexical_module
 from agentsdk.types.items import FunctionCallOutput, Item
 from agentsdk.types.spec import ToolSpec
 from agentsdk.types.usage import Usage
+from tests.models.wire import FakeClock
+from tests.toolsets.killed_selection import REPLIES
+from tests.toolsets.killed_selection import agent_of as agent_of_killed
 from tests.toolsets.many import BrokenEmbedder, WordEmbedder, echo, registry, tools
 
 pytestmark = pytest.mark.anyio
@@ -244,6 +251,28 @@ async def test_a_run_that_goes_on_elsewhere_offers_the_same_and_asks_no_embedder
     assert unasked.asked == 0
 
 
+async def test_a_run_whose_process_was_killed_offers_the_same_elsewhere_and_asks_no_embedder(tmp_path: Path) -> None:
+    async def check(ends: int) -> list[str]:
+        runs = tmp_path / f"{ends}.db"
+        command = [sys.executable, "-m", "tests.toolsets.killed_selection", str(runs), str(ends)]
+        status = await (await asyncio.create_subprocess_exec(*command)).wait()
+        offered = runs.with_suffix(".txt")
+        if ends <= len(REPLIES):
+            assert status == -signal.SIGKILL
+            unasked = BrokenEmbedder(AssertionError())
+            store = SQLiteRunStore(runs)
+            clock = FakeClock(time.time() + RunConfig().lease)
+            config = RunConfig(store=store, run_id="r", clock=clock)
+            result = await Runner.resume(agent_of_killed(unasked, offered, 0, ends), "r", run_config=config)
+            assert (result.final_output, unasked.asked) == ("done", 0)
+            await store.aclose()
+        return offered.read_text().splitlines()
+
+    uncut, *resumed = await asyncio.gather(*[check(ends) for ends in (9, 2, 3, 4)])
+    assert len(uncut) == len(REPLIES)
+    assert resumed == [uncut] * 3
+
+
 async def test_the_bound_holds_and_keeps_what_is_used() -> None:
     searches = [call("search_tools", query=f"{noun} things") for noun in ("weather", "invoice", "hotel", "mail", "song")]
     agent, model = agent_of(SelectedToolset(registry(), top=7, most=20, pinned=["rate_stock"]), [*searches, "done"])
@@ -275,7 +304,7 @@ async def test_equal_tools_made_anew_each_turn_keep_their_index(monkeypatch: pyt
 
     made: list[int] = []
     index = lexical_module.LexicalIndex
-    monkeypatch.setattr("agentsdk.toolsets.selection.LexicalIndex", lambda texts: (made.append(1), index(texts))[1])
+    monkeypatch.setattr("agentsdk.toolsets.selection.LexicalIndex", lambda: (made.append(1), index())[1])
     agent, model = agent_of(SelectedToolset(Fresh(), top=2), [call("find_mail", x=1), call("find_mail", x=2), "done"])
     result = await Runner.run(agent, "find the mail")
     assert (len(made), len(notes(result))) == (1, 1)
