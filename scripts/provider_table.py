@@ -24,6 +24,7 @@ LABELS = {
     "tools": "tools",
     "hosted_tools": "the provider's own tools beside the agent's",
     "native_output": "output type enforced by the provider",
+    "json_mode": "JSON mode",
     "images": "images in",
     "audio": "audio in",
     "video": "video in",

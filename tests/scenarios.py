@@ -17,6 +17,7 @@ from typing import Any
 
 from agentsdk import (
     Agent,
+    AgentOutputSchema,
     AgentsException,
     ContextWindow,
     DropOldest,
@@ -643,6 +644,21 @@ def _typed(world: World) -> Agent[Any, Any]:
     )
 
 
+def _output_by_call(world: World) -> Agent[Any, Any]:
+    def output(*numbers: object) -> FunctionCall:
+        return call("final_result", response=[*numbers])
+
+    replies = [[call("add", x=1), output(9)], output("one"), [output(1, 2), output(3)]]
+    schema = AgentOutputSchema(list[int], mode="tool")
+    return agent_of(world, replies, tools=[tool_of(world, "add")], output_type=schema)
+
+
+def _output_asked_for(world: World) -> Agent[Any, Any]:
+    schema = AgentOutputSchema([int, str], mode="prompted")
+    replies = [call("add", x=1), "ten", '{"response": 10}']
+    return agent_of(world, replies, instructions="Add.", tools=[tool_of(world, "add")], output_type=schema)
+
+
 def _input_guardrail(world: World) -> Agent[Any, Any]:
     @input_guardrail
     async def beside(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], given: object) -> GuardrailFunctionOutput:
@@ -1009,6 +1025,8 @@ SCENARIOS = [
     Scenario("external calls, approved, guarded, nested", _external_nested, "done", effects=1, decide=_answer),
     Scenario("edited arguments", _edited, "done", effects=5, decide=_edit_odd),
     Scenario("typed output, one invalid", _typed, [1, 2], effects=1),
+    Scenario("output by a call, one aside, one invalid", _output_by_call, [1, 2], effects=1),
+    Scenario("output asked for in the instructions", _output_asked_for, 10, effects=1),
     Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
     Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),
     Scenario("output guardrails pass", _output_guardrail, "all good", effects=1),

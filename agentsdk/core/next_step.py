@@ -227,7 +227,7 @@ def _final_output(spec: AgentSpec, state: State, turn: OpenTurn, processed: Proc
         return None
     if turn.output is not None and turn.output.error:
         return None
-    return FinalOutput(processed.text)
+    return FinalOutput(processed.answer)
 
 
 _Rule = Callable[[AgentSpec, State, OpenTurn, ProcessedResponse], NextStep | None]

@@ -12,12 +12,12 @@ from msgspec import Struct, structs
 from agentsdk.types.errors import ModelBehaviorError
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
-from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, handler_of, handoff_of
+from agentsdk.types.spec import OUTPUT_TOOL, AgentSpec, HandoffSpec, ToolSpec, handler_of, handoff_of
 from agentsdk.types.text import clean_value
 
 
 class ProcessedResponse(Struct, frozen=True, gc=False):
-    """A reply's items by kind, each in the reply's order."""
+    """A reply's items by kind, each in the reply's order. `outputs` are the calls whose arguments are the final output."""
 
     messages: tuple[Message, ...] = ()
     reasoning: tuple[Reasoning, ...] = ()
@@ -26,16 +26,22 @@ class ProcessedResponse(Struct, frozen=True, gc=False):
     handoffs: tuple[tuple[FunctionCall, HandoffSpec], ...] = ()
     unknown: tuple[FunctionCall, ...] = ()
     unhandled: tuple[FunctionCall, ...] = ()
+    outputs: tuple[FunctionCall, ...] = ()
 
     @property
     def has_calls(self) -> bool:
-        """Whether anything was called, known or not."""
+        """Whether anything was called, known or not, but for the final output."""
         return bool(self.functions or self.handoffs or self.unknown or self.unhandled)
 
     @property
     def text(self) -> str:
         """The last message's text: of two messages the last one is the answer."""
         return self.messages[-1].text if self.messages else ""
+
+    @property
+    def answer(self) -> str:
+        """What may be the final output: the first that was given by a call, or else the last message's text."""
+        return self.outputs[0].arguments if self.outputs else self.text
 
     @property
     def refusal(self) -> str:
@@ -61,9 +67,13 @@ def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedRe
     handoffs: list[tuple[FunctionCall, HandoffSpec]] = []
     unknown: list[FunctionCall] = []
     unhandled: list[FunctionCall] = []
+    outputs: list[FunctionCall] = []
+    has_output_tool = spec.output is not None and spec.output.mode == "tool"
     for item in reply.output:
         if isinstance(item, FunctionCall):
-            if (tool := handler_of(item, spec.tools)) is not None:
+            if has_output_tool and item.name == OUTPUT_TOOL and item.kind == "function":
+                outputs.append(item)
+            elif (tool := handler_of(item, spec.tools)) is not None:
                 functions.append((item, tool))
             elif item.kind != "function":
                 unhandled.append(item)
@@ -85,6 +95,7 @@ def process_model_response(spec: AgentSpec, reply: ModelResponse) -> ProcessedRe
         tuple(handoffs),
         tuple(unknown),
         tuple(unhandled),
+        tuple(outputs),
     )
 
 

@@ -95,7 +95,7 @@ class Agent(Generic[TContext, TOutput]):
     )
     model: str | Model | ModelSelector[TContext] | None = None
     model_settings: ModelSettings = ModelSettings()
-    output_type: type[TOutput] | AgentOutputSchema[TOutput] | None = None
+    output_type: type[TOutput] | Sequence[type[TOutput]] | AgentOutputSchema[TOutput] | None = None
     # cast: of a bare `()` pyright would infer an unknown context for the whole agent.
     input_guardrails: Sequence[InputGuardrail[TContext]] = cast("tuple[InputGuardrail[TContext], ...]", ())
     output_guardrails: Sequence[OutputGuardrail[TContext]] = cast("tuple[OutputGuardrail[TContext], ...]", ())
@@ -339,7 +339,10 @@ async def _no_body(context: object, arguments: str) -> object:
 
 
 def _is_type(value: object) -> bool:
-    """Whether it can be an `output_type`: a class, or a form of `typing`'s such as `list[int]` and `int | str`."""
+    """Whether it can be an `output_type`: a class, a form of `typing`'s such as `list[int]` and `int | str`, or several."""
+    if isinstance(value, list | tuple):
+        types = cast("Sequence[object]", value)
+        return bool(types) and all(map(_is_type, types))
     return isinstance(value, type | AgentOutputSchema) or type(value).__module__ in ("typing", "types", "typing_extensions")
 
 
@@ -378,7 +381,9 @@ _FIELDS = Fields(
     model=MODEL_CHOICE,
     model_settings=SETTINGS,
     output_type=optional(
-        Expected("a type or an AgentOutputSchema; pass a pydantic model, a dataclass, list[int] and so on", _is_type)
+        Expected(
+            "a type, a list of them or an AgentOutputSchema; pass a pydantic model, a dataclass, list[int] and so on", _is_type
+        )
     ),
     input_guardrails=INPUT_GUARDRAILS,
     output_guardrails=OUTPUT_GUARDRAILS,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from typing import Any
 
+from agentsdk.core.output_prompt import prompt_for
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, check_agent_fields
 from agentsdk.define.handoff import handoff
 from agentsdk.define.output import AgentOutputSchema
@@ -17,6 +18,9 @@ from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
 
 class Declaration:
     """An agent's declaration, checked, as plain data.
+
+    How the model is brought to its `output`: by a tool that is offered (`output_tool`), by words that follow the instructions
+    (`output_prompt`), or by its adapter (`request_output`).
 
     Raises `UserError` naming agent and field for a wrong one.
     """
@@ -34,8 +38,11 @@ class Declaration:
         "is_static",
         "may_be_guarded",
         "output",
+        "output_prompt",
+        "output_tool",
         "polling",
         "reaches_agents",
+        "request_output",
         "request_tools",
         "spec",
         "tools",
@@ -62,6 +69,11 @@ class Declaration:
         self._extended: Declaration | None = None
         self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
         self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
+        output = None if self.output is None else self.output.spec
+        self.output_tool: ToolSpec | None = output.tool if output is not None and output.mode == "tool" else None
+        self.output_prompt = prompt_for(output) if output is not None and output.mode == "prompted" else ""
+        self.request_output = None if self.output_tool is not None or self.output_prompt else output
+        self._free_of_output_tool(self.tools | self.handoffs)
         self.reaches_agents = bool(self.handoffs) or any(isinstance(tool, AgentTool) for tool in self._tools)
         is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self._tools)
         self.may_be_guarded = self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails)
@@ -105,6 +117,7 @@ class Declaration:
         """This declaration with more tools, whose names it does not have yet."""
         if not tools:
             return self
+        self._free_of_output_tool([tool.name for tool in tools])
         more = copy(self)
         more._extended = None
         more.tools = {**self.tools, **{tool.name: tool for tool in tools}}
@@ -126,7 +139,15 @@ class Declaration:
             use,
             stop_at,
         )
-        return spec, (*tool_specs.values(), *handoff_specs.values())
+        offered: tuple[ToolSpec | HandoffSpec, ...] = (*tool_specs.values(), *handoff_specs.values())
+        return spec, offered if self.output_tool is None else (*offered, self.output_tool)
+
+    def _free_of_output_tool(self, names: Collection[str]) -> None:
+        if self.output_tool is not None and self.output_tool.name in names:
+            raise UserError(
+                f"agent {self._name!r} has a tool or handoff named {self.output_tool.name!r}, expected another name: the model "
+                "gives its final output by a call of that name; rename it, or give the output_type another mode"
+            )
 
     def _name_once(self, agent: Agent[Any, Any], name: str) -> None:
         if name in self.tools or name in self.handoffs:

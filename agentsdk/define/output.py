@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, cast, get_args, overload
+
+from msgspec import structs
 
 from agentsdk.core.problems import list_problems
 from agentsdk.define.problems import problems_of
 from agentsdk.define.strict_schema import NotStrictError, strict_json_schema, tidy_json_schema
 from agentsdk.types.base import JsonObject
+from agentsdk.types.declared import FLAG, Fields, one_of, shown
 from agentsdk.types.errors import CallbackError, UserError
 from agentsdk.types.generics import TOutput
-from agentsdk.types.spec import OutputSpec
+from agentsdk.types.spec import OutputMode, OutputSpec
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -23,6 +26,9 @@ WRAPPED_KEY = "response"
 """The property that carries an output which is not a JSON object itself: providers take only objects."""
 
 _FENCE = "```"
+_FIELDS = Fields(
+    "AgentOutputSchema", strict_json_schema=FLAG, mode=one_of(f"one of {get_args(OutputMode)}", get_args(OutputMode))
+)
 
 
 class InvalidOutput(ValueError):  # noqa: N818 - reads as the outcome it is
@@ -32,24 +38,43 @@ class InvalidOutput(ValueError):  # noqa: N818 - reads as the outcome it is
 class AgentOutputSchema(Generic[TOutput]):
     """The final output's type: a pydantic model, dataclass, TypedDict, `list[T]`, union, primitive, or `str` for plain text.
 
+    A list of types is one of them. `mode` says how the model is brought to give it: see `OutputMode`.
+
     With `strict_json_schema` the provider is asked to enforce the schema, and `UserError` is raised for a type whose shape is
     not known in full (free keys, values of any type). It is also raised for a type pydantic cannot describe. Types are
     described once and kept, so that making a schema again costs nothing.
     """
 
-    __slots__ = ("_described", "name", "output_type", "spec", "strict_json_schema")
+    __slots__ = ("_described", "mode", "name", "output_type", "spec", "strict_json_schema")
 
     @overload
-    def __init__(self, output_type: type[TOutput], strict_json_schema: bool = True) -> None: ...
+    def __init__(
+        self,
+        output_type: type[TOutput] | Sequence[type[TOutput]],
+        strict_json_schema: bool = True,
+        *,
+        mode: OutputMode = "native",
+    ) -> None: ...
     @overload
-    def __init__(self: AgentOutputSchema[Any], output_type: UnionType, strict_json_schema: bool = True) -> None: ...
-    def __init__(self, output_type: type[TOutput] | UnionType, strict_json_schema: bool = True) -> None:
+    def __init__(
+        self: AgentOutputSchema[Any], output_type: UnionType, strict_json_schema: bool = True, *, mode: OutputMode = "native"
+    ) -> None: ...
+    def __init__(
+        self,
+        output_type: type[TOutput] | Sequence[type[TOutput]] | UnionType,
+        strict_json_schema: bool = True,
+        *,
+        mode: OutputMode = "native",
+    ) -> None:
+        _FIELDS.check_given(strict_json_schema=strict_json_schema, mode=mode)
         # To a type checker `A | B` is a UnionType that no longer says what it is of: the agent's own parameters do.
-        self.output_type = cast("type[TOutput]", output_type)
+        self.output_type = cast("type[TOutput]", one_type(output_type))
         self.strict_json_schema = strict_json_schema
+        self.mode: OutputMode = mode
         self.name = _name(self.output_type)
-        self._described = None if cast(object, output_type) in (str, None) else _described(self.output_type, strict_json_schema)
-        self.spec: OutputSpec | None = None if self._described is None else self._described.spec
+        is_text = cast(object, self.output_type) in (str, None) and mode == "native"
+        self._described = None if is_text else _described(self.output_type, strict_json_schema)
+        self.spec: OutputSpec | None = None if self._described is None else _in_mode(self._described.spec, mode)
         """The schema sent to the model, the same object each time; None for plain text."""
 
     def __repr__(self) -> str:
@@ -91,6 +116,26 @@ class AgentOutputSchema(Generic[TOutput]):
         text = text.lstrip()
         opened = _after_fence(text)
         return self._described.read_partly(text if opened is None else opened)
+
+
+def one_type(given: object) -> object:
+    """The type that an `output_type` means: of several the union."""
+    if not isinstance(given, list | tuple):
+        return given
+    types = cast("Sequence[object]", given)
+    if not types:
+        raise UserError("output_type is an empty list, expected types; name one")
+    union: Any = types[0]
+    try:
+        for other in types[1:]:
+            union = union | other
+        return union
+    except TypeError:
+        raise UserError(f"output_type is {shown(types)}, expected a type or a list of types; name types only") from None
+
+
+def _in_mode(spec: OutputSpec, mode: OutputMode) -> OutputSpec:
+    return spec if mode == spec.mode else structs.replace(spec, mode=mode)
 
 
 class _Described:

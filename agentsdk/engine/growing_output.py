@@ -7,7 +7,15 @@ from typing import Any, Protocol, Self
 
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.stream_events import RawResponsesStreamEvent, StreamEvent
-from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
+from agentsdk.types.deltas import (
+    AttemptDiscarded,
+    FunctionCallArgumentsDelta,
+    OutputItemAdded,
+    OutputTextDelta,
+    ResponseCompleted,
+)
+from agentsdk.types.items import FunctionCall
+from agentsdk.types.spec import OUTPUT_TOOL
 
 
 class Events(Protocol):
@@ -21,12 +29,13 @@ class Events(Protocol):
 class GrowingOutput:
     """Reads `events`. `schema` gives the output type of the agent whose turn it is, None for text."""
 
-    __slots__ = ("_events", "_schema", "_shown", "_text")
+    __slots__ = ("_call", "_events", "_schema", "_shown", "_text")
 
     def __init__(self, events: Events, schema: Callable[[], AgentOutputSchema[Any] | None]) -> None:
         self._events = events
         self._schema = schema
         self._text = ""
+        self._call = -1  # the index of the call that gives the output
         self._shown: object = None
 
     def __aiter__(self) -> Self:
@@ -39,11 +48,17 @@ class GrowingOutput:
                 continue  # what a nested agent says is no output
             data = event.data
             if isinstance(data, ResponseCompleted):
+                self._call = -1
                 if data.response.finish != "length":  # text that stopped at its length is continued
                     self._text = ""
             elif isinstance(data, AttemptDiscarded):
                 self._text = ""
-            elif isinstance(data, OutputTextDelta):
+            elif isinstance(data, OutputItemAdded):
+                if isinstance(data.item, FunctionCall) and data.item.name == OUTPUT_TOOL:
+                    self._call, self._text = data.output_index, ""
+            elif isinstance(data, OutputTextDelta) or (
+                isinstance(data, FunctionCallArgumentsDelta) and data.output_index == self._call
+            ):
                 self._text += data.delta
                 schema = self._schema()
                 value = self._text if schema is None else schema.partial(self._text)

@@ -1,4 +1,4 @@
-"""Guardrails, output checks and `tool_use_behavior`, the user's callables in a turn: each asked once, each answer an event."""
+"""Guardrails and `tool_use_behavior`, the user's callables in a turn: each asked once, each answer an event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from agentsdk.core.process import ProcessedResponse
 from agentsdk.define.agent import InputGuardrail, OutputGuardrail
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput, GuardrailResult
-from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool_output import to_output
 from agentsdk.define.tool_use import ToolResult, ToolsToFinalOutputResult
 from agentsdk.engine.callbacks import call_user
@@ -24,7 +23,6 @@ from agentsdk.types.errors import (
     CallbackError,
     GuardrailFailedError,
     InputGuardrailTripwireTriggered,
-    InvalidOutputError,
     OutputGuardrailTripwireTriggered,
     UserError,
 )
@@ -33,7 +31,6 @@ from agentsdk.types.events import (
     GuardrailJudged,
     GuardrailKind,
     GuardrailPlace,
-    OutputJudged,
     ToolUseJudged,
 )
 from agentsdk.types.items import Message, output_of
@@ -134,19 +131,6 @@ def result(verdict: GuardrailJudged) -> GuardrailResult:
     return GuardrailResult(verdict.guardrail, GuardrailFunctionOutput(info, verdict.behavior != "allow"))
 
 
-async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: ProcessedResponse) -> None:
-    """Check the final text against the output type, once."""
-    turn = open_turn(run)
-    if turn.output is not None:
-        return
-    try:
-        run.final_output = schema.validate(processed.text)
-    except ValueError as error:
-        await run.record(OutputJudged(str(error) or "invalid"))
-    else:
-        await run.record(OutputJudged(""))
-
-
 async def decide_tool_use(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
     """Ask the agent's `tool_use_behavior` callable whether the results are final, once."""
     turn = open_turn(run)
@@ -163,18 +147,6 @@ async def decide_tool_use(run: Run, prepared: Prepared, processed: ProcessedResp
     if not isinstance(judged, ToolsToFinalOutputResult):
         raise UserError(f"{what} returned {type(judged).__name__!r}, expected a ToolsToFinalOutputResult; return one")
     await run.record(ToolUseJudged(judged.is_final_output, as_json(judged.final_output)))
-
-
-def final_value(schema: AgentOutputSchema[Any] | None, output: str, is_json: bool) -> object:
-    """The final output as the caller receives it. Raises `InvalidOutputError` when it does not fit the output type."""
-    if schema is None:
-        return decode_value(output) if is_json else output
-    try:
-        return cast(object, schema.validate_json(output) if is_json else schema.validate(output))
-    except ValueError as error:
-        raise InvalidOutputError(
-            f"the final output does not fit {schema.name!r}: {error}; change what gives it, or the output_type", output=output
-        ) from None
 
 
 def as_json(value: object) -> str:

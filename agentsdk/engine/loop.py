@@ -9,7 +9,7 @@ from typing import assert_never
 
 from agentsdk.core.next_step import FinalOutput, Handoff, Interruption, RunAgain
 from agentsdk.define.declaration import Declaration
-from agentsdk.engine.guardrails import final_value
+from agentsdk.engine.final_output import final_value
 from agentsdk.engine.handoffs import hand_over
 from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import save_context

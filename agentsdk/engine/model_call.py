@@ -164,7 +164,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
         request = await filtered(config.call_model_input_filter, request)
         hidden = _hidden(prepared, request)
     if last:
-        request = _without_calls(request, last)
+        request = _without_calls(prepared, request, last)
     await hooks.llm_started(run, request)
     reservation: Reservation | None = None
     try:
@@ -236,7 +236,7 @@ def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
         system_prompt,
         continuation(run) if state.turn is not None else (),
         prepared.request_tools,
-        prepared.spec.output,
+        prepared.declared.request_output,
         _settings(run, prepared),
         run.channel is not None or (bool(watched) and run.watchers is not None),
         run.request_id(),
@@ -251,10 +251,13 @@ def _hidden(prepared: Prepared, request: ModelRequest) -> tuple[str, ...]:
     return tuple([tool.name for tool in prepared.request_tools if tool.name not in offered])
 
 
-def _without_calls(request: ModelRequest, prompt: str) -> ModelRequest:
+def _without_calls(prepared: Prepared, request: ModelRequest, prompt: str) -> ModelRequest:
     """The tools stay, so that the provider's cache does and calls in the history are understood; they may not be used."""
     settings = request.settings.resolve(ModelSettings(tool_choice="none")) if request.tools else request.settings
-    return structs.replace(request, tail=(*request.tail, Message("user", prompt)), settings=settings)
+    output = request.output
+    if prepared.declared.output_tool is not None and prepared.spec.output is not None:
+        output = structs.replace(prepared.spec.output, mode="native")
+    return structs.replace(request, tail=(*request.tail, Message("user", prompt)), settings=settings, output=output)
 
 
 def _without_tool_calls(response: ModelResponse) -> ModelResponse:
@@ -271,6 +274,9 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
     if settings.tool_choice not in (None, "auto", "none") and run.state.used_tools and prepared.agent.reset_tool_choice:
         # A forced call would be forced again with every result: a loop that only the limits end.
         return settings.resolve(ModelSettings(tool_choice="auto"))
+    if prepared.declared.output_tool is not None and settings.tool_choice is None and not settings.thinking:
+        # Who ends with a call need not talk. Some models cannot be made to call while they think.
+        return settings.resolve(ModelSettings(tool_choice="required"))
     return settings
 
 

@@ -25,7 +25,7 @@ from agentsdk.types.text import clean_text
 class Prepared(Struct, frozen=True):
     """A turn's agent: the declaration, and of it what is enabled. `disabled` names the rest.
 
-    `extra_instructions` follow the agent's own: those of toolsets and of the run.
+    `extra_instructions` follow the agent's own: those of toolsets and of the run, and what asks for the output.
     """
 
     agent: Agent[Any, Any]
@@ -58,6 +58,8 @@ async def prepare(run: Run) -> Prepared:
         from agentsdk.engine.toolsets import extended  # most runs have none
 
         declared, extra = await extended(run, declared)
+    if declared.output_prompt:
+        extra = f"{extra}\n\n{declared.output_prompt}" if extra else declared.output_prompt
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
     offered = None if turn is None or turn.response is None else turn

@@ -27,6 +27,7 @@ from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.strategies import Summarize
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, ModelSelector
 from agentsdk.define.context import ToolContext, TurnContext
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.define.hooks import RunHooks
@@ -355,6 +356,7 @@ class _Rerun:
         if before is None or before.name != after.name:
             return ["agent"]
         declared, told = recorded_declaration(state, before, self._config, is_nested=bool(reply.position.path))
+        told = "\n\n".join(filter(None, [told, declared.output_prompt]))
         declared = with_read_result(declared, self._config, state)
         offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
         model, now = self._config.model or before.model, self.given_model(after)
@@ -363,7 +365,7 @@ class _Rerun:
             "instructions": before.instructions == after.instructions and request.instructions.endswith(told),
             "prompt": before.prompt == after.prompt,
             "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
-            "output type": declared.spec.output == request.output,
+            "output type": declared.spec.output == Declaration.of(after).spec.output,
             "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),
             "items": request.items == state.view,
         }

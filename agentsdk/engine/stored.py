@@ -291,13 +291,21 @@ class _Tool(Struct, frozen=True):
     polling: bool
 
 
+class _Output(Struct, frozen=True):
+    """An output's spec as it was in version 0.2."""
+
+    name: str
+    schema: JsonObject
+    strict: bool
+
+
 class _Agent(Struct, frozen=True):
     """An agent's spec as it was in version 0.2."""
 
     name: str
     tools: dict[str, _Tool | ToolSpec]
     handoffs: dict[str, HandoffSpec]
-    output: OutputSpec | None
+    output: _Output | OutputSpec | None
     tool_use: ToolUse
     stop_at: frozenset[str]
     output_guardrails: tuple[str, ...]
@@ -310,8 +318,10 @@ def _recorded(spec: AgentSpec) -> _Agent:
     for name, tool in spec.tools.items():
         fields = [getattr(tool, field) for field in _Tool.__struct_fields__]
         tools[name] = _Tool(*fields) if tool == ToolSpec(*fields) else tool
-    rest = [getattr(spec, field) for field in _Agent.__struct_fields__[2:]]
-    return _Agent(spec.name, tools, *rest)
+    output: _Output | OutputSpec | None = spec.output
+    if isinstance(output, OutputSpec) and output.mode == "native":
+        output = _Output(output.name, output.schema, output.strict)
+    return _Agent(spec.name, tools, spec.handoffs, output, spec.tool_use, spec.stop_at, spec.output_guardrails)
 
 
 def _declared_at_reply(state: State) -> str:

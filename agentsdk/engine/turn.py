@@ -12,11 +12,10 @@ from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
 from agentsdk.engine.concurrency import run_pair
+from agentsdk.engine.final_output import check_output, feedback_on, final_value, set_outputs_aside
 from agentsdk.engine.guardrails import (
     InputGuardrails,
-    check_output,
     decide_tool_use,
-    final_value,
     pending_input_guardrails,
     raise_if_input_tripped,
     run_input_guardrails,
@@ -31,10 +30,8 @@ from agentsdk.engine.run import Run
 from agentsdk.engine.tool_calls import act
 from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError, UnsupportedCallError
 from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
-from agentsdk.types.items import FunctionCall, Message
+from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
-
-FEEDBACK = "Your answer does not fit the required format: {error}\nAnswer again, with nothing but the corrected JSON."
 
 
 @dataclass(slots=True)
@@ -71,6 +68,8 @@ async def run_single_turn(run: Run) -> SingleTurn:
     if processed.unhandled:
         raise _unhandled(run, processed.unhandled[0])
     if has_calls:
+        if processed.outputs:
+            await set_outputs_aside(run, processed)
         if prepared.spec.tool_use == "run_llm_again":
             release_output(run)
         await act(run, prepared, processed)
@@ -85,7 +84,7 @@ async def run_again(run: Run, done: SingleTurn) -> None:
     """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
     turn = open_turn(run)
     error = "" if turn.output is None else turn.output.error
-    feedback = (Message("user", FEEDBACK.format(error=error)),) if error else ()
+    feedback = feedback_on(error, done.prepared, done.processed) if error else ()
     await run.record(TurnEnded(feedback))
     if error:
         _give_up(run, done.prepared)
@@ -191,5 +190,5 @@ def _give_up(run: Run, prepared: Prepared) -> None:
     raise InvalidOutputError(
         f"the final output of agent {run.agent.name!r} does not fit {name!r} after {retries} feedback turn(s): {error}; resume "
         "error.state to ask again, or change the output_type or the model",
-        output=process_model_response(prepared.spec, reply).text,
+        output=process_model_response(prepared.spec, reply).answer,
     )

@@ -19,9 +19,9 @@ Way = Literal["data", "address", "id"]
 class Features(Struct, frozen=True, kw_only=True):
     """What an adapter can do. The fields named like those of `ModelSettings` are about these: without support, `UserError`.
 
-    `native_output`: the provider enforces an output type's schema. `hosted_tools`: the provider's own tools beside the agent's.
-    `result_media`: images and files in tool results. `token_counting`: the provider counts a request's tokens beforehand.
-    `hosted_prompts` and `conversations` are those that the provider keeps.
+    `native_output`: the provider enforces an output type's schema; `json_mode`: that the output is JSON. `hosted_tools`: the
+    provider's own tools beside the agent's. `result_media`: images and files in tool results. `token_counting`: the provider
+    counts a request's tokens beforehand. `hosted_prompts` and `conversations` are those that the provider keeps.
     """
 
     streaming: Support
@@ -30,6 +30,7 @@ class Features(Struct, frozen=True, kw_only=True):
     parallel_tool_calls: Support
     hosted_tools: Support
     native_output: Support
+    json_mode: Support
     images: tuple[Way, ...]
     audio: tuple[Way, ...]
     video: tuple[Way, ...]

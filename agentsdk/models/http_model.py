@@ -21,7 +21,7 @@ from agentsdk.models.exchange import EventStream
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.options import HttpModelOptions
-from agentsdk.models.prefix import Body, to_json
+from agentsdk.models.prefix import Body
 from agentsdk.models.retry import with_retries
 from agentsdk.models.sse import ServerSentEvent
 from agentsdk.ports.model import ModelRequest
@@ -36,7 +36,7 @@ from agentsdk.types.errors import (
 )
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import CacheRetention, ModelSettings
-from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.usage import SpentAttempt, Usage
 
 _CACHED_TOOLS = 64
@@ -258,12 +258,6 @@ def cache_retention(settings: ModelSettings, api: str, *known: CacheRetention) -
         f"ModelSettings(prompt_cache_retention={given!r}) is not available with {api}, expected one of {known}; choose one, or "
         "leave it out"
     )
-
-
-def prompt_for(output: OutputSpec) -> str:
-    """What asks for an output where the provider cannot be made to enforce its schema."""
-    schema = to_json(output.schema).decode()
-    return f"Give your final answer as JSON and nothing else, without a code fence. It must fit this JSON Schema:\n{schema}"
 
 
 def merge_extra_body(fields: dict[str, object], settings: ModelSettings, *own: str) -> None:

@@ -44,12 +44,33 @@ class HandoffSpec(Struct, frozen=True):
     strict: bool = True
 
 
+OutputMode = Literal["native", "tool", "prompted", "json"]
+"""How the model is brought to give an output of a type: the provider enforces its schema; the output is the arguments of a tool
+that is there for it; the instructions ask for it; or they do, and the provider enforces that it is JSON.
+
+With `"native"`, the default, the instructions ask for it where a provider has no such thing."""
+
+OUTPUT_TOOL = "final_result"
+"""The name of the tool whose arguments are the final output."""
+
+
 class OutputSpec(Struct, frozen=True):
     """The JSON schema the final output must fit. `strict` asks the provider to enforce it."""
 
     name: str
     schema: JsonObject
     strict: bool = True
+    mode: OutputMode = "native"
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether the instructions ask for it."""
+        return self.mode in ("prompted", "json")
+
+    @property
+    def tool(self) -> ToolSpec:
+        """The tool whose arguments are the output."""
+        return ToolSpec(OUTPUT_TOOL, "Give the final answer, and end with it.", self.schema, self.strict, "none")
 
 
 class AgentSpec(Struct, frozen=True):

@@ -12,7 +12,7 @@ from agentsdk.core.process import ProcessedResponse, cleaned, is_empty, process_
 from agentsdk.types.errors import ModelBehaviorError
 from agentsdk.types.items import FunctionCall, InputImage, Message, OutputText, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import ModelResponse, OutputItem
-from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
+from agentsdk.types.spec import OUTPUT_TOOL, AgentSpec, HandoffSpec, OutputSpec, ToolSpec
 from agentsdk.types.usage import Usage
 from tests.core.histories import calls, messages, provider_items, reasonings
 
@@ -43,6 +43,23 @@ def test_every_item_is_sorted_once_and_keeps_its_order(reply: ModelResponse) -> 
     assert list(processed.unknown) == [call for call in rest if call.kind == "function"]
     assert list(processed.unhandled) == [call for call in rest if call.kind != "function"]
     assert processed.has_calls == bool(called)
+
+
+def test_the_calls_that_give_the_output_are_told_from_others() -> None:
+    given, pay, shell = (
+        FunctionCall("a", OUTPUT_TOOL, "{}"),
+        FunctionCall("b", "pay", "{}"),
+        FunctionCall("c", OUTPUT_TOOL, "", kind="shell"),
+    )
+    reply = ModelResponse((Message("assistant", "here"), given, pay, shell))
+    by_call = structs.replace(SPEC, output=OutputSpec("n", {}, mode="tool"))
+    sorted_out = process_model_response(by_call, reply)
+    assert (sorted_out.outputs, sorted_out.functions, sorted_out.unhandled) == ((given,), ((pay, PAY),), (shell,))
+    assert (sorted_out.has_calls, sorted_out.answer) == (True, "{}")
+    alone = process_model_response(by_call, ModelResponse((Message("assistant", "here"), given)))
+    assert not alone.has_calls
+    native = process_model_response(structs.replace(SPEC, output=OutputSpec("n", {})), reply)
+    assert (native.outputs, native.unknown, native.answer) == ((), (given,), "here")
 
 
 SHELL = ToolSpec("shell", "", {}, kind="shell")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from agentsdk.models.anthropic import AnthropicModel
 from agentsdk.models.anthropic.features import FEATURES as ANTHROPIC
@@ -166,6 +167,24 @@ def test_streaming_tools_and_output(adapter: type[HttpModel], features: Features
     output = body(adapter, output=OUTPUT)
     told = json.dumps([output.get(name) for name in ("instructions", "system", "systemInstruction", "messages")])
     assert ("total_sum" in json.dumps(output) and "total_sum" not in told) is bool(features.native_output)
+
+
+JSON_MODE = ("json_object", "application/json")
+
+
+@each
+def test_an_output_may_be_only_asked_for_or_only_be_json(adapter: type[HttpModel], features: Features) -> None:
+    asked_for = body(adapter, output=structs.replace(OUTPUT, mode="prompted"), instructions="Be brief.")
+    told = json.dumps([asked_for.get(name) for name in ("instructions", "system", "systemInstruction", "messages")])
+    assert "total_sum" in told and "Be brief." in told
+    assert json.dumps(asked_for).count("total_sum") == 1 and not any(word in json.dumps(asked_for) for word in JSON_MODE)
+    json_only = structs.replace(OUTPUT, mode="json")
+    if not features.json_mode:
+        with pytest.raises(UserError, match=r"mode='json'\) is not available"):
+            body(adapter, output=json_only)
+        return
+    sent = json.dumps(body(adapter, output=json_only))
+    assert sent.count("total_sum") == 1 and any(word in sent for word in JSON_MODE)
 
 
 @each

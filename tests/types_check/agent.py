@@ -58,6 +58,9 @@ assert_type(Agent(name="list", output_type=list[Answer]), Agent[Any, list[Answer
 assert_type(Agent(name="number", output_type=int), Agent[Any, int])
 assert_type(Agent[None, Answer | User](name="union", output_type=AgentOutputSchema(Answer | User)), Agent[None, Answer | User])
 assert_type(Agent(name="union", output_type=AgentOutputSchema(Answer | User)), Agent[Any, Any])
+assert_type(Agent[None, Answer | User](name="either", output_type=[Answer, User]), Agent[None, Answer | User])
+assert_type(AgentOutputSchema(Answer, mode="tool"), AgentOutputSchema[Answer])
+assert_type(AgentOutputSchema[Answer | User]([Answer, User], mode="prompted"), AgentOutputSchema[Answer | User])
 
 # The context is found in the tools, the instructions or the behaviour, or said once.
 assert_type(Agent(name="by tool", tools=[of_user]), Agent[User, str])
@@ -98,6 +101,8 @@ Agent[int, str](name="x", handoffs=[said])  # type: ignore[list-item]  # pyright
 Agent[int, str](name="x", instructions=instructions)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent[User, int](name="x", output_type=Answer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent[User, int](name="x", output_type=AgentOutputSchema(Answer))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Agent[User, int](name="x", output_type=[int, Answer])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+AgentOutputSchema(Answer, mode="tools")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 said.as_tool(on_stream=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -61,7 +61,7 @@ async def estimate_tokens(run: Run, prepared: Prepared) -> TokenEstimate:
     counter = counter_of(run)
     view = run.state.view
     totals = await _totals(counter, view)
-    counted = await _fixed(counter, await instructions(run, prepared), prepared.request_tools, prepared.spec.output)
+    counted = await _fixed(counter, await instructions(run, prepared), prepared.request_tools, prepared.declared.request_output)
     counted += totals[len(view)]
     if tail := continuation(run):
         counted += sum(await count(counter, tail))

@@ -11,6 +11,7 @@ FEATURES = Features(
     parallel_tool_calls=True,
     hosted_tools="`extra_body`",
     native_output="strict schemas",
+    json_mode=False,
     images=("data", "address", "id"),
     audio=(),
     video=(),

@@ -8,6 +8,7 @@ from typing import Literal, Unpack
 
 from msgspec import Raw, structs
 
+from agentsdk.core.output_prompt import prompt_for
 from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
 from agentsdk.models.http_model import (
@@ -15,7 +16,6 @@ from agentsdk.models.http_model import (
     cache_retention,
     given_settings,
     merge_extra_body,
-    prompt_for,
     refuse_hosted,
     refuse_settings,
 )
@@ -182,7 +182,11 @@ class AnthropicModel(HttpModel):
             fields["cache_control"] = {"type": "ephemeral", "ttl": cached}
         fields["stream"] = request.stream
         output = request.output
-        prompted = output is not None and not (self._native_output and output.strict)
+        if output is not None and output.mode == "json":
+            raise UserError(
+                f"AgentOutputSchema(mode='json') is not available with {_API}; use mode='native' or mode='prompted'"
+            )
+        prompted = output is not None and (output.is_asked_for or not (self._native_output and output.strict))
         config: JsonObject = {}
         if output is not None and not prompted:
             config["format"] = {"type": "json_schema", "schema": output.schema}

@@ -11,6 +11,7 @@ FEATURES = Features(
     parallel_tool_calls=False,
     hosted_tools="`extra_body`",
     native_output="beside tools from Gemini 3 on",
+    json_mode="beside tools from Gemini 3 on",
     images=("data", "address", "id"),
     audio=("data",),
     video=("data", "address", "id"),

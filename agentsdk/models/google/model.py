@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Unpack
 from urllib.parse import quote
 
+from agentsdk.core.output_prompt import prompt_for
 from agentsdk.models.google.encode import ContentEncoder, encode_tools
 from agentsdk.models.google.reply import ReplyAssembler
 from agentsdk.models.google.schema import to_google
-from agentsdk.models.http_model import HttpModel, given_settings, prompt_for, refuse_hosted, refuse_settings
+from agentsdk.models.http_model import HttpModel, given_settings, refuse_hosted, refuse_settings
 from agentsdk.models.loose import as_list, as_object
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
@@ -72,13 +73,15 @@ class GoogleModel(HttpModel):
         if settings.parallel_tool_calls is False:
             raise UserError(f"ModelSettings(parallel_tool_calls=False) is not available with {_API}; leave it out")
         fields: JsonObject = {}
-        instructions = request.instructions
+        instructions, output = request.instructions, request.output
         config = self._sampling(settings)
-        if request.output is not None and request.tools and self._before_3:
-            instructions = "\n\n".join(filter(None, [instructions, prompt_for(request.output)]))
-        elif request.output is not None:
+        takes_json = not (request.tools and self._before_3)
+        if output is not None and (output.is_asked_for or not takes_json):
+            instructions = "\n\n".join(filter(None, [instructions, prompt_for(output)]))
+        elif output is not None:
+            config["responseJsonSchema"] = to_google(output.schema)
+        if output is not None and output.mode != "prompted" and takes_json:
             config["responseMimeType"] = "application/json"
-            config["responseJsonSchema"] = to_google(request.output.schema)
         if instructions:
             fields["systemInstruction"] = {"parts": [{"text": instructions}]}
         if request.tools:

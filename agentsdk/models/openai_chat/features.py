@@ -11,6 +11,7 @@ FEATURES = Features(
     parallel_tool_calls=True,
     hosted_tools=False,
     native_output=True,
+    json_mode=True,
     images=("data", "address"),
     audio=("data",),
     video=(),

@@ -7,13 +7,13 @@ from typing import Literal, Unpack, get_args
 
 from msgspec import Raw
 
+from agentsdk.core.output_prompt import prompt_for
 from agentsdk.models.http_model import (
     OPENAI_RETENTIONS,
     HttpModel,
     cache_retention,
     given_settings,
     merge_extra_body,
-    prompt_for,
     refuse_hosted,
     refuse_settings,
 )
@@ -98,11 +98,13 @@ class OpenAIChatCompletionsModel(HttpModel):
                 fields["tool_choice"] = _tool_choice(settings.tool_choice)
             if settings.parallel_tool_calls is not None:
                 fields["parallel_tool_calls"] = settings.parallel_tool_calls
-        instructions = request.instructions
-        if request.output is not None and not self._native_output:
-            instructions = "\n\n".join(filter(None, [instructions, prompt_for(request.output)]))
-        elif request.output is not None:
-            fields["response_format"] = Raw(encode_output(request.output))
+        instructions, output = request.instructions, request.output
+        if output is not None and (output.is_asked_for or not self._native_output):
+            instructions = "\n\n".join(filter(None, [instructions, prompt_for(output)]))
+        elif output is not None:
+            fields["response_format"] = Raw(encode_output(output))
+        if output is not None and output.mode == "json":
+            fields["response_format"] = {"type": "json_object"}
         fields["stream"] = request.stream
         if request.stream and self._include_usage:
             fields["stream_options"] = {"include_usage": True}

@@ -11,6 +11,7 @@ FEATURES = Features(
     parallel_tool_calls=True,
     hosted_tools="`extra_body`",
     native_output=True,
+    json_mode=True,
     images=("data", "address", "id"),
     audio=(),
     video=(),

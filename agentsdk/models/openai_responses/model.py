@@ -8,6 +8,7 @@ from typing import Unpack, cast
 
 from msgspec import Raw, structs
 
+from agentsdk.core.output_prompt import prompt_for
 from agentsdk.models.exchange import Exchange
 from agentsdk.models.http_model import (
     OPENAI_RETENTIONS,
@@ -44,6 +45,8 @@ _UNSUPPORTED = ("stop", "seed", "frequency_penalty", "presence_penalty", "top_k"
 _SAME_NAME = ("temperature", "top_p", "top_logprobs", "service_tier", "prompt_cache_key", "truncation", "metadata")
 MODEL_OF_PROMPT = "(of the prompt)"
 """What a model is called that only the prompt names."""
+# The API takes JSON mode only where a message of the input, not the instructions, speaks of JSON.
+_JSON_ASKED_FOR = b'{"role":"developer","content":"Answer with JSON."}'
 _TO_CANCEL = ModelTimeouts(connect=2.0, read=5.0, idle=None, total=5.0)
 _MERGED = ("text", "reasoning", "include", "tools")
 # What the counting endpoint takes.
@@ -208,7 +211,9 @@ class OpenAIResponsesModel(HttpModel):
     def _entries(self, request: ModelRequest, held: int) -> Body:
         """The input without the first `held` items, which the server has."""
         encoder = InputEncoder(self.provider) if request.settings.store is False else self._encoder
-        return encoder.encode(Tape(request.items[held:]) if held else request.items, request.tail)
+        entries = encoder.encode(Tape(request.items[held:]) if held else request.items, request.tail)
+        is_json = request.output is not None and request.output.mode == "json"
+        return framed(_JSON_ASKED_FOR + b",", entries) if is_json else entries
 
     def _fields(self, request: ModelRequest) -> JsonObject:
         """The body without its input."""
@@ -232,13 +237,10 @@ class OpenAIResponsesModel(HttpModel):
                 fields["tool_choice"] = _tool_choice(settings.tool_choice)
             if settings.parallel_tool_calls is not None:
                 fields["parallel_tool_calls"] = settings.parallel_tool_calls
-        text: JsonObject = {} if request.output is None else {"format": output_format(request.output)}
-        if settings.verbosity is not None:
-            text["verbosity"] = settings.verbosity
-        if text:
+        if text := _text(request):
             fields["text"] = text
-        if request.instructions:
-            fields["instructions"] = request.instructions
+        if instructions := _instructions(request):
+            fields["instructions"] = instructions
         fields["stream"] = request.stream
         fields["store"] = self._stores(request)
         if request.conversation is not None:
@@ -295,6 +297,23 @@ async def _only_the_last(events: AsyncGenerator[ModelStreamEvent, None]) -> Asyn
         async for event in events:
             if isinstance(event, ResponseCompleted):
                 yield event
+
+
+def _text(request: ModelRequest) -> JsonObject:
+    output = request.output
+    text: JsonObject = {}
+    if output is not None and output.mode != "prompted":
+        text["format"] = {"type": "json_object"} if output.mode == "json" else output_format(output)
+    if request.settings.verbosity is not None:
+        text["verbosity"] = request.settings.verbosity
+    return text
+
+
+def _instructions(request: ModelRequest) -> str:
+    output = request.output
+    if output is None or not output.is_asked_for:
+        return request.instructions
+    return "\n\n".join(filter(None, [request.instructions, prompt_for(output)]))
 
 
 def _continued(conversation: ServerConversation) -> JsonObject:

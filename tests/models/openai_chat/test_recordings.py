@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentsdk import Agent, AgentOutputSchema, Runner, function_tool
 from agentsdk.testing import FakeOpenAIServer, ServerReply
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.errors import BadRequestError, IncompleteResponseError, NotFoundError, ProviderError, RateLimitError
@@ -123,6 +125,32 @@ async def check_error(interaction: Interaction, model: Any, asked: Any) -> None:
     assert caught.value.status == (400 if status == 200 else status)
     if "groq" in interaction["request"]["uri"]:
         assert caught.value.code == "tool_use_failed"
+
+
+async def test_a_recorded_output_by_a_call_ends_a_run() -> None:
+    """What is sent for it is what was sent when it was recorded, and the call's arguments are the run's final output."""
+
+    @dataclass
+    class Place:
+        city: str
+        country: str
+
+    @function_tool(description_override="", effect="none")
+    def get_user_country() -> str:
+        return "Mexico"
+
+    (path,) = Path(FOLDER).glob("*test_openai__test_openai_tool_output.json")
+    interactions = json.loads(path.read_text(encoding="utf-8"))["interactions"]
+    async with FakeOpenAIServer([served(interaction, "whole") for interaction in interactions]) as server:
+        schema = AgentOutputSchema(Place, mode="tool")
+        agent = Agent[None, Place]("main", model=model_at(server), tools=[get_user_country], output_type=schema)
+        result = await Runner.run(agent, interactions[0]["request"]["json"]["messages"][0]["content"])
+    assert result.final_output == Place("Mexico City", "Mexico")
+    for sent, interaction in zip(server.requests, interactions, strict=True):
+        mine, theirs = json.loads(json.dumps(sent.json)), interaction["request"]["json"]
+        assert mine["tool_choice"] == theirs["tool_choice"] == "required"
+        assert "response_format" not in mine
+        assert [tool["function"]["name"] for tool in mine["tools"]] == [tool["function"]["name"] for tool in theirs["tools"]]
 
 
 def test_all_vendors_are_there() -> None:

@@ -180,3 +180,13 @@ def test_reasoning_does_not_cross_to_chat_completions_of_the_same_host() -> None
     assert json.loads(mine.body(request(items=items)))["input"][1:] == [{"role": "assistant", "content": "a"}]
     answer = json.loads(chat.body(request(items=items)))["messages"][1]
     assert answer == {"role": "assistant", "content": "a", "reasoning_content": "r"}
+
+
+async def test_json_mode_is_spoken_of_in_the_input() -> None:
+    """The API refuses it otherwise, whatever the instructions say."""
+    output = OutputSpec("answer", SCHEMA, mode="json")
+    asked = request(items=[Message("user", "hi")], instructions="Be brief.", output=output)
+    fields = json.loads(bytes(OpenAIResponsesModel("m", base_url="http://127.0.0.1:9").body(asked)))
+    assert fields["text"] == {"format": {"type": "json_object"}}
+    assert [entry["content"] for entry in fields["input"]] == ["Answer with JSON.", "hi"]
+    assert fields["instructions"].startswith("Be brief.\n\nGive your final answer as JSON")
