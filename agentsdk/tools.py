@@ -9,7 +9,7 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool, tool
 from agentsdk.define.read_result import read_result
 from agentsdk.define.tool import FunctionTool
-from agentsdk.define.tool_options import ToolCheck, default_tool_error_function
+from agentsdk.define.tool_options import ToolCheck, ToolResource, default_tool_error_function
 from agentsdk.define.tool_output import ToolOutputFileContent, ToolOutputImage, ToolOutputText, to_output
 from agentsdk.define.tool_use import StopAtTools, ToolResult, ToolsToFinalOutputResult
 from agentsdk.types.lazy import lazy_names
@@ -29,6 +29,7 @@ __all__ = [
     "ToolOutputFileContent",
     "ToolOutputImage",
     "ToolOutputText",
+    "ToolResource",
     "ToolResult",
     "ToolRetrySettings",
     "ToolsToFinalOutputResult",

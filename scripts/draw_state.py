@@ -19,6 +19,7 @@ from agentsdk.types.events import (
     CallAnswered,
     CallRetried,
     CallsInDoubt,
+    CallsOrdered,
     ContextSaved,
     GuardrailJudged,
     HandedOff,
@@ -81,6 +82,7 @@ STAYS: Mapping[str, tuple[RunEvent, ...]] = {
         ApprovalDecided("c", "tool", "", True),
         ArgumentsEdited("c", "{}"),
         ArgumentsRefused("c", "no number"),
+        CallsOrdered(()),
         ToolsIntended(("c",)),
         AnswerAwaited("e", 3.0),
         CallAnswered("e", "1"),
@@ -134,7 +136,7 @@ def check() -> None:
     assert drawn == set(get_args(RunEvent)), f"not in the picture: {set(get_args(RunEvent)) ^ drawn}"
 
 
-WIDTH, HEIGHT = 860, 402
+WIDTH, HEIGHT = 860, 422
 Y, TALL, WIDE = 56, 54, 150
 X = {"new": 24, "between turns": 232, "in a turn": 462, "ended": 686}
 

@@ -434,6 +434,21 @@ def _circuit(world: World) -> Agent[Any, Any]:
     return agent_of(world, [*replies, "without it"], tools=[function_tool(down, effect="idempotent"), pay])
 
 
+def _ordered(world: World) -> Agent[Any, Any]:
+    def table(arguments: dict[str, Any]) -> str | None:
+        return None if arguments["x"] > 8 else f"table {arguments['x'] % 2}"
+
+    tools = [
+        tool_of(world, "write", steps=3, needs_approval=True),
+        tool_of(world, "check", "none", after=("write",)),
+        tool_of(world, "update", "idempotent", steps=2, resource=table),
+        tool_of(world, "move", steps=2, sequential=True),
+    ]
+    first = [call("check", x=1), call("update", x=2), call("update", x=4), call("update", x=9), call("write", x=5)]
+    second = [call("update", x=1), call("move", x=2), call("move", x=3), call("update", x=4), call("update", x=6)]
+    return agent_of(world, [first, second, "done"], tools=tools)
+
+
 def _unknown_tool(world: World) -> Agent[Any, Any]:
     return agent_of(world, [[call("nope", x=1), call("add", x=2)], "so be it"], tools=[tool_of(world, "add")])
 
@@ -1008,6 +1023,7 @@ SCENARIOS = [
         effects=4,
         config=RunConfig(tool_retry=ToolRetrySettings(max_retries=0, circuit_failures=2)),
     ),
+    Scenario("calls in their declared order", _ordered, "done", effects=10),
     Scenario("unknown tool", _unknown_tool, "so be it", effects=1),
     Scenario("invalid arguments", _invalid_arguments, "mostly wrong", effects=1),
     Scenario("calls of several kinds", _kinds, "found", effects=3, decide=_approve_always),

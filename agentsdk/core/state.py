@@ -24,6 +24,7 @@ from agentsdk.types.events import (
     CallAnswered,
     CallRetried,
     CallsInDoubt,
+    CallsOrdered,
     ContextSaved,
     GuardrailJudged,
     HandedOff,
@@ -115,6 +116,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     outside: Outside = NOTHING_OUTSIDE
     chosen_model: str = ""
     attempts: dict[str, tuple[ToolAttemptFailed, ...]] = {}
+    order: CallsOrdered | None = None
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
@@ -477,7 +479,7 @@ def _edited(state: State, event: ArgumentsEdited) -> State:
     if call_id in turn.intended:
         raise _MisplacedError("a call that has begun keeps its arguments")
     verdicts = tuple([said for said in turn.verdicts if (said.kind, said.call_id) != ("tool_input", call_id)])
-    turn = _with_outside(_replace(turn, verdicts=verdicts), edited={**turn.outside.edited, call_id: event})
+    turn = _with_outside(_replace(turn, verdicts=verdicts, order=None), edited={**turn.outside.edited, call_id: event})
     return _replace(state, turn=turn)
 
 
@@ -487,6 +489,10 @@ def _edit_refused(state: State, event: ArgumentsRefused) -> State:
     turn = _replace(turn, decisions=_without(turn.decisions, call_id))
     edited, refused = _without(turn.outside.edited, call_id), {**turn.outside.refused, call_id: event.reason}
     return _replace(state, turn=_with_outside(turn, edited=edited, refused=refused))
+
+
+def _ordered(state: State, event: CallsOrdered) -> State:
+    return _replace(state, turn=_replace(_open(state), order=event))
 
 
 def _intended(state: State, event: ToolsIntended) -> State:
@@ -726,6 +732,7 @@ _CHANGES = _Changes(
         ApprovalDecided: _approval_decided,
         ArgumentsEdited: _edited,
         ArgumentsRefused: _edit_refused,
+        CallsOrdered: _ordered,
         ToolsIntended: _intended,
         AnswerAwaited: _awaited,
         CallAnswered: _answered,

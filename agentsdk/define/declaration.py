@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from copy import copy
 from typing import Any
 
+from agentsdk.core.call_order import find_cycle
 from agentsdk.core.output_prompt import prompt_for
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, check_agent_fields
 from agentsdk.define.handoff import handoff
@@ -35,6 +36,7 @@ class Declaration:
         "_tools",
         "_toolsets",
         "handoffs",
+        "is_ordered",
         "is_static",
         "may_be_guarded",
         "output",
@@ -80,6 +82,7 @@ class Declaration:
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
         )
+        self.is_ordered = self._check_order(knows_all=not self._toolsets)
         self.spec, self.request_tools = self.enabled(set(self.tools), set(self.handoffs))
 
     @classmethod
@@ -121,6 +124,7 @@ class Declaration:
         more = copy(self)
         more._extended = None
         more.tools = {**self.tools, **{tool.name: tool for tool in tools}}
+        more.is_ordered = more._check_order(knows_all=False)
         more.polling = self.polling | {tool.name for tool in tools if tool.polling}
         more.is_static = self.is_static and all(tool.is_enabled is True for tool in tools)
         more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
@@ -148,6 +152,25 @@ class Declaration:
                 f"agent {self._name!r} has a tool or handoff named {self.output_tool.name!r}, expected another name: the model "
                 "gives its final output by a call of that name; rename it, or give the output_type another mode"
             )
+
+    def _check_order(self, *, knows_all: bool) -> bool:
+        """Whether any tool says something of the order of calls. Raises `UserError` where they would wait for each other for
+        ever, and, if no other tools will come, where one waits for calls of a tool there is not."""
+        tools = self.tools.values()
+        if not any(tool.sequential or tool.after or tool.resource is not None for tool in tools):
+            return False
+        for tool in tools if knows_all else ():
+            if unknown := [name for name in tool.after if name not in self.tools]:
+                raise UserError(
+                    f"tool {tool.name!r} of agent {self._name!r} comes after {unknown[0]!r}, expected tools of the same agent; "
+                    "give the agent that tool, or take the name out of after=..."
+                )
+        if cycle := find_cycle({tool.name: tool.after for tool in tools}):
+            raise UserError(
+                f"tools of agent {self._name!r} wait for each other, each comes after the next: "
+                f"{' -> '.join(map(repr, cycle))}; expected an end; take one out of after=..., or share a resource=..."
+            )
+        return True
 
     def _name_once(self, agent: Agent[Any, Any], name: str) -> None:
         if name in self.tools or name in self.handoffs:

@@ -24,6 +24,7 @@ from agentsdk.types.declared import (
     CALLABLE,
     FLAG,
     RULE,
+    SYNC,
     Expected,
     Fields,
     a_name,
@@ -55,14 +56,20 @@ class FunctionTool(ToolFields[TContext]):
     """A tool with a Python body. Make one with `@function_tool`, or here from a schema and a callable of your own.
 
     Frozen: `clone` gives a changed copy. `name` is what the model calls it by. `effect` says what running a call again would
-    do. `timeout` is in seconds: None for that of its agent or the run, `math.inf` for none at all. Unless its effect is
-    `"once"`, a call that fails with a `TransientToolError`, or an error of the classes `transient`, is tried again as `retry`
-    says (None: as its agent or the run does). Without `failure_error_function` (None) an error of the body ends the run.
-    `check` is asked about arguments that fit, before a call begins: the model is told what it says against them. `polling`
-    tools (the state of a job, a clock) are there to be called again: a run that does so is not taken to be stuck. `tags` are
-    words of yours, by which toolsets choose. A tool of another `kind` handles calls of that kind, whose arguments `CallKind`
-    tells; `kind_settings` are what the provider is told of it besides. With `strict_json_schema` the schema is brought into the
-    form that providers enforce, as that of a function is.
+    do. Without `failure_error_function` (None) an error of the body ends the run. `polling` tools (the state of a job, a clock)
+    are there to be called again: a run that does so is not taken to be stuck. `tags` are words of yours, by which toolsets
+    choose. With `strict_json_schema` the schema is brought into the form that providers enforce, as that of a function is.
+
+    `check` is asked about arguments that fit, before a call begins: the model is told what it says against them. `timeout` is
+    in seconds: None for that of its agent or the run, `math.inf` for none at all. Unless its effect is `"once"`, a call that
+    fails with a `TransientToolError`, or an error of the classes `transient`, is tried again as `retry` says (None: as its
+    agent or the run does).
+
+    Of the calls of a reply those of a `sequential` tool run alone, those on one `resource` one after the other, and those of a
+    tool that comes `after` others when all calls of these have ended.
+
+    A tool of another `kind` handles calls of that kind, whose arguments `CallKind` tells; `kind_settings` are what the provider
+    is told of it besides.
 
     A call of an `external` tool runs nothing, so that one needs no `on_invoke_tool`: it waits for `RunState.answer`. Its
     `timeout` is how long; then the `default_answer` is its result, or without one an error.
@@ -400,6 +407,9 @@ _FIELDS = Fields(
         "a list or tuple of exception classes; write (ConnectionError,)",
     ),
     check=either(CALLABLE, sequence_of(CALLABLE, ""), what="a callable or a list of them; pass a def"),
+    sequential=FLAG,
+    after=sequence_of(a_name("the name of a tool"), "a list or tuple of names of tools; write ('write_file',)"),
+    resource=optional(either(a_name(""), SYNC, what="a name, or a callable that is not async; write resource='db'")),
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

@@ -33,6 +33,9 @@ ToolCheck = Callable[[ToolContext[TContext], dict[str, Any]], "str | Awaitable[s
 """Called with the call's context and the parsed arguments: what the model is told of a call that must not run, or None. Raising
 a `ValueError` tells the same."""
 
+ToolResource = Callable[[dict[str, Any]], str | None]
+"""Called with the parsed arguments of a call: the name of what it works on, or None. Not async."""
+
 NO_CHECKS: Sequence[ToolCheck[Any]] = ()
 
 FailureErrorFunction = Callable[[ToolContext[TContext], Exception], str | Awaitable[str]]
@@ -84,6 +87,9 @@ class ToolFields(Generic[TContext]):
     retry: ToolRetrySettings | None = None
     transient: Sequence[type[Exception]] = (ConnectionError, TimeoutError, ToolTimeoutError)
     check: ToolCheck[TContext] | Sequence[ToolCheck[TContext]] = NO_CHECKS
+    sequential: bool = False
+    after: Sequence[str] = ()
+    resource: str | ToolResource | None = None
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -105,6 +111,9 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
     failure_error_function: FailureErrorFunction[TContext] | None
     tags: Sequence[str]
     check: ToolCheck[TContext] | Sequence[ToolCheck[TContext]]
+    sequential: bool
+    after: Sequence[str]
+    resource: str | ToolResource | None
 
 
 class ToolOptions(CallOptions[TContext], total=False):

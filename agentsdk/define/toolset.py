@@ -201,7 +201,8 @@ class _Renamed(MappedToolset[TContext]):
     def __init__(self, inner: Toolset[TContext], renamed: Callable[[str], str], original: Callable[[str], str]) -> None:
         def change(tool: FunctionTool[TContext]) -> FunctionTool[TContext]:
             name = renamed(tool.name)
-            return tool if name == tool.name else tool.clone(name=name)
+            after = tuple([renamed(other) for other in tool.after])
+            return tool if (name, after) == (tool.name, tuple(tool.after)) else tool.clone(name=name, after=after)
 
         super().__init__(inner, change)
         self._renamed, self._original = renamed, original

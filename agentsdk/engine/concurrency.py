@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from agentsdk.define.threads import LeftRunning
 from agentsdk.engine.grace import BODIES, LAST_MOMENT, SESSION, Grace
 
 logger = logging.getLogger("agentsdk")
+
+_NONE: Mapping[int, Sequence[int]] = {}
 
 
 async def wait_within_grace(future: asyncio.Future[Any], grace: Grace, share: float) -> asyncio.CancelledError | None:
@@ -37,15 +39,30 @@ async def wait_within_grace(future: asyncio.Future[Any], grace: Grace, share: fl
     return cancelled
 
 
-async def gather_with_limit(jobs: Sequence[tuple[str, Coroutine[object, object, None]]], *, limit: int, grace: Grace) -> None:
+async def gather_with_limit(
+    jobs: Sequence[tuple[str, Coroutine[object, object, None]]],
+    *,
+    limit: int,
+    grace: Grace,
+    behind: Mapping[int, Sequence[int]] = _NONE,
+) -> None:
     """Run the named `jobs`, at most `limit` at once, until each is over; then raise the first error, if any.
 
-    A job's error never stops its siblings. When the caller is cancelled so is every job, and the cancellation goes on once they
-    have ended, or their share of the grace is over: what ignores it is then left behind, named in a warning and the error's
-    notes.
+    Those whose place is in `behind` begin once the jobs in the places given there are over, and not at all if one of them
+    raised or did not begin; no two may wait for each other. Other siblings are not stopped by a job's error. When the caller is
+    cancelled so is every job, and the cancellation goes on once they have ended, or their share of the grace is over: what
+    ignores it is then left behind, named in a warning and the error's notes.
     """
     gate = asyncio.Semaphore(limit) if len(jobs) > limit else None
-    tasks = [asyncio.create_task(job if gate is None else _gated(gate, job), name=name) for name, job in jobs]
+    if behind:
+        tasks: list[asyncio.Task[None]] = []
+        unbegun: set[int] = set()
+        for place, (name, job) in enumerate(jobs):
+            gated = job if gate is None else _gated(gate, job)
+            waits = behind.get(place)
+            tasks.append(asyncio.create_task(_late(tasks, waits, unbegun, place, gated) if waits else gated, name=name))
+    else:
+        tasks = [asyncio.create_task(job if gate is None else _gated(gate, job), name=name) for name, job in jobs]
     try:
         await asyncio.wait(tasks)
     except asyncio.CancelledError as cancelled:
@@ -53,7 +70,7 @@ async def gather_with_limit(jobs: Sequence[tuple[str, Coroutine[object, object, 
         await _end(tasks, grace, cancelled)
         raise
     finally:
-        if gate is not None:
+        if gate is not None or behind:
             for _, job in jobs:
                 if inspect.getcoroutinestate(job) == inspect.CORO_CREATED:
                     job.close()  # cancelled before its turn came
@@ -108,6 +125,24 @@ async def shielded(job: Coroutine[object, object, None], *, grace: Grace) -> Non
 async def _gated(gate: asyncio.Semaphore, job: Coroutine[object, object, None]) -> None:
     async with gate:
         await job
+
+
+async def _late(
+    tasks: Sequence[asyncio.Task[None]],
+    waits: Sequence[int],
+    unbegun: set[int],
+    place: int,
+    job: Coroutine[object, object, None],
+) -> None:
+    """Run a job behind others, unless one of them raised or did not begin."""
+    try:
+        await asyncio.wait([tasks[other] for other in waits])
+        if any(other in unbegun or _error(tasks[other]) is not None for other in waits):
+            unbegun.add(place)
+            return
+        await job
+    finally:
+        job.close()
 
 
 async def _end(

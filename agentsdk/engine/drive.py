@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+from agentsdk.core.call_order import held_calls
 from agentsdk.core.next_step import interruptions, next_deadline
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, is_cancelled
@@ -184,7 +185,7 @@ def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
     turn = state.turn
     if agent is None or turn is None or turn.response is None:
         return False
-    waiting = {item.call_id for item in interruptions(state) if not item.path}
+    waiting = {item.call_id for item in interruptions(state) if not item.path} | held_calls(turn)
     for call in turn.calls:
         if call.call_id in waiting or handoff_of(call, Declaration.of(agent).handoffs) is not None:
             continue

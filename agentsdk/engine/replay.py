@@ -270,6 +270,9 @@ def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
         tool_input_guardrails=_inert_guardrails(tool.tool_input_guardrails),
         tool_output_guardrails=(),  # by now they have judged all that there is
         check=NO_CHECKS,  # and these have let pass what has no result
+        sequential=False,  # the order of the calls is recorded
+        after=(),
+        resource=None,
     )
 
 

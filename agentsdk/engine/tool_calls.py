@@ -20,13 +20,14 @@ between steps 2 and 3. No body of a reply begins before all its calls have come 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from msgspec import structs
 
 from agentsdk.core.arguments import parse_arguments
+from agentsdk.core.call_order import held_calls
 from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
@@ -65,6 +66,8 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall
 
+_NONE: Mapping[int, Sequence[int]] = {}
+
 REJECTED = "The call was not approved, so it was not run."
 REJECTED_BEGUN = "The call was begun and cut, and was not approved to go on: its outcome is unknown."
 
@@ -74,6 +77,13 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     raise_if_tool_tripped(run)
     jobs = await _admitted(run, prepared, processed)
     unjudged = _unjudged(run, prepared, processed) if open_turn(run).results else []
+    behind: Mapping[int, Sequence[int]] = _NONE
+    groups: Sequence[str] = ()
+    if jobs and (prepared.declared.is_ordered or open_turn(run).order is not None):
+        from agentsdk.engine.tool_order import ordered_jobs, places_behind  # few tools are
+
+        jobs = await ordered_jobs(run, prepared, processed, jobs, unjudged)
+        behind, groups = places_behind(open_turn(run), [*jobs, *unjudged])
     if not (jobs or unjudged):
         return
     turn = open_turn(run)
@@ -81,18 +91,19 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     try:
         if intended:
             new = [job for job in jobs if job.call.call_id in intended]
+            first = [job for place, job in enumerate(jobs) if job in new and place not in behind] if behind else new
             if run.has_budget:
-                await reserve_calls(run, [job.call.name for job in new], partial(_intend, run, new))
+                await reserve_calls(run, [job.call.name for job in new], partial(_intend, run, first))
             else:
-                await _intend(run, new)
-        await gather_with_limit(
-            [
-                *[(f"tool {job.tool.name}", _run(run, job, job.call.call_id in intended)) for job in jobs],
-                *[(f"guardrails of tool {job.tool.name}", _judge(run, job)) for job in unjudged],
-            ],
-            limit=run.deps.config.max_tool_concurrency,
-            grace=run.deps.grace,
-        )
+                await _intend(run, first)
+        run_one = _run_late if behind else _run
+        work = [(f"tool {job.tool.name}", run_one(run, job, job.call.call_id in intended)) for job in jobs]
+        if unjudged:
+            work += [(f"guardrails of tool {job.tool.name}", _judge(run, job)) for job in unjudged]
+        if groups:
+            work += [(f"calls of tool {name}", _group()) for name in groups]
+        config = run.deps.config
+        await gather_with_limit(work, limit=config.max_tool_concurrency, grace=run.deps.grace, behind=behind)
     except BaseException as error:
         # A call whose body never began (its intent was not recorded, it was queued, or its start hook raised) is not in doubt.
         turn = open_turn(run)
@@ -305,6 +316,20 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
         result = await _answered(run, job)
     if result is not None:
         await hooks.tool_ended(run, job.context, job.tool, result.output)
+
+
+async def _run_late(run: Run, job: Job, is_new: bool) -> None:
+    """The same of calls in order: one that others come before begins only now, unless one of them has come to a stop."""
+    call_id, turn = job.call.call_id, open_turn(run)
+    if call_id not in turn.intended:
+        if call_id in held_calls(turn):
+            return
+        await _intend(run, [job])
+    await _run(run, job, is_new)
+
+
+async def _group() -> None:
+    """The place of several calls that others wait for as one."""
 
 
 async def _judge(run: Run, job: Job) -> None:

@@ -217,6 +217,20 @@ class ArgumentsRefused(Compact, tag="edit_refused"):
     reason: str
 
 
+class CallWaits(Compact):
+    """What a call waits for: `calls` by their ids, and `tools`, all of whose calls in the reply must have their results."""
+
+    call_id: str
+    calls: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+
+class CallsOrdered(Compact, tag="order"):
+    """The reply's calls that wait for others, as their tools are declared, each behind those that it waits for."""
+
+    waits: tuple[CallWaits, ...]
+
+
 class ToolsIntended(Compact, tag="intend"):
     """These calls are about to run: written before any of them begins, at `at` (a Unix timestamp)."""
 
@@ -444,6 +458,7 @@ RunEvent = (
     | ApprovalDecided
     | ArgumentsEdited
     | ArgumentsRefused
+    | CallsOrdered
     | ToolsIntended
     | AnswerAwaited
     | CallAnswered

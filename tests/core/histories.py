@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from agentsdk.types.events import (
     CallAnswered,
     CallRetried,
     CallsInDoubt,
+    CallsOrdered,
+    CallWaits,
     GuardrailBehavior,
     GuardrailJudged,
     HandedOff,
@@ -203,6 +206,9 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
     events.append(
         ModelReplied(ModelResponse(output, draw(usages), draw(finishes), draw(texts), draw(texts)), draw(moments), disabled)
     )
+    if len(called) > 1 and draw(st.booleans()):
+        waits = [CallWaits(one.call_id, (before.call_id,)) for before, one in itertools.pairwise(called)]
+        events.append(CallsOrdered(tuple(waits)))
     events += _woven(draw, [draw(_stories(depth, call)) for call in called])
     if draw(st.booleans()):
         events.append(ToolUseJudged(draw(st.booleans()), "1") if called else OutputJudged(draw(texts)))

@@ -53,6 +53,8 @@ from agentsdk.types.events import (
     CallAnswered,
     CallRetried,
     CallsInDoubt,
+    CallsOrdered,
+    CallWaits,
     ContextSaved,
     GuardrailJudged,
     HandedOff,
@@ -252,6 +254,7 @@ EVERY_EVENT: list[RunEvent] = [
     ArgumentsRefused("c3", "expected a string"),
     ArgumentsEdited("c3", '{"to": "Bob"}', "Bob", 1.875),
     ApprovalDecided("c3", "send", "digest", False, "no", False, "clerk", "Bob", 2.5, "f2"),
+    CallsOrdered((CallWaits("c3", ("c1",), ("look_up",)),)),
     ToolsIntended(("c1", "c3", "c4"), 2.25),
     GuardrailJudged("safe", "tool_output", "reject_content", "null", "c1", "hidden"),
     ToolFinished(

@@ -37,6 +37,7 @@ from agentsdk.types.events import (
     CallAnswered,
     CallRetried,
     CallsInDoubt,
+    CallsOrdered,
     GuardrailJudged,
     HandedOff,
     InputAdded,
@@ -109,6 +110,7 @@ class Turn:
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
     arrived: list[Item] = field(default_factory=list)
+    order: CallsOrdered | None = None
     tried: dict[str, list[ToolAttemptFailed]] = field(default_factory=dict)
 
     def items(self) -> list[Item]:
@@ -268,6 +270,7 @@ class Retold:
                     turn.edited.pop(event.call_id, None)
             case ArgumentsEdited():
                 turn.edited[event.call_id] = event
+                turn.order = None
                 turn.verdicts = [said for said in turn.verdicts if (said.kind, said.call_id) != ("tool_input", event.call_id)]
             case AnswerAwaited():
                 turn.awaited[event.call_id] = event
@@ -298,6 +301,8 @@ class Retold:
                     if (said.kind, said.call_id) != ("tool_output", event.call_id) or said.behavior == "raise_exception"
                 ]
                 self.has_cut = self.has_cut or (event.whole != "" and not event.is_withheld)
+            case CallsOrdered():
+                turn.order = event
             case ToolAttemptFailed():
                 turn.tried.setdefault(event.call_id, []).append(event)
             case CallsInDoubt():
@@ -406,6 +411,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (opened.results, opened.tool_use, opened.output) == (turn.results, turn.tool_use, turn.output)
     assert (opened.outside.awaited, opened.outside.answers) == (turn.awaited, turn.answers)
     assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
+    assert opened.order == turn.order
     assert opened.attempts == {call_id: tuple(tried) for call_id, tried in turn.tried.items()}
     assert opened.children.keys() == turn.nested.keys()
     for call_id, child in turn.nested.items():
