@@ -48,7 +48,7 @@ from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.toolsets import ToolRegistry
+from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
 from tests.shown import show
@@ -199,6 +199,10 @@ def plain(a: int) -> str:
     return str(a)
 
 
+def skills_in(folder: Any = ".", name: Any = "skills", max_bytes: Any = 100) -> SkillsToolset[Any]:
+    return SkillsToolset(folder, name=name, max_bytes=max_bytes)
+
+
 def tool_of(func: Any = plain, **fields: Any) -> Any:
     made: Any = function_tool(func, **fields)
     return made if func is not None else made(plain)
@@ -295,6 +299,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(), max_turns=1, error_handlers={"max_turns": lambda given: made}),
     ),
     "ToolRegistry": (ToolRegistry, {}, lambda made: run(agent(toolsets=[made]))),
+    "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),

@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from agentsdk.toolsets.registry import ToolRegistry, ToolSummary
     from agentsdk.toolsets.requests import latest_request
     from agentsdk.toolsets.selection import SelectedToolset, ToolQuery
+    from agentsdk.toolsets.skill import Skill
+    from agentsdk.toolsets.skills import SkillsToolset
 
 __all__ = [
     "CombinedToolset",
     "PrepareTool",
     "SelectedToolset",
+    "Skill",
+    "SkillsToolset",
     "ToolQuery",
     "ToolRegistry",
     "ToolRule",
@@ -33,5 +37,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.toolsets.registry": "ToolRegistry ToolSummary",
             "agentsdk.toolsets.requests": "latest_request",
             "agentsdk.toolsets.selection": "SelectedToolset ToolQuery",
+            "agentsdk.toolsets.skill": "Skill",
+            "agentsdk.toolsets.skills": "SkillsToolset",
         },
     )
