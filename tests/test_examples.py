@@ -51,6 +51,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "200 tools\noffered: search_tools, oslo_weather, rome_weather, lima_weather\n"
         "answer: The weather in Oslo is fine today.\n",
     ),
+    "skills.py": (
+        [call("load_skill", name="release-notes"), "Exports keep their time zone."],
+        "skills: csv-report, meeting-minutes, release-notes\nread: # Skill release-notes\n"
+        "answer: Exports keep their time zone.\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
@@ -190,6 +195,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^ada is offered cancel_order\nanswer: Order -?\d+: two chairs",
         r"^bob is not offered cancel_order\nanswer: ",
     ],
+    "skills.py": [r"^skills: csv-report, meeting-minutes, release-notes\nread: ", r"^answer: ."],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
