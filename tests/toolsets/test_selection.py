@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agentsdk import Agent, Inbox, Message, ModelRequest, RunConfig, Runner, SQLiteRunStore, UserError
 from agentsdk.errors import ToolsetError
 from agentsdk.events import ToolsetChanged
 from agentsdk.items import FunctionCall
+from agentsdk.models import TextKind
 from agentsdk.stores import MemoryRunStore
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.toolsets import CombinedToolset, SelectedToolset, Toolset, ToolsetContext
@@ -281,6 +283,47 @@ async def test_the_bound_holds_and_keeps_what_is_used() -> None:
     assert max(map(len, lists)) <= 20
     assert all({"search_tools", "rate_stock"} <= set(one) for one in lists)
     assert {f"{verb}_song" for verb in ("find", "book", "cancel")} <= set(lists[-1])
+
+
+async def test_many_searches_in_one_turn_keep_the_bound_and_the_same_turn_offers_the_same() -> None:
+    toolset = SelectedToolset(registry(), top=2, most=12)
+    calls = [call("search_tools", query="x") for _ in range(4)]
+    results = [FunctionCallOutput(f"c{at}", "\n".join(f"{name}: x" for name in ALL[at * 8 : at * 8 + 8])) for at in range(4)]
+    items = [Message("user", "cancel the flight"), *[replace(one, call_id=f"c{at}") for at, one in enumerate(calls)], *results]
+
+    async def offered(before: Sequence[str], note: str) -> tuple[list[str], str]:
+        specs = {name: spec(name) for name in before}
+        context = ToolsetContext[None](None, Usage(), Agent("A"), items=items, offered=specs, note=note)
+        return [tool.name for tool in await toolset.get_tools(context)], context.note
+
+    first, note = await offered(["search_tools"], "")
+    assert first == ["search_tools", *ALL[:11]]
+    assert await offered(first, note) == (first, note)
+
+
+async def test_what_was_called_lately_stays_where_tools_must_go() -> None:
+    searches = [call("search_tools", query=f"{noun} things") for noun in ("weather", "invoice", "hotel", "mail")]
+    replies = [searches[0], call("rate_weather"), *searches[1:], "done"]
+    agent, model = agent_of(SelectedToolset(registry(), top=7, most=20), replies)
+    await Runner.run(agent, "cancel the flight")
+    assert "rate_weather" in names(model.requests[-1])
+    assert "book_weather" not in names(model.requests[-1])
+
+
+async def test_without_a_search_there_are_as_many_as_asked_for_even_if_fewer_fit() -> None:
+    agent, model = agent_of(SelectedToolset(registry(30), top=5), ["done"])
+    await Runner.run(agent, "zzz")
+    assert names(model.requests[0]) == ALL[:5]
+
+
+async def test_an_embedder_whose_vectors_change_their_length_is_asked_for_all_anew() -> None:
+    class Longer(WordEmbedder):
+        async def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Sequence[Sequence[float]]:
+            return [[*vector, 1.0] if kind == "query" else vector for vector in await super().embed(texts, kind)]
+
+    agent, _ = agent_of(SelectedToolset(registry(), by=Longer()), ["done"])
+    result = await Runner.run(agent, "cancel the flight")
+    assert "embedder 'words' gave vectors of different lengths" in notes(result)[0]
 
 
 async def test_a_changed_registry_is_ranked_anew() -> None:
