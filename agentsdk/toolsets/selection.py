@@ -166,7 +166,7 @@ class SelectedToolset(Toolset[TContext]):
                 named += [line.partition(":")[0] for line in results.get(call.call_id, "").splitlines()]
             else:
                 named.append(call.name)
-        yield from [name for name in dict.fromkeys(named) if name in index.tools][: self._most - len(self._pinned) - 1]
+        yield from [name for name in named if name in index.tools]
         if not context.offered:
             called = [name for name in called_names(context.items) if name in index.tools]
             yield from called[-(self._top or _FOUND) :]
