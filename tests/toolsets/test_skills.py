@@ -278,6 +278,28 @@ def test_a_skill_behind_a_link_is_refused(tmp_path: Path, what: str) -> None:
         SkillsToolset[Any](folder)
 
 
+async def test_a_skill_that_is_moved_behind_a_link_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    skill = write_skill(tmp_path / "skills", "one")
+    toolset = SkillsToolset[Any](tmp_path / "skills")
+    skill.rename(tmp_path / "moved")
+    skill.symlink_to(tmp_path / "moved")  # its SKILL.md is the same file as before
+    assert await toolset.get_tools(a_context()) == ()
+    assert "expected a file; it is opened without following links" in caplog.text
+
+
+async def test_a_skill_within_a_skill_is_none(tmp_path: Path) -> None:
+    write_skill(write_skill(tmp_path, "one"), "inner")
+    toolset = SkillsToolset[Any](tmp_path)
+    [told] = await replies(toolset, call("load_skill", name="one/inner"))
+    assert told == "Error: there is no skill 'one/inner', expected one of: one"
+
+
+def test_a_byte_order_mark_is_no_character_of_the_file(tmp_path: Path) -> None:
+    file = write_skill(tmp_path, "one") / "SKILL.md"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert [skill.name for skill in SkillsToolset[Any](tmp_path).skills] == ["one"]
+
+
 def test_hidden_folders_and_folders_without_skills_are_not_looked_at(tmp_path: Path) -> None:
     write_skill(tmp_path, ".git", "no skill")
     (tmp_path / "shared").mkdir()
