@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from agentsdk.core.run_state import RunState
     from agentsdk.define.context import RunContextWrapper, TurnContext
     from agentsdk.define.inbox import Inbox
-    from agentsdk.define.run_config import ContextCodec, RunConfig, RunErrorHandlerInput, RunErrorHandlerResult
+    from agentsdk.define.run_config import (
+        ContextCodec,
+        ModelHandler,
+        RunConfig,
+        RunErrorHandlerInput,
+        RunErrorHandlerResult,
+        ToolHandler,
+        WrapModelCall,
+        WrapToolCall,
+    )
     from agentsdk.engine.replay import Replay
     from agentsdk.engine.rerun import ReplayWithChanges
     from agentsdk.ports.clock import Clock
@@ -39,6 +48,7 @@ __all__ = [
     "Handoff",
     "Inbox",
     "Interruption",
+    "ModelHandler",
     "NextStep",
     "PendingCall",
     "Replay",
@@ -54,8 +64,11 @@ __all__ = [
     "RunState",
     "ToolAnswerItem",
     "ToolApprovalItem",
+    "ToolHandler",
     "ToolInDoubtItem",
     "TurnContext",
+    "WrapModelCall",
+    "WrapToolCall",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
@@ -69,7 +82,10 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.core.run_state": "RunState",
             "agentsdk.define.context": "RunContextWrapper TurnContext",
             "agentsdk.define.inbox": "Inbox",
-            "agentsdk.define.run_config": "ContextCodec RunConfig RunErrorHandlerInput RunErrorHandlerResult",
+            "agentsdk.define.run_config": (
+                "ContextCodec ModelHandler RunConfig RunErrorHandlerInput RunErrorHandlerResult ToolHandler WrapModelCall "
+                "WrapToolCall"
+            ),
             "agentsdk.engine.replay": "Replay",
             "agentsdk.engine.rerun": "ReplayWithChanges",
             "agentsdk.ports.clock": "Clock",

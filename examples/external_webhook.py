@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -58,7 +58,7 @@ def signature(body: bytes) -> str:
 
 
 @asynccontextmanager
-async def hook_server(config: RunConfig) -> AsyncIterator[int]:
+async def hook_server(config: RunConfig) -> AsyncGenerator[int]:
     """A web server that takes answers; its port. It needs the store, and neither the agent nor a model."""
     loop = asyncio.get_running_loop()
 

@@ -12,8 +12,11 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import structs
 
 from agentsdk import (
     Agent,
@@ -62,7 +65,7 @@ from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
 from agentsdk.models import Prompt
-from agentsdk.runs import PendingCall
+from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
 from agentsdk.tools import Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
@@ -313,9 +316,9 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
         match event:
             case ModelReplied():
                 turns[path] += 1
-                happened.add(f"toolset in turn {turns[path]}")
+                happened |= {f"toolset in turn {turns[path]}", f"wrap_model_call in turn {turns[path]}"}
             case ToolFinished(call_id=call_id):
-                happened.add(f"{path}/{call_id}")
+                happened |= {f"{path}/{call_id}", f"wrap_tool_call of {path}/{call_id}"}
             case GuardrailJudged(kind="tool_output", call_id=call_id):
                 happened.add(f"output guardrail of {path}/{call_id}")
             case ToolsetChanged(toolset="picked"):
@@ -929,6 +932,39 @@ def _selection(world: World) -> Agent[Any, Any]:
     return agent_of(world, replies, tools=[tool_of(world, "own")], toolsets=[_Picked(world)])
 
 
+HERE: ContextVar[World] = ContextVar("the world of the wrappers")
+
+
+def _wrapped(world: World) -> Agent[Any, Any]:
+    HERE.set(world)
+    replies = {"1": [call("add", x=1), call("add", x=13)], "3": [call("add", x=3), call("bad", x=4)], "4": "sum"}
+    return agent_of(world, replies, tools=[tool_of(world, "add", "idempotent"), tool_of(world, "bad", "none", fails=True)])
+
+
+async def _wrap_model(
+    ctx: TurnContext[Any], agent: Agent[Any, Any], request: ModelRequest, handler: ModelHandler
+) -> ModelResponse:
+    """Sends other requests, answers the second turn itself, and changes the last reply."""
+    HERE.get().did(f"wrap_model_call in turn {ctx.turn}")
+    await asyncio.sleep(0)
+    if ctx.turn == 2:
+        return ModelResponse((FunctionCall("own", "add", '{"x":2}'),), finish="tool_calls")
+    reply = await handler(structs.replace(request, instructions=f"Turn {ctx.turn}."))
+    return structs.replace(reply, output=(Message("assistant", "the sum"),)) if reply.text == "sum" else reply
+
+
+async def _wrap_tool(ctx: ToolContext[Any], arguments: dict[str, Any], handler: ToolHandler) -> object:
+    """Runs the tool with other arguments, or not at all, and changes what it gave or raised."""
+    HERE.get().did(f"wrap_tool_call of {place_of(ctx)}")
+    await asyncio.sleep(0)
+    if arguments["x"] == 13:
+        return "not run"
+    try:
+        return [await handler({"x": arguments["x"] * 10})]
+    except ValueError as error:
+        return f"it said {error}"
+
+
 def _add_forever(world: World) -> Agent[Any, Any]:
     return agent_of(world, [call("add", x=1), call("add", x=2), call("add", x=3), "late"], tools=[tool_of(world, "add")])
 
@@ -1066,6 +1102,13 @@ SCENARIOS = [
         "paid",
         effects=3,
         config=RunConfig(previous_response_id="resp_0"),
+    ),
+    Scenario(
+        "wrapped model and tools",
+        _wrapped,
+        "the sum",
+        effects=4,
+        config=RunConfig(wrap_model_call=_wrap_model, wrap_tool_call=_wrap_tool),
     ),
     Scenario(
         "turn limit, resumed with a higher one", _add_forever, "late", effects=3, recover=_as_it_stands, max_turns=_more_turns

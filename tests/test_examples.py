@@ -56,6 +56,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "skills: csv-report, meeting-minutes, release-notes\nread: # Skill release-notes\n"
         "answer: Exports keep their time zone.\n",
     ),
+    "wrapping.py": (
+        [call("show_order", number=1815)],
+        "sent:  I am [address]. What is in order 1815?\nran:   show_order\n"
+        "answer: Order 1815: two chairs, paid by card ************1111.\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
@@ -196,6 +201,9 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^bob is not offered cancel_order\nanswer: ",
     ],
     "skills.py": [r"^skills: csv-report, meeting-minutes, release-notes\nread: ", r"^answer: ."],
+    "wrapping.py": [
+        r"^sent:  I am \[address\]\. What is in order 1815\?\nran:   show_order\nanswer: Order .* card \*+1111\.$",
+    ],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],

@@ -704,6 +704,7 @@ def _difference(after: Usage, before: Usage) -> Usage:
         after.cache_write_tokens - before.cache_write_tokens,
         after.reasoning_tokens - before.reasoning_tokens,
         after.known,
+        after.unsent - before.unsent,
     )
 
 

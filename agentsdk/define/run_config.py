@@ -15,11 +15,12 @@ from agentsdk.define.agent import (
     SETTINGS,
     TOOLS,
     TOOLSETS,
+    Agent,
     InputGuardrail,
     ModelSelector,
     OutputGuardrail,
 )
-from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
@@ -52,6 +53,7 @@ from agentsdk.types.declared import (
 from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import InputItem, Item
+from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.summary import check_run_id
 from agentsdk.types.text import storable_text
@@ -109,6 +111,19 @@ OnLimit = (
 CallModelInputFilter = Callable[[ModelRequest], "ModelRequest | Awaitable[ModelRequest]"]
 """Changes what one model call sends; the run's history stays as it is."""
 
+ModelHandler = Callable[[ModelRequest], Awaitable[ModelResponse]]
+"""Sends a request to the model; its reply."""
+
+WrapModelCall = Callable[
+    [TurnContext[Any], Agent[Any, Any], ModelRequest, ModelHandler], "ModelResponse | Awaitable[ModelResponse]"
+]
+"""Called in place of each request for a turn's reply, with what sends it: the reply that is recorded. Sync or async."""
+
+ToolHandler = Callable[[dict[str, Any]], Awaitable[Any]]
+"""Runs the tool's body on these arguments; what it returns."""
+
+WrapToolCall = Callable[[ToolContext[Any], dict[str, Any], ToolHandler], Any]
+"""Called in place of a tool's body, with the arguments and with what runs it: the result that is recorded. Sync or async."""
 
 SessionInputCallback = Callable[[list[Item], list[Item]], "Sequence[InputItem] | Awaitable[Sequence[InputItem]]"]
 """Given a session's history and a run's new items, gives what the run begins with: what it likes, and then the new items."""
@@ -147,8 +162,9 @@ class RunConfig:
 
     `model` and `model_settings` stand in place of those of all agents (of the settings, only what is given); `model_provider`
     finds models by name. `handoff_input_filter` is for handoffs without one of their own. `call_model_input_filter` changes
-    what one model call sends. `run_id` names the run, at random unless given. `tracer` gets its spans (None: OpenTelemetry,
-    where the process has set it up). `clock` gives time and waits.
+    what one model call sends. `wrap_model_call` and `wrap_tool_call` stand around each request for a reply and each body of a
+    tool: what they return is recorded, and asked for once. `run_id` names the run, at random unless given. `tracer` gets its
+    spans (None: OpenTelemetry, where the process has set it up). `clock` gives time and waits.
 
     `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a
     final output that does not fit its type. `max_continuations`: how often text cut at its length is continued. `cancel_grace`:
@@ -208,6 +224,8 @@ class RunConfig:
     buffer_output: bool = False
     handoff_input_filter: HandoffInputFilter | None = None
     call_model_input_filter: CallModelInputFilter | None = None
+    wrap_model_call: WrapModelCall | None = None
+    wrap_tool_call: WrapToolCall | None = None
     session_limit: int | None = None
     session_input_callback: SessionInputCallback | None = None
     workflow_name: str = ""
@@ -306,6 +324,8 @@ _FIELDS = Fields(
     buffer_output=FLAG,
     handoff_input_filter=optional(CALLABLE),
     call_model_input_filter=optional(CALLABLE),
+    wrap_model_call=optional(CALLABLE),
+    wrap_tool_call=optional(CALLABLE),
     session_limit=optional(_COUNT),
     session_input_callback=optional(CALLABLE),
     workflow_name=any_text("a str; name the workflow"),

@@ -46,6 +46,14 @@ def answer(run: Run, job: Job) -> object:
     raise ToolTimeoutError(f"tool {tool.name!r} got no answer within {awaited.deadline - awaited.at:g} seconds")
 
 
+def answered(run: Run, job: Job) -> tuple[object, Exception | None]:
+    """The same, as `attempted` gives it."""
+    try:
+        return answer(run, job), None
+    except Exception as error:
+        return None, error
+
+
 def _awaited(run: Run, job: Job) -> AnswerAwaited:
     tool, now = job.tool, run.deps.now()
     schema = tool.answer_type.schema

@@ -15,11 +15,13 @@ from agentsdk.types.tape import Tape
 async def filtered(change: CallModelInputFilter, request: ModelRequest) -> ModelRequest:
     """The request as a `call_model_input_filter` wants it. Raises `UserError` if it gives something else."""
     given = await call_user("call_model_input_filter", change, request)
+    return checked_request("call_model_input_filter returned", given, request)
+
+
+def checked_request(what: str, given: object, request: ModelRequest) -> ModelRequest:
+    """What a callable made of `request`, its items paired. Raises `UserError`, which begins with `what`, if it is none."""
     if not isinstance(given, ModelRequest):
-        raise UserError(
-            f"call_model_input_filter returned {type(given).__name__!r}, expected a ModelRequest; "
-            "return msgspec.structs.replace(request, ...)"
-        )
+        raise UserError(f"{what} {type(given).__name__!r}, expected a ModelRequest; give msgspec.structs.replace(request, ...)")
     if given.items is request.items:
         return given
     if request.conversation is not None:
@@ -31,6 +33,6 @@ async def filtered(change: CallModelInputFilter, request: ModelRequest) -> Model
         return structs.replace(given, items=Tape(paired(given.items)))
     except Exception as error:
         raise UserError(
-            f"call_model_input_filter returned a request whose items are {type(given.items).__name__!r}, expected items; "
-            "return msgspec.structs.replace(request, items=...)"
+            f"{what} a request whose items are {type(given.items).__name__!r}, expected items; "
+            "give msgspec.structs.replace(request, items=...)"
         ) from error

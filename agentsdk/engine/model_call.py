@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never, cast
+from typing import assert_never
 
 from msgspec import structs
 
 from agentsdk.core.limits.run_limits import turns_reached
-from agentsdk.core.process import cleaned, is_empty, with_unique_calls
-from agentsdk.define.stream_events import RawResponsesStreamEvent
+from agentsdk.core.process import is_empty, with_unique_calls
 from agentsdk.engine import hooks
 from agentsdk.engine.input_filter import filtered
-from agentsdk.engine.limits.reservation import Reservation, charge, reserve, stop, stuck, warn_of_turns
+from agentsdk.engine.limits.reservation import Reservation, reserve, stop, stuck, warn_of_turns
+from agentsdk.engine.model_request import ask_model, record_spent
 from agentsdk.engine.prepare import Prepared, continuation, instructions
 from agentsdk.engine.run import Run
-from agentsdk.engine.spans import in_chat_span
 from agentsdk.engine.watchers import watched
 from agentsdk.ports.model import Model, ModelRequest
-from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
-    AgentsException,
     ContextTooLongError,
     EmptyResponseError,
     IncompleteResponseError,
@@ -33,7 +28,6 @@ from agentsdk.types.events import AttemptSpent, ModelReplied
 from agentsdk.types.items import FunctionCall, Message, OutputText
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
-from agentsdk.types.usage import SpentAttempt, Usage
 
 MAX_EMPTY_REPLIES = 3
 """How often an empty reply is asked for again before it is an error."""
@@ -77,12 +71,12 @@ async def ask_last(run: Run, prepared: Prepared, prompt: str) -> None:
 
 @dataclass(slots=True)
 class _Reply:
-    """The turn's reply, what was reserved for it, when it was asked for, and the tools that a filter hid from the model."""
+    """The turn's reply, what was reserved for it, when it was asked for, and the request."""
 
     response: ModelResponse
     reservation: Reservation | None
     asked_at: float
-    hidden: tuple[str, ...]
+    request: ModelRequest
 
 
 @dataclass(slots=True)
@@ -159,10 +153,8 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
         from agentsdk.engine.hosted import with_hosted
 
         request = await with_hosted(run, request)
-    hidden: tuple[str, ...] = ()
     if config.call_model_input_filter is not None:
         request = await filtered(config.call_model_input_filter, request)
-        hidden = _hidden(prepared, request)
     if last:
         request = _without_calls(prepared, request, last)
     await hooks.llm_started(run, request)
@@ -172,10 +164,15 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
             reservation = await reserve(run, prepared, request, is_last=bool(last))
             request = reservation.capped(request)
         asked_at = run.deps.now()
-        response = await _reply(run, model, request)
+        if config.wrap_model_call is None:
+            response = await ask_model(run, model, request)
+        else:
+            from agentsdk.engine.wrap_model import wrapped_reply
+
+            wrapped, reservation = (prepared, reservation, bool(last)), None  # settled there
+            response, reservation, request = await wrapped_reply(run, model, request, *wrapped)
     except BaseException as error:
-        if reservation is not None:
-            reservation.release()
+        await _gave_nothing(run, model, error, reservation)
         if isinstance(error, ContextTooLongError):
             return _TooLong(error)
         raise
@@ -193,7 +190,17 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     if not partial and is_empty(response):
         await _record_discarded_attempt(run, model, response, reservation)
         return _Empty()
-    return _Reply(_joined(partial, response) if partial else response, reservation, asked_at, hidden)
+    return _Reply(_joined(partial, response) if partial else response, reservation, asked_at, request)
+
+
+async def _gave_nothing(run: Run, model: Model, error: BaseException, reservation: Reservation | None) -> None:
+    """Record what a request that ends in `error` has cost."""
+    try:
+        if run.deps.config.wrap_model_call is None and isinstance(error, ModelError) and error.attempts:
+            await record_spent(run, model, error.attempts, is_tried_again=False)
+    finally:
+        if reservation is not None:
+            reservation.release()
 
 
 def _validated(run: Run, model: Model, response: ModelResponse) -> ModelResponse:
@@ -212,7 +219,8 @@ async def _record_reply(run: Run, prepared: Prepared, model: Model, reply: _Repl
             run.call_ids.add(item.call_id)
     counted = run.counted if run.deps.config.call_model_input_filter is None else 0
     asked = "" if response.model == model.name else model.name
-    disabled = (*prepared.disabled, *reply.hidden) if reply.hidden else prepared.disabled
+    hidden = _hidden(prepared, reply.request)
+    disabled = (*prepared.disabled, *hidden) if hidden else prepared.disabled
     await run.record(ModelReplied(response, run.deps.now(), disabled, counted, asked, is_last, reply.asked_at))
     if reservation is not None:
         await reservation.spent(response, turns=1)
@@ -244,7 +252,7 @@ def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
 
 
 def _hidden(prepared: Prepared, request: ModelRequest) -> tuple[str, ...]:
-    """The tools and handoffs that the filter left out: what the model was not offered is not run either."""
+    """The tools and handoffs that a filter or wrapper left out: what the model was not offered is not run either."""
     if request.tools is prepared.request_tools:
         return ()
     offered = {tool.name for tool in request.tools}
@@ -278,86 +286,6 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
         # Who ends with a call need not talk. Some models cannot be made to call while they think.
         return settings.resolve(ModelSettings(tool_choice="required"))
     return settings
-
-
-@in_chat_span
-async def _reply(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    """One reply of the model, whose deltas go to the reader, if there is one. Raises `ModelError`s."""
-    completed: ResponseCompleted | None = None
-    channel, is_watched = run.channel, bool(watched) and run.watchers is not None
-    events: AsyncGenerator[ModelStreamEvent, None] | None = None
-    try:
-        events = model.stream(request)
-        if channel is None and not is_watched:
-            async for event in events:
-                if type(event) is ResponseCompleted:
-                    completed = event
-        else:
-            path = run.path
-            async for event in events:
-                if type(event) is ResponseCompleted:
-                    completed = event
-                shown = RawResponsesStreamEvent(event, path)
-                if is_watched:
-                    run.show_watchers(shown)
-                if channel is not None:
-                    channel.put_nowait(shown)
-                    if channel.is_full:
-                        await channel.wait_for_room()
-    except BaseException as error:
-        await _close(events)
-        if isinstance(error, ModelError) and error.attempts:
-            await _spent_in_vain(run, model, error.attempts, is_tried_again=False)
-        if isinstance(error, AgentsException) or not isinstance(error, Exception):
-            raise
-        raise ModelError(
-            f"model {model.name!r} raised {type(error).__name__}, expected a ModelError; see the chained exception"
-        ) from error
-    if completed is None:
-        raise IncompleteResponseError(
-            f"model {model.name!r} ended its stream without ResponseCompleted, expected it last; the reply counts as cut"
-        )
-    if completed.attempts:
-        await _spent_in_vain(run, model, completed.attempts, is_tried_again=True)
-    return _checked(model, completed.response)
-
-
-async def _close(events: object) -> None:
-    """Left before its end, a stream still holds its connection."""
-    close: object = getattr(events, "aclose", None)
-    if inspect.iscoroutinefunction(close) or inspect.isasyncgen(events):
-        await cast("AsyncGenerator[object, None]", events).aclose()
-
-
-def _checked(model: Model, reply: object) -> ModelResponse:
-    """The reply without lone surrogates. Raises `ModelError` for what is none, `ModelBehaviorError` for one that holds what a
-    run could not keep."""
-    if not isinstance(reply, ModelResponse):
-        raise ModelError(f"model {model.name!r} gave a {type(reply).__name__!r} in ResponseCompleted, expected a ModelResponse")
-    given: Any = reply  # its fields are what its maker says
-    try:
-        if not (isinstance(given.usage, Usage) and isinstance(given.finish, str) and isinstance(given.model, str)):
-            raise TypeError("usage, finish or model")
-        return cleaned(reply)
-    except Exception as error:
-        raise ModelBehaviorError(
-            f"model {model.name!r} gave a reply whose parts are not what their types say ({type(error).__name__}), expected a "
-            "ModelResponse of items, texts and a Usage; fix the model"
-        ) from error
-
-
-async def _spent_in_vain(run: Run, model: Model, attempts: Sequence[SpentAttempt], *, is_tried_again: bool) -> None:
-    """Record what requests cost that came to nothing, and count it. An error leaves after the last, unless `is_tried_again`."""
-    last = len(attempts) if is_tried_again else len(attempts) - 1
-    named = [SpentAttempt(attempt.usage, attempt.model or model.name) for attempt in attempts]
-    await run.record(
-        *[
-            AttemptSpent(attempt.usage, "", "discarded" if position < last else "reply", attempt.model)
-            for position, attempt in enumerate(named)
-        ]
-    )
-    if run.has_budget:
-        await charge(run, named)
 
 
 def _require_complete(model: Model, response: ModelResponse) -> ModelResponse:

@@ -42,6 +42,7 @@ from agentsdk.types.events import (
 from agentsdk.types.items import FunctionCall, Item, Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import handler_of
+from agentsdk.types.usage import SpentAttempt
 
 CallKind = tuple[str, str, str]
 """What makes calls equal: the tool, its fingerprint, the canonical arguments."""
@@ -51,13 +52,15 @@ CallPlace = tuple[str, ...]
 
 
 class RecordedReply(Struct, frozen=True):
-    """A recorded reply, and when it came. `model` is the name by which the model was asked."""
+    """A recorded reply, and when it came. `model` is the name by which the model was asked, `attempts` what was discarded
+    before it."""
 
     position: LogPosition
     response: ModelResponse
     model: str
     disabled: tuple[str, ...] = ()
     is_refused: bool = False
+    attempts: tuple[SpentAttempt, ...] = ()
 
 
 class RecordedCall:
@@ -144,6 +147,7 @@ class RecordedRun:
     def _read(self, recorded: State, agent: Agent[Any, Any], begin: int) -> None:
         calls: dict[CallPlace, RecordedCall] = {}
         attempts: dict[CallPlace, list[str]] = {}
+        discarded: dict[CallPlace, list[SpentAttempt]] = {}
         for position in log_positions(recorded, agent):
             event, path = position.event, position.path
             match event:
@@ -153,18 +157,27 @@ class RecordedRun:
                         number += 1
                     self.summaries[asked] = event
                 case AttemptSpent(kind="discarded"):
-                    pass  # it was tried again under the same id
+                    if position.revision >= begin:  # else the rerun has it already
+                        discarded.setdefault(path, []).append(SpentAttempt(event.usage, event.model))
                 case AttemptSpent():
                     asked = self._request_id(position)
                     attempts.setdefault(path, []).append(asked)
                     text = (Message("assistant", event.partial),) if event.partial else ()
                     response = ModelResponse(text, event.usage, "length" if text else "stop")
                     self.replies[asked] = RecordedReply(
-                        position, response, event.asked or event.model, is_refused=event.kind == "refused"
+                        position,
+                        response,
+                        event.asked or event.model,
+                        is_refused=event.kind == "refused",
+                        attempts=tuple(discarded.pop(path, ())),
                     )
                 case ModelReplied():
                     reply = RecordedReply(
-                        position, _own_part(position, event), event.asked or event.response.model, event.disabled
+                        position,
+                        _own_part(position, event),
+                        event.asked or event.response.model,
+                        event.disabled,
+                        attempts=tuple(discarded.pop(path, ())),
                     )
                     self.replies[self._request_id(position)] = reply
                     for asked in attempts.pop(path, ()):

@@ -245,6 +245,8 @@ def _inert_config(config: RunConfig) -> RunConfig:
         output_guardrails=_inert_guardrails(config.output_guardrails),
         handoff_input_filter=None,
         call_model_input_filter=None,
+        wrap_model_call=None,
+        wrap_tool_call=None,
         store=None,
     )
 

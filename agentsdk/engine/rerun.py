@@ -7,48 +7,36 @@ only if it has no effect. So a run in which nothing was changed comes out the sa
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
 from agentsdk.core.arguments import canonical_arguments, parse_arguments
 from agentsdk.core.codec import decode_value
-from agentsdk.core.diff import Divergence, RunDiff, describe_reply, diff
+from agentsdk.core.diff import Divergence, RunDiff, diff
 from agentsdk.core.limits.totals import Price
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
-from agentsdk.core.window.context_window import ContextWindow
-from agentsdk.core.window.strategies import Summarize
-from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, ModelSelector
-from agentsdk.define.context import ToolContext, TurnContext
-from agentsdk.define.declaration import Declaration
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
+from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.define.hooks import RunHooks
-from agentsdk.define.run_config import RunConfig
+from agentsdk.define.run_config import RunConfig, ToolHandler
 from agentsdk.define.tool import FunctionTool, known_by_spec, stand_in
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.copies import copied
-from agentsdk.engine.input_filter import filtered
-from agentsdk.engine.model_choice import call_selector
-from agentsdk.engine.prepare import with_read_result
-from agentsdk.engine.recorded_model import RecordedModel
-from agentsdk.engine.recorded_run import RecordedCall, RecordedReply, RecordedRun
-from agentsdk.engine.toolsets import recorded_declaration
-from agentsdk.ports.model import Model, ModelProvider, ModelRequest
-from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
-from agentsdk.types.errors import AgentsException, ContextTooLongError
+from agentsdk.engine.recorded_models import FindModel, RecordedModels
+from agentsdk.engine.recorded_run import CallPlace, RecordedCall, RecordedRun
+from agentsdk.ports.model import Model
+from agentsdk.types.errors import AgentsException
 from agentsdk.types.events import CallRetried, GuardrailPlace, Nested, RunEvent
-from agentsdk.types.items import FunctionCall, Message
-from agentsdk.types.response import ModelResponse
-from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.items import FunctionCall
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
@@ -87,8 +75,6 @@ class ReplayWithChanges(Struct, frozen=True):
 Play = Callable[[Agent[Any, Any], RunState, RunConfig, RunHooks[Any]], Awaitable[tuple[RunState, object]]]
 """Goes on with a run until it ends or pauses; its state then, and its final output."""
 
-FindModel = Callable[[str | Model | None, ModelProvider | None], Model]
-
 
 class Change(Struct, frozen=True):
     """What is changed: agent `after` runs in place of `before`, with `model` in place of all models.
@@ -114,15 +100,17 @@ async def rerun(
     price: Price,
 ) -> ReplayWithChanges:
     """Go on from `start`, a fork of the run at revision `begin`, with what is changed."""
-    current = _Rerun(RecordedRun(recorded, change.before, begin, start.run_id), change, config, find_model)
-    agent = copied(change.after, current.fields, current.tool, current.handoff, current.toolset, change.before)
-    window = current.window(config.window)
+    record = RecordedRun(recorded, change.before, begin, start.run_id)
+    models, current = RecordedModels(record, change.model, config, find_model), _Rerun(record, change, config)
+    agent = copied(change.after, models.fields, current.tool, current.handoff, current.toolset, change.before)
     config = dataclasses.replace(
         config,
         run_id=None,
         model=None,
         call_model_input_filter=None,
-        window=window,
+        wrap_model_call=None if config.wrap_model_call is None else models.wrapped_reply,
+        wrap_tool_call=None if config.wrap_tool_call is None else current.wrapped_result,
+        window=models.window(config.window),
         tools=list(map(current.tool, config.tools)),
         toolsets=list(map(current.toolset, config.toolsets)),
     )
@@ -145,11 +133,11 @@ async def rerun(
     return ReplayWithChanges(
         state,
         output,
-        current.divergence or compared.divergence,
+        models.divergence or compared.divergence,
         compared,
-        current.reused,
-        current.asked,
-        current.spent,
+        models.reused,
+        models.asked,
+        models.spent,
         tuple(current.held),
         failure,
     )
@@ -160,33 +148,17 @@ class EffectHeld(AgentsException):
 
 
 class _Rerun:
-    """One rerun: the copies of agents and models that take their answers from the record, and what they have taken."""
+    """One rerun: the copies of tools that take their answers from the record, and the decisions that are made as they were."""
 
-    def __init__(self, record: RecordedRun, change: Change, config: RunConfig, find_model: FindModel) -> None:
+    def __init__(self, record: RecordedRun, change: Change, config: RunConfig) -> None:
         self.held: list[PendingCall] = []
-        self.divergence: Divergence | None = None
-        self.reused = 0
-        self.asked = 0
-        self.spent = Usage()
+        self._answered: set[CallPlace] = set()
+        """The calls whose results are in the record."""
         self._record = record
         self._change = change
         self._config = config
-        self._find_model = find_model
 
     # What the copies of the changed agents are made of.
-
-    def fields(self, agent: Agent[Any, Any]) -> dict[str, Any]:
-        """What is changed in an agent."""
-        given, recorded = self.given_model(agent), partial(self.reply_to, agent)
-        if given is None or isinstance(given, str) or hasattr(given, "stream"):
-            model = cast("str | Model | None", given)
-            return {"model": RecordedModel(_name(model), recorded, partial(self.live_reply, model, None)), "hooks": None}
-
-        def chosen(context: TurnContext[Any], twin: Agent[Any, Any]) -> Model:
-            choose = partial(call_selector, f"model of agent {agent.name!r}", given, context, agent)
-            return RecordedModel(self._record.model_asked(context), recorded, partial(self.live_reply, None, choose))
-
-        return {"model": chosen, "hooks": None}
 
     def handoff(self, declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
         """A handoff whose callback, an effect too, is called only if effects are wanted."""
@@ -229,74 +201,15 @@ class _Rerun:
         """Whether a call has its result in the record, or is free to run."""
         call = self.call_of(context, tool.fingerprint)
         is_known = call is not None and call.has_result
+        if is_known:
+            self._answered.add((*context.path, context.tool_call_id))
         return is_known or tool.effect == "none" or tool.external or self._change.live_effects
 
-    def reply_to(self, agent: Agent[Any, Any], request: ModelRequest) -> ModelResponse | None:
-        """The recorded reply, if the request is what was sent in this place. The first that is not is the divergence."""
-        reply = self._record.replies.get(request.request_id)
-        if reply is None:
-            return self.summary_for(request)
-        others = self._differences(reply, agent, request)
-        if not others:
-            self.reused += 1
-            if reply.is_refused:
-                raise ContextTooLongError("the recorded request was refused as too long, expected so here as well")
-            return reply.response
-        if self.divergence is None:
-            at = reply.position
-            now = f"another request: other {', '.join(others)}"
-            self.divergence = Divergence(at.revision, at.state.turns + 1, at.state.agent, describe_reply(reply.response), now)
-        return None
-
-    def summary_for(self, request: ModelRequest) -> ModelResponse | None:
-        """The recorded summary that was asked for in this place, as long as the runs have not parted."""
-        summary = self._record.summaries.get(request.request_id)
-        if summary is None or self.divergence is not None:
-            return None
-        self.reused += 1
-        text = (Message("assistant", summary.partial),) if summary.partial else ()
-        return ModelResponse(text, summary.usage, model=summary.model)
-
-    def window(self, window: ContextWindow | None) -> ContextWindow | None:
-        """A window whose summaries are the record's."""
-        if window is None:
-            return None
-        strategies = [
-            dataclasses.replace(strategy, model=self._summaries_of(cast("str | Model", strategy.model)))
-            if isinstance(strategy, Summarize) and strategy.model is not None
-            else strategy
-            for strategy in window.strategies
-        ]
-        return dataclasses.replace(window, strategies=strategies)
-
-    def _summaries_of(self, given: str | Model) -> Model:
-        return RecordedModel(_name(given), self.summary_for, partial(self.ask, given))
-
-    def given_model(self, agent: Agent[Any, Any]) -> str | Model | ModelSelector[Any] | None:
-        """The model of an agent, its name or what chooses it, as it is now."""
-        return self._change.model or self._config.model or agent.model
-
-    async def live_reply(
-        self, given: str | Model | None, choose: Callable[[], Awaitable[str | Model]] | None, request: ModelRequest
-    ) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Ask for what the record has not: the model given, or what is chosen now."""
-        change = self._config.call_model_input_filter
-        if change is not None:
-            request = await filtered(change, request)
-        model = given if choose is None else await choose()
-        async with contextlib.aclosing(self.ask(model, request)) as events:
-            async for event in events:
-                yield event
-
-    async def ask(self, given: str | Model | None, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Ask a model, and count what that took."""
-        model = self._find_model(given, self._config.model_provider)
-        async with contextlib.aclosing(model.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, ResponseCompleted):
-                    self.asked += 1
-                    self.spent += sum((attempt.usage for attempt in event.attempts), event.response.usage)
-                yield event
+    def wrapped_result(self, context: ToolContext[Any], arguments: dict[str, Any], handler: ToolHandler) -> object:
+        """What `wrap_tool_call` returned for a recorded call; for another one it is asked."""
+        wrap = self._config.wrap_tool_call
+        is_answered = wrap is None or (*context.path, context.tool_call_id) in self._answered
+        return handler(arguments) if wrap is None or is_answered else wrap(context, arguments, handler)
 
     def decide(self, state: RunState) -> bool:
         """Decide on the calls that wait as it was decided on those they are equal to; whether there were any."""
@@ -350,27 +263,6 @@ class _Rerun:
 
         return ToolOutputGuardrail(function, guardrail.name)
 
-    def _differences(self, reply: RecordedReply, after: Agent[Any, Any], request: ModelRequest) -> list[str]:
-        """In what a request is another one than was sent."""
-        state, before = reply.position.state, reply.position.agent
-        if before is None or before.name != after.name:
-            return ["agent"]
-        declared, told = recorded_declaration(state, before, self._config, is_nested=bool(reply.position.path))
-        told = "\n\n".join(filter(None, [told, declared.output_prompt]))
-        declared = with_read_result(declared, self._config, state)
-        offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
-        model, now = self._config.model or before.model, self.given_model(after)
-        same = {
-            "model": now is model or (isinstance(now, str) and now == model),
-            "instructions": before.instructions == after.instructions and request.instructions.endswith(told),
-            "prompt": before.prompt == after.prompt,
-            "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
-            "output type": declared.spec.output == Declaration.of(after).spec.output,
-            "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),
-            "items": request.items == state.view,
-        }
-        return [name for name, is_same in same.items() if not is_same]
-
 
 class _Gate(RunHooks[Any]):
     """Stops a run before a call that must not run: the intent is taken back, so that the call has not begun."""
@@ -389,10 +281,6 @@ class _Gate(RunHooks[Any]):
         )
 
 
-def _name(given: str | Model | None) -> str:
-    return given.name if given is not None and not isinstance(given, str) else given or "default"
-
-
 def _unbegun(state: State) -> list[RunEvent]:
     """Takes back the calls in flight: a fork has not run them, and what became of them is in the record."""
     turn = state.turn
@@ -405,8 +293,3 @@ def _unbegun(state: State) -> list[RunEvent]:
         if call_id not in turn.results:
             events += [Nested(call_id, event) for event in _unbegun(child)]
     return events
-
-
-def _shown(spec: ToolSpec | HandoffSpec) -> tuple[object, ...]:
-    """What the model is shown of a tool or handoff."""
-    return spec.name, spec.description, spec.parameters, spec.strict

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentsdk.core.state import State
-from agentsdk.define.stream_events import StreamEvent
+from agentsdk.define.stream_events import RawResponsesStreamEvent, StreamEvent
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.items import ItemWalk
 from agentsdk.engine.run import Run, StreamChannel
+from agentsdk.types.deltas import ModelStreamEvent
 from agentsdk.types.events import RunEvent
 
 
@@ -49,6 +50,16 @@ def stream_nested_to(run: Run, channel: StreamChannel) -> None:
     for event in log.since(known):
         publish(event)
     run.publish = publish
+
+
+async def show_delta(run: Run, delta: ModelStreamEvent) -> None:
+    """Show a delta that has not come from the run's model, as those that do are shown."""
+    shown, channel = RawResponsesStreamEvent(delta, run.path), run.channel
+    run.show_watchers(shown)
+    if channel is not None:
+        channel.put_nowait(shown)
+        if channel.is_full:
+            await channel.wait_for_room()
 
 
 def _walk(run: Run) -> ItemWalk:

@@ -66,10 +66,22 @@ async def go_on_with_attempts(run: Run, job: Job) -> None:
         await _begin_again(run, job, failed[-1].next_at)
 
 
-async def tries_again(run: Run, job: Job, error: Exception) -> bool:
+async def attempted(run: Run, job: Job) -> tuple[object, Exception | None]:
+    """What the body returns, at this attempt or at one after it; or what it raised at the last."""
+    job.failed = False
+    while True:
+        try:
+            return await job.tool.invoke_bound(job.context, job.bound, attempt_timeout(run, job)), None
+        except Exception as error:
+            failure = error
+        if not await _tries_again(run, job, failure):
+            return None, failure
+
+
+async def _tries_again(run: Run, job: Job, error: Exception) -> bool:
     """Whether a call whose body raised `error` is to be made again: then it has been waited for, and all is as at its start."""
     tool = job.tool
-    if tool.external or not isinstance(error, (TransientToolError, *tool.transient)):
+    if not isinstance(error, (TransientToolError, *tool.transient)):
         return False
     now = run.deps.now()
     seconds = _delay(run, job, error, now)

@@ -45,7 +45,7 @@ from agentsdk.engine.output_buffer import answer_buffer
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_tool_span
-from agentsdk.engine.tool_attempts import attempt_timeout, circuit_error, go_on_with_attempts, tries_again
+from agentsdk.engine.tool_attempts import attempted, circuit_error, go_on_with_attempts
 from agentsdk.engine.tool_checks import run_checks
 from agentsdk.engine.tool_guardrails import (
     pending_tool_output_guardrails,
@@ -367,23 +367,22 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
         from agentsdk.engine.nested import run_agent_tool
 
         return await run_agent_tool(run, job, job.tool)
-    call_id, tool = job.call.call_id, job.tool
-    while True:
-        context = job.context
-        try:
-            if tool.external:
-                from agentsdk.engine.external_calls import answer
+    call_id, tool, wrap = job.call.call_id, job.tool, run.deps.config.wrap_tool_call
+    try:
+        if tool.external:
+            from agentsdk.engine.external_calls import answered
 
-                value = answer(run, job)
-            else:
-                value = await tool.invoke_bound(context, job.bound, attempt_timeout(run, job))
-        except Exception as error:
-            if await tries_again(run, job, error):
-                continue
-            return ToolFinished(call_id, await tool.error_text(context, error), True)
-        finally:
-            context.close()
-        break
+            value, error = answered(run, job)
+        elif wrap is None:
+            value, error = await attempted(run, job)
+        else:
+            from agentsdk.engine.wrap_tool import wrapped_result
+
+            value, error = await wrapped_result(wrap, run, job)
+        if error is not None:
+            return ToolFinished(call_id, await tool.error_text(job.context, error), True)
+    finally:
+        job.context.close()
     if isinstance(value, ToolFinished):  # a recorded result stands as it is
         return ToolFinished(call_id, value.output, value.is_error, value.whole)
     output, overflow = cap_output(to_output(value), run.deps.config.max_tool_result_chars)

@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from agentsdk.testing.scripted import words
+from agentsdk.core.deltas import words
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, Reasoning
 from agentsdk.types.response import ModelResponse

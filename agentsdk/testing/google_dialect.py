@@ -7,7 +7,7 @@ from typing import cast
 
 import msgspec
 
-from agentsdk.testing.scripted import words
+from agentsdk.core.deltas import words
 from agentsdk.testing.server import CapturedRequest, FakeServer, ServerScript
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning

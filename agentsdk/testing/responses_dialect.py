@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from agentsdk.testing.scripted import words
+from agentsdk.core.deltas import words
 from agentsdk.testing.server import FakeServer, ServerScript, is_or_is_below
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning, Refusal

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import cast
 
 import msgspec
 from msgspec import structs
 
+from agentsdk.core.deltas import deltas_of
 from agentsdk.ports.model import ModelRequest
-from agentsdk.types.deltas import (
-    FunctionCallArgumentsDelta,
-    ModelStreamEvent,
-    OutputItemAdded,
-    OutputItemDone,
-    OutputTextDelta,
-    ReasoningTextDelta,
-    RefusalDelta,
-    ResponseCompleted,
-    ResponseCreated,
-)
+from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
@@ -114,31 +104,3 @@ def _with_ids(items: Iterable[OutputItem], number: int) -> tuple[OutputItem, ...
                 item = structs.replace(item, call_id=f"call_{number}_{calls}")
         output.append(item)
     return tuple(output)
-
-
-def deltas_of(response: ModelResponse) -> Iterable[ModelStreamEvent]:
-    """The deltas a model would stream before `response`, text in words."""
-    yield ResponseCreated(response.response_id)
-    for index, item in enumerate(response.output):
-        match item:
-            case Message():
-                yield OutputItemAdded(structs.replace(item, content=""), index)
-                for word in words(item.text):
-                    yield OutputTextDelta(word, index)
-                if item.refusal:
-                    yield RefusalDelta(item.refusal, index)
-            case FunctionCall():
-                yield OutputItemAdded(structs.replace(item, arguments=""), index)
-                yield FunctionCallArgumentsDelta(item.arguments, index)
-            case Reasoning():
-                yield OutputItemAdded(structs.replace(item, text=""), index)
-                for word in words(item.text):
-                    yield ReasoningTextDelta(word, index)
-            case ProviderItem():
-                yield OutputItemAdded(item, index)
-        yield OutputItemDone(item, index)
-
-
-def words(text: str) -> list[str]:
-    """`text` split before each word; joined, the words are `text`."""
-    return re.findall(r"\s*\S+\s*$|\s*\S+|\s+", text)

@@ -8,7 +8,8 @@ from agentsdk.types.base import Compact
 class Usage(Compact):
     """Requests and tokens. `input_tokens` includes the cached ones, `output_tokens` the reasoning ones.
 
-    `known` is False once any provider left its usage out: the token counts are then a lower bound.
+    `known` is False once any provider left its usage out: the token counts are then a lower bound. `unsent` replies took no
+    request: a `CachedModel` had them, or `wrap_model_call` gave them.
     """
 
     requests: int = 0
@@ -18,6 +19,12 @@ class Usage(Compact):
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     known: bool = True
+    unsent: int = 0
+
+    @property
+    def sent_requests(self) -> int:
+        """The requests as limits count them: one at least, also of a model that does not count them, unless none was sent."""
+        return self.requests or int(not self.unsent)
 
     @property
     def total_tokens(self) -> int:
@@ -33,6 +40,7 @@ class Usage(Compact):
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             self.known and other.known,
+            self.unsent + other.unsent,
         )
 
 

@@ -72,7 +72,7 @@ async def test_with_nothing_changed_it_comes_out_the_same_and_asks_nobody(scenar
         outcome = type(rerun.error) if rerun.error is not None else rerun.final_output
         assert outcome == scenario.ends
         if revision == 1:
-            assert rerun.reused == origin.usage.requests
+            assert rerun.reused == origin.usage.requests + origin.usage.unsent
     assert world.asked == {}
     assert not [what for what in world.done if what.startswith((f"{RUN_ID}/", rerun.state.run_id))]
     assert await everything(config) == before

@@ -3,12 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentsdk.ports.model import ModelRequest
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.testing.scripted import USAGE, words
+from agentsdk.testing.scripted import USAGE
 from agentsdk.types.deltas import ModelStreamEvent, OutputTextDelta, ResponseCompleted
 from agentsdk.types.errors import RateLimitError, UserError
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning, Refusal
@@ -91,9 +89,3 @@ async def test_a_stream() -> None:
 async def test_a_streamed_refusal() -> None:
     events = await events_of(ScriptedModel([Message("assistant", (Refusal("no"),))]), stream=True)
     assert "response.refusal.delta" in [event.type for event in events]
-
-
-@given(st.text(alphabet="ab \n\té"))
-def test_words_joined_are_the_text(text: str) -> None:
-    assert "".join(words(text)) == text
-    assert all(words(text))

@@ -170,7 +170,7 @@ class UsageTracker:
                     self._spent -= self._call(path, event.call_id)
 
     def _spend(self, usage: Usage, turns: int = 0) -> None:
-        self._spent += Amount(turns, usage.requests or 1, usage.input_tokens, usage.output_tokens)
+        self._spent += Amount(turns, usage.sent_requests, usage.input_tokens, usage.output_tokens)
 
     def _call(self, path: _Path, call_id: str) -> Amount:
         names = [item.name for item in self._replies[path].output if isinstance(item, FunctionCall) and item.call_id == call_id]

@@ -70,8 +70,8 @@ class Reservation:
 
     def capped(self, request: ModelRequest) -> ModelRequest:
         """The request with the most output that is granted."""
-        cap = self._grant.output_cap
-        if cap is None or cap == request.settings.max_tokens:
+        cap, given = self._grant.output_cap, request.settings.max_tokens
+        if cap is None or (given is not None and given <= cap):
             return request
         return structs.replace(request, settings=dataclasses.replace(request.settings, max_tokens=cap))
 
@@ -81,12 +81,13 @@ class Reservation:
 
     async def spent(self, response: ModelResponse, *, turns: int) -> None:
         """Count what the reply came to: all that was reserved, where the provider left its usage out."""
-        usage, used = response.usage, self._grant.reserved
+        usage = response.usage
+        used = structs.replace(self._grant.reserved, turns=turns)
         if usage.known:
             deps = self._run.deps
             is_priced = self._budget.counts_cost or deps.scope is not None  # a scope tells what its runs cost
             cost = deps.price(usage, response.model, self._model) if is_priced else None
-            requests = max(usage.requests, 1)
+            requests = usage.sent_requests
             used = Amount(turns, requests, usage.input_tokens, usage.output_tokens, used.cost if cost is None else cost)
         settle(self._budget, self._grant, used)
         await _warn(self._run.root)
@@ -106,11 +107,16 @@ async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_las
     return Reservation(run, model, budget, answer)
 
 
+def nothing_reserved(run: Run) -> Reservation:
+    """A reservation of nothing, for a reply that no request of the run gave."""
+    return Reservation(run, run.model.name, _budget(run), Grant(Amount()))
+
+
 async def charge(run: Run, attempts: Sequence[SpentAttempt]) -> None:
     """Count what requests cost that came to nothing: it was not reserved for them."""
     budget, price = _budget(run), run.deps.price
     for usage, cost in [(attempt.usage, price(attempt.usage, attempt.model)) for attempt in attempts]:
-        used = Amount(0, max(usage.requests, 1), usage.input_tokens, usage.output_tokens, cost or Decimal(0))
+        used = Amount(0, usage.sent_requests, usage.input_tokens, usage.output_tokens, cost or Decimal(0))
         settle(budget, Grant(Amount()), used)
     await _warn(run.root)
 
