@@ -10,6 +10,8 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.models.anthropic import AnthropicModel
+    from agentsdk.models.cached import CachedModel, MemoryResponseCache, ResponseCache, SQLiteResponseCache
+    from agentsdk.models.direct import DirectResponse, respond
     from agentsdk.models.fallback import FallbackModel
     from agentsdk.models.google import GoogleModel
     from agentsdk.models.limited import ConcurrencyLimitedModel
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from agentsdk.models.openai_responses import OpenAIResponsesModel
     from agentsdk.models.prices import RunCost, cost_of, price_run
     from agentsdk.models.rate_limited import RateLimitedModel
+    from agentsdk.models.retrying import RetryingModel
     from agentsdk.models.shared_client import aclose, set_max_connections
     from agentsdk.models.transport import ModelTimeouts
     from agentsdk.ports.embedder import Embedder, TextKind
@@ -31,12 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnthropicModel",
+    "CachedModel",
     "ConcurrencyLimitedModel",
+    "DirectResponse",
     "Embedder",
     "FallbackModel",
     "GoogleModel",
     "LocalEmbedder",
     "LocalModel",
+    "MemoryResponseCache",
     "Model",
     "ModelProvider",
     "ModelRequest",
@@ -49,7 +55,10 @@ __all__ = [
     "OpenAIResponsesModel",
     "Prompt",
     "RateLimitedModel",
+    "ResponseCache",
+    "RetryingModel",
     "RunCost",
+    "SQLiteResponseCache",
     "SpentAttempt",
     "Tape",
     "TextKind",
@@ -58,6 +67,7 @@ __all__ = [
     "aclose",
     "cost_of",
     "price_run",
+    "respond",
     "set_max_connections",
 ]
 
@@ -66,6 +76,8 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         __name__,
         {
             "agentsdk.models.anthropic": "AnthropicModel",
+            "agentsdk.models.cached": "CachedModel MemoryResponseCache ResponseCache SQLiteResponseCache",
+            "agentsdk.models.direct": "DirectResponse respond",
             "agentsdk.models.fallback": "FallbackModel",
             "agentsdk.models.google": "GoogleModel",
             "agentsdk.models.limited": "ConcurrencyLimitedModel",
@@ -75,6 +87,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.models.openai_responses": "OpenAIResponsesModel",
             "agentsdk.models.prices": "RunCost cost_of price_run",
             "agentsdk.models.rate_limited": "RateLimitedModel",
+            "agentsdk.models.retrying": "RetryingModel",
             "agentsdk.models.shared_client": "aclose set_max_connections",
             "agentsdk.models.transport": "ModelTimeouts",
             "agentsdk.ports.embedder": "Embedder TextKind",

@@ -37,15 +37,21 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+def is_retryable(error: ModelError) -> bool:
+    """Whether the same request may succeed later."""
+    return isinstance(error, ProviderError) and error.retryable
+
+
 async def with_retries(
     attempt: Callable[[], AsyncGenerator[Event, None]],
     settings: ModelRetrySettings,
     clock: Clock,
     random: Callable[[], float] = _random.random,
+    may_pass: Callable[[ModelError], bool] = is_retryable,
 ) -> AsyncGenerator[Event | AttemptDiscarded, None]:
     """The events of the first attempt that succeeds.
 
-    An attempt is retried after a retryable `ProviderError`, as long as nothing of the reply was shown; otherwise, and when the
+    An attempt is retried after an error that `may_pass`, as long as nothing of the reply was shown; otherwise, and when the
     retries are used up, its error is raised. What the attempts before cost goes along with either. `random` gives numbers in
     [0, 1).
     """
@@ -62,11 +68,12 @@ async def with_retries(
             return
         except ModelError as error:
             error.attempts = spent = spent + error.attempts
-            if not isinstance(error, ProviderError) or shown or not error.retryable or failures >= settings.max_retries:
+            retry_after = error.retry_after if isinstance(error, ProviderError) else None
+            if shown or failures >= settings.max_retries or not may_pass(error):
                 raise
-            if error.retry_after is not None and error.retry_after > settings.max_retry_after:
+            if retry_after is not None and retry_after > settings.max_retry_after:
                 raise
-            wait = wait_before_retry(failures, error.retry_after, settings, random())
+            wait = wait_before_retry(failures, retry_after, settings, random())
             reason = type(error).__name__
         finally:
             await events.aclose()
