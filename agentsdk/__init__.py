@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentsdk.context_window import ContextWindow, DropOldest, KeepByPriority, SlidingWindow, Summarize, TruncateToolResults
     from agentsdk.define.agent import Agent
     from agentsdk.define.output import AgentOutputSchema
+    from agentsdk.define.output_function import OutputFunction
     from agentsdk.errors import (
         AgentsException,
         CostLimitExceededError,
@@ -203,6 +204,7 @@ __all__ = [
     "OpenAIChatCompletionsModel",
     "OpenAIResponsesModel",
     "OpenTelemetryTracer",
+    "OutputFunction",
     "OutputGuardrail",
     "OutputGuardrailTripwireTriggered",
     "OutputTextDelta",
@@ -281,6 +283,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.context_window": "ContextWindow DropOldest KeepByPriority SlidingWindow Summarize TruncateToolResults",
             "agentsdk.define.agent": "Agent",
             "agentsdk.define.output": "AgentOutputSchema",
+            "agentsdk.define.output_function": "OutputFunction",
             "agentsdk.errors": (
                 "AgentsException CostLimitExceededError GuardrailError InputGuardrailTripwireTriggered "
                 "LimitExceededError MaxTurnsExceeded ModelBehaviorError ModelError ModelRefusalError "

@@ -30,6 +30,7 @@ from agentsdk import (
     Model,
     ModelRequest,
     ModelResponse,
+    OutputFunction,
     OutputGuardrailTripwireTriggered,
     OutputTextDelta,
     RunConfig,
@@ -78,6 +79,7 @@ from agentsdk.types.events import (
     HandedOff,
     ModelReplied,
     Nested,
+    OutputJudged,
     RunEvent,
     ToolFinished,
     ToolsetChanged,
@@ -323,6 +325,8 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
                 happened.add(f"output guardrail of {path}/{call_id}")
             case ToolsetChanged(toolset="picked"):
                 happened.add("embedder for the request")
+            case OutputJudged():
+                happened.add(f"output function in turn {turns[path]}")
             case ToolUseJudged():
                 happened.add(f"tool_use_behavior in turn {turns[path]}")
             case GuardrailJudged(kind="input", guardrail="polite", behavior=behavior):
@@ -675,6 +679,17 @@ def _output_asked_for(world: World) -> Agent[Any, Any]:
     schema = AgentOutputSchema([int, str], mode="prompted")
     replies = [call("add", x=1), "ten", '{"response": 10}']
     return agent_of(world, replies, instructions="Add.", tools=[tool_of(world, "add")], output_type=schema)
+
+
+def _output_function(world: World) -> Agent[Any, Any]:
+    async def settle(ctx: ToolContext[Any], x: int) -> dict[str, int]:
+        world.did(f"output function in turn {ctx.usage.requests}")
+        if x < 2:
+            raise ValueError("too small")
+        return {"settled": x}
+
+    replies = [call("add", x=1), call("final_result", x=1), call("final_result", x=2)]
+    return agent_of(world, replies, tools=[tool_of(world, "add")], output_type=OutputFunction(settle, mode="tool"))
 
 
 def _input_guardrail(world: World) -> Agent[Any, Any]:
@@ -1079,6 +1094,7 @@ SCENARIOS = [
     Scenario("typed output, one invalid", _typed, [1, 2], effects=1),
     Scenario("output by a call, one aside, one invalid", _output_by_call, [1, 2], effects=1),
     Scenario("output asked for in the instructions", _output_asked_for, 10, effects=1),
+    Scenario("output of a function, one refused", _output_function, {"settled": 2}, effects=1),
     Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
     Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),
     Scenario("output guardrails pass", _output_guardrail, "all good", effects=1),

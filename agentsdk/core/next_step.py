@@ -227,6 +227,8 @@ def _final_output(spec: AgentSpec, state: State, turn: OpenTurn, processed: Proc
         return None
     if turn.output is not None and turn.output.error:
         return None
+    if turn.output is not None and turn.output.output:
+        return FinalOutput(turn.output.output, True)
     return FinalOutput(processed.answer)
 
 

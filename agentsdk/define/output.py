@@ -66,7 +66,7 @@ class AgentOutputSchema(Generic[TOutput]):
         *,
         mode: OutputMode = "native",
     ) -> None:
-        _FIELDS.check_given(strict_json_schema=strict_json_schema, mode=mode)
+        check_mode(strict_json_schema, mode)
         # To a type checker `A | B` is a UnionType that no longer says what it is of: the agent's own parameters do.
         self.output_type = cast("type[TOutput]", one_type(output_type))
         self.strict_json_schema = strict_json_schema
@@ -85,6 +85,11 @@ class AgentOutputSchema(Generic[TOutput]):
         """Whether the output is the model's text, unchanged."""
         return self._described is None
 
+    @property
+    def is_function(self) -> bool:
+        """Whether a function makes the output of what the model gives."""
+        return False
+
     def validate(self, text: str) -> TOutput:
         """The model's final text as the output type. JSON types must match: no text is taken for a number.
 
@@ -93,11 +98,7 @@ class AgentOutputSchema(Generic[TOutput]):
         """
         if self._described is None:
             return cast(TOutput, text)
-        text = text.strip()
-        opened = _after_fence(text)
-        if opened is not None and opened.endswith(_FENCE):
-            text = opened.removesuffix(_FENCE)
-        return cast(TOutput, self._described.read(text))
+        return cast(TOutput, self._described.read(unfenced(text)))
 
     def validate_json(self, text: str) -> TOutput:
         """A value given as JSON text as the output type: `validate` without fence and `"response"` wrapper.
@@ -113,9 +114,36 @@ class AgentOutputSchema(Generic[TOutput]):
         """
         if self._described is None:
             return text or None
-        text = text.lstrip()
-        opened = _after_fence(text)
-        return self._described.read_partly(text if opened is None else opened)
+        return self._described.read_partly(text)
+
+
+def check_mode(strict_json_schema: object, mode: object) -> None:
+    """Raises `UserError` for what is no such argument of an output."""
+    _FIELDS.check_given(strict_json_schema=strict_json_schema, mode=mode)
+
+
+def unfenced(text: str) -> str:
+    """The text without a fence around the whole of it."""
+    text = text.strip()
+    opened = _after_fence(text)
+    return opened.removesuffix(_FENCE) if opened is not None and opened.endswith(_FENCE) else text
+
+
+def read_json_partly(text: str) -> object:
+    """What can be read of the beginning of a JSON text, fenced or not; None where nothing can."""
+    from pydantic_core import from_json
+
+    text = text.lstrip()
+    opened = _after_fence(text)
+    try:
+        return cast(object, from_json(text if opened is None else opened, allow_partial="trailing-strings"))
+    except ValueError:
+        return None
+
+
+def reader_of(kind: object) -> Callable[[str], object]:
+    """What reads a value of a type, given as JSON text. Raises `UserError` for a type that has no JSON form."""
+    return _described(kind, False).read_alone
 
 
 def one_type(given: object) -> object:
@@ -177,12 +205,7 @@ class _Described:
 
     def read_partly(self, text: str) -> object:
         """What can be read of the beginning of a text; None where nothing can."""
-        from pydantic_core import from_json
-
-        try:
-            value: object = from_json(text, allow_partial="trailing-strings")
-        except ValueError:
-            return None
+        value = read_json_partly(text)
         if self._wrapped is None:
             return value
         return cast(JsonObject, value).get(WRAPPED_KEY) if isinstance(value, dict) else None

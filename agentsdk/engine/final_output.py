@@ -15,7 +15,7 @@ from agentsdk.types.events import OutputJudged, ToolFinished
 from agentsdk.types.items import Message
 from agentsdk.types.spec import OUTPUT_TOOL
 
-FEEDBACK = "Your answer does not fit the required format: {error}\nAnswer again, {how}."
+FEEDBACK = "Your answer {what}: {error}\nAnswer again, {how}."
 ACCEPTED = "The final answer was taken."
 SET_ASIDE = "The final answer was not taken: there were other calls beside it. Give it once you have their results."
 TOO_MANY = "The final answer was not taken: there was another one before it."
@@ -26,15 +26,20 @@ async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: Proc
     turn = open_turn(run)
     if turn.output is not None:
         return
-    error = ""
-    try:
-        run.final_output = schema.validate(processed.answer)
-    except ValueError as misfit:
-        error = str(misfit) or "invalid"
+    error = output = ""
+    if schema.is_function:
+        from agentsdk.engine.output_function import call_output_function  # few agents have one
+
+        error, output = await call_output_function(run, schema, processed)
+    else:
+        try:
+            run.final_output = schema.validate(processed.answer)
+        except ValueError as misfit:
+            error = str(misfit) or "invalid"
     results = [ToolFinished(call.call_id, TOO_MANY, True) for call in processed.outputs]
     if results:
         results[0] = ToolFinished(results[0].call_id, error or ACCEPTED, bool(error))
-    await run.record(*[result for result in results if result.call_id not in turn.results], OutputJudged(error))
+    await run.record(*[result for result in results if result.call_id not in turn.results], OutputJudged(error, output))
 
 
 async def set_outputs_aside(run: Run, processed: ProcessedResponse) -> None:
@@ -51,7 +56,9 @@ def feedback_on(error: str, prepared: Prepared, processed: ProcessedResponse) ->
         return ()
     is_called = prepared.declared.output_tool is not None
     how = f"by calling the tool {OUTPUT_TOOL!r}" if is_called else "with nothing but the corrected JSON"
-    return (Message("user", FEEDBACK.format(error=error, how=how)),)
+    declared = prepared.declared.output
+    what = "was not taken" if declared is not None and declared.is_function else "does not fit the required format"
+    return (Message("user", FEEDBACK.format(what=what, error=error, how=how)),)
 
 
 def final_value(schema: AgentOutputSchema[Any] | None, output: str, is_json: bool) -> object:

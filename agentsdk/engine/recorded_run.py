@@ -15,11 +15,14 @@ from agentsdk.core.arguments import canonical_arguments
 from agentsdk.core.keys import request_id, request_prefix
 from agentsdk.core.next_step import ToolAnswerItem
 from agentsdk.core.overflow import output_text
+from agentsdk.core.process import process_model_response
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import TurnContext
 from agentsdk.define.declaration import Declaration
+from agentsdk.define.output import unfenced
+from agentsdk.define.output_function import OutputFunction
 from agentsdk.define.tool import spec_fingerprint
 from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.types.events import (
@@ -35,6 +38,7 @@ from agentsdk.types.events import (
     GuardrailPlace,
     InputReplaced,
     ModelReplied,
+    OutputJudged,
     Stopped,
     ToolFinished,
     ToolsIntended,
@@ -94,6 +98,8 @@ class RecordedRun:
         """By request id."""
         self.summaries: dict[str, AttemptSpent] = {}
         """By request id."""
+        self.outputs: dict[tuple[CallPlace, str, str], str] = {}
+        """What output functions returned, as JSON text, by their run, their fingerprint, and the canonical arguments."""
         self._run_id = run_id
         self._stops: list[tuple[str, tuple[Item, ...]]] = []
         self._calls: dict[CallKind, dict[CallPlace, RecordedCall]] = {}
@@ -171,6 +177,8 @@ class RecordedRun:
                         is_refused=event.kind == "refused",
                         attempts=tuple(discarded.pop(path, ())),
                     )
+                case OutputJudged(output=output) if output and position.agent is not None:
+                    self._read_output(position, position.agent, output)
                 case ModelReplied():
                     reply = RecordedReply(
                         position,
@@ -222,6 +230,13 @@ class RecordedRun:
                     self._edited.setdefault(call.asked, {})[place] = call
         if recorded.stopped and self._stops:
             self._stops.pop()  # nobody went on from there
+
+    def _read_output(self, position: LogPosition, agent: Agent[Any, Any], output: str) -> None:
+        declared, turn = Declaration.of(agent), position.state.turn
+        if isinstance(declared.output, OutputFunction) and turn is not None and turn.response is not None:
+            answer = unfenced(process_model_response(declared.spec, turn.response).answer)
+            function = declared.output
+            self.outputs[position.path, function.tool.fingerprint, canonical_arguments(answer)] = output
 
     def _request_id(self, position: LogPosition, summary: int = 0) -> str:
         """The id that the rerun's request has whose reply, or summary, came here."""

@@ -20,6 +20,7 @@ from agentsdk.core.revisions import step_start
 from agentsdk.core.state import OpenTurn, State
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.output_function import OutputFunction
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, stand_in
 from agentsdk.define.tool_guardrail import ToolInputGuardrail
@@ -259,8 +260,17 @@ def _inert_fields(agent: Agent[Any, Any]) -> dict[str, Any]:
         "hooks": None,
         "input_guardrails": _inert_guardrails(agent.input_guardrails),
         "output_guardrails": _inert_guardrails(agent.output_guardrails),
+        "output_type": _inert_output(agent),
         "tool_use_behavior": _never(f"tool_use_behavior of agent {agent.name!r}") if is_rule else behavior,
     }
+
+
+def _inert_output(agent: Agent[Any, Any]) -> Any:
+    output = agent.output_type
+    if not isinstance(output, OutputFunction):
+        return output
+    function = output
+    return function.stand_in(stand_in(function.tool, _never(f"the output function of agent {agent.name!r}")))
 
 
 def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:

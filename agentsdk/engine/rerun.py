@@ -26,6 +26,7 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
 from agentsdk.define.hooks import RunHooks
+from agentsdk.define.output_function import OutputFunction
 from agentsdk.define.run_config import RunConfig, ToolHandler
 from agentsdk.define.tool import FunctionTool, known_by_spec, stand_in
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail, ToolOutputGuardrailData
@@ -102,7 +103,11 @@ async def rerun(
     """Go on from `start`, a fork of the run at revision `begin`, with what is changed."""
     record = RecordedRun(recorded, change.before, begin, start.run_id)
     models, current = RecordedModels(record, change.model, config, find_model), _Rerun(record, change, config)
-    agent = copied(change.after, models.fields, current.tool, current.handoff, current.toolset, change.before)
+
+    def fields(agent: Agent[Any, Any]) -> dict[str, Any]:
+        return {**models.fields(agent), "output_type": current.output_type(agent)}
+
+    agent = copied(change.after, fields, current.tool, current.handoff, current.toolset, change.before)
     config = dataclasses.replace(
         config,
         run_id=None,
@@ -159,6 +164,20 @@ class _Rerun:
         self._config = config
 
     # What the copies of the changed agents are made of.
+
+    def output_type(self, agent: Agent[Any, Any]) -> Any:
+        """The output type of an agent; a function has its recorded results, if it has not changed."""
+        if not isinstance(agent.output_type, OutputFunction):
+            return agent.output_type
+        function = agent.output_type
+
+        async def body(context: ToolContext[Any], arguments: str) -> object:
+            recorded = self._record.outputs.get((context.path, function.tool.fingerprint, canonical_arguments(arguments)))
+            if recorded is not None:
+                return function.validate_json(recorded)
+            return await function.tool.invoke(context, parse_arguments(arguments))
+
+        return function.stand_in(stand_in(function.tool, body))
 
     def handoff(self, declared: HandoffDeclaration[Any]) -> HandoffDeclaration[Any]:
         """A handoff whose callback, an effect too, is called only if effects are wanted."""

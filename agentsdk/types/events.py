@@ -325,9 +325,13 @@ class ToolUseJudged(Compact, tag="tool_use"):
 
 
 class OutputJudged(Compact, tag="output"):
-    """The final text was checked against the output type; `error` is `""` when it fits."""
+    """The final text was checked against the output type; `error` is `""` when it fits.
+
+    `output` is what an output function made of it, as JSON text; `""` where there is none.
+    """
 
     error: str
+    output: str = ""
 
 
 class TurnEnded(Compact, tag="turn"):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 from hypothesis import given
+from msgspec import structs
 
 from agentsdk.core.next_step import (
     PRIORITY,
@@ -47,7 +48,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse, OutputItem
-from agentsdk.types.spec import AgentSpec, HandoffSpec, OutputSpec, ToolSpec
+from agentsdk.types.spec import OUTPUT_TOOL, AgentSpec, HandoffSpec, OutputSpec, ToolSpec
 from tests.core.histories import logs
 
 STARTED = RunStarted("run", "first", (Message("user", "hi"),), 0, 1.0)
@@ -308,3 +309,18 @@ def test_a_pending_call_shows_the_arguments_that_it_is_to_run_with_and_why_a_dec
     assert (type(item), item.arguments) == (ToolInDoubtItem, '{"x":1}')
     (item,) = waiting(*begun, ApprovalJudged("a", True, "changed", True))
     assert (type(item), item.arguments) == (ToolApprovalItem, '{"x":1}')
+
+
+@pytest.mark.parametrize(
+    ("judged", "step"),
+    [
+        (OutputJudged(""), FinalOutput('{"x":1}')),
+        (OutputJudged("", '"made of it"'), FinalOutput('"made of it"', True)),
+        (OutputJudged("does not fit"), RunAgain()),
+    ],
+)
+def test_an_output_that_a_call_gives_is_final_if_it_fits(judged: OutputJudged, step: NextStep) -> None:
+    spec = AgentSpec("first", TOOLS, output=structs.replace(OUTPUT, mode="tool"))
+    reply = ModelResponse((FunctionCall("c1", OUTPUT_TOOL, '{"x":1}'),))
+    state = fold([STARTED, ModelReplied(reply, 1.0), ToolFinished("c1", "taken"), judged])
+    assert resolve_next_step(spec, state, process_model_response(spec, reply)) == step

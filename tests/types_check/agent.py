@@ -8,6 +8,7 @@ from typing import Any, assert_type
 from agentsdk import (
     Agent,
     AgentOutputSchema,
+    OutputFunction,
     RunContextWrapper,
     StopAtTools,
     StreamEvent,
@@ -60,6 +61,19 @@ assert_type(Agent[None, Answer | User](name="union", output_type=AgentOutputSche
 assert_type(Agent(name="union", output_type=AgentOutputSchema(Answer | User)), Agent[Any, Any])
 assert_type(Agent[None, Answer | User](name="either", output_type=[Answer, User]), Agent[None, Answer | User])
 assert_type(AgentOutputSchema(Answer, mode="tool"), AgentOutputSchema[Answer])
+
+
+async def book(context: RunContextWrapper[User], seat: str) -> Answer:
+    return Answer(seat + context.context.name)
+
+
+def count(text: str) -> int:
+    return len(text)
+
+
+assert_type(OutputFunction(book), OutputFunction[Answer])
+assert_type(Agent(name="function", output_type=OutputFunction(book, mode="tool")), Agent[Any, Answer])
+assert_type(Agent(name="function", output_type=OutputFunction(count)), Agent[Any, int])
 assert_type(AgentOutputSchema[Answer | User]([Answer, User], mode="prompted"), AgentOutputSchema[Answer | User])
 
 # The context is found in the tools, the instructions or the behaviour, or said once.
@@ -102,6 +116,8 @@ Agent[int, str](name="x", instructions=instructions)  # type: ignore[arg-type]  
 Agent[User, int](name="x", output_type=Answer)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent[User, int](name="x", output_type=AgentOutputSchema(Answer))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent[User, int](name="x", output_type=[int, Answer])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+Agent[User, str](name="x", output_type=OutputFunction(count))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+OutputFunction(5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 AgentOutputSchema(Answer, mode="tools")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
