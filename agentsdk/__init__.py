@@ -141,6 +141,7 @@ SUBMODULES = (
     "guardrails",
     "handoffs",
     "hooks",
+    "hosted_tools",
     "items",
     "limits",
     "models",

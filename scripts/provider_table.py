@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agentsdk.models.anthropic.features import FEATURES as ANTHROPIC
 from agentsdk.models.features import Features
@@ -11,6 +11,8 @@ from agentsdk.models.google.features import FEATURES as GOOGLE
 from agentsdk.models.openai_chat.features import FEATURES as OPENAI_CHAT
 from agentsdk.models.openai_responses.features import FEATURES as OPENAI_RESPONSES
 from agentsdk.models.profiles import PROFILES
+from agentsdk.types.hosted_tool import HostedTool
+from agentsdk.types.hosted_tools import HOSTED_TOOLS
 
 ADAPTERS = {
     "chat completions": OPENAI_CHAT,
@@ -22,7 +24,7 @@ ADAPTERS = {
 LABELS = {
     "streaming": "streaming",
     "tools": "tools",
-    "hosted_tools": "the provider's own tools beside the agent's",
+    "extra_tools": "other tools of the provider's own",
     "native_output": "output type enforced by the provider",
     "json_mode": "JSON mode",
     "images": "images in",
@@ -68,7 +70,13 @@ except UserError as error:
 ModelSettings(seed=...) is not available with the Anthropic Messages API; leave it out, or pass it in extra_body
 ```
 
-## Compatible servers
+## Hosted tools
+
+Those that each provider [runs itself](hosted_tools.md), and the settings that it takes of each. Another tool, or another
+setting, is a `UserError` before any request.
+"""
+
+SERVERS = """## Compatible servers
 
 Each is the chat completions adapter under another address: `"groq:NAME"` is model `NAME` at Groq. What it can do beyond the
 protocol is its own affair.
@@ -78,7 +86,13 @@ protocol is its own affair.
 def page() -> str:
     """The page."""
     features = [
-        [_label(name), *(_cell(getattr(adapter, name)) for adapter in ADAPTERS.values())] for name in Features.__struct_fields__
+        [_label(name), *(_cell(getattr(adapter, name)) for adapter in ADAPTERS.values())]
+        for name in Features.__struct_fields__
+        if name != "hosted_tools"
+    ]
+    hosted = [
+        [f"`{kind.__name__}`", *(_settings(kind, adapter.hosted_tools) for adapter in ADAPTERS.values())]
+        for kind in HOSTED_TOOLS
     ]
     servers = [
         [
@@ -95,6 +109,9 @@ def page() -> str:
             *_table(["", *ADAPTERS], features),
             "",
             NOTES,
+            *_table(["", *ADAPTERS], hosted),
+            "",
+            SERVERS,
             *_table(["Name", "Address", "or the one in", "Key in"], servers),
             "",
         ]
@@ -111,6 +128,14 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "-"
     return str(value)
+
+
+def _settings(kind: type[HostedTool], known: Mapping[str, Sequence[str]]) -> str:
+    """The settings of a hosted tool that an adapter knows."""
+    taken = known.get(kind.__name__)
+    if taken is None:
+        return "-"
+    return ", ".join(f"`{name}`" for name in taken) or "yes, without settings"
 
 
 def _code(text: str) -> str:

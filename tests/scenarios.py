@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from agentsdk import (
@@ -65,6 +66,7 @@ from agentsdk.core.overflow import result_id
 from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
+from agentsdk.hosted_tools import HostedMCPTool, WebSearchTool
 from agentsdk.models import Prompt
 from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
 from agentsdk.testing import call
@@ -86,7 +88,7 @@ from agentsdk.types.events import (
     ToolsIntended,
     ToolUseJudged,
 )
-from agentsdk.types.items import Caller, FunctionCall, Message
+from agentsdk.types.items import Caller, FunctionCall, Message, ProviderItem
 from agentsdk.types.spec import Effect
 
 RUN_ID = "r"
@@ -490,6 +492,23 @@ def _kinds(world: World) -> Agent[Any, Any]:
         FunctionCall("", "rate", '{"x":2}', namespace="rate"),
     ]
     return agent_of(world, [first, "found"], tools=tools)
+
+
+def _hosted_tools(world: World) -> Agent[Any, Any]:
+    """Approvals of an MCP server that the provider calls, asked of a rule and then of a person."""
+
+    def rule(ctx: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        world.did(f"rule for {call_id}")
+        return bool(arguments["x"] > 10)
+
+    server = HostedMCPTool(server_label="docs", server_url="https://mcp.example.com", needs_approval=rule)
+
+    def asked(x: int) -> FunctionCall:
+        return FunctionCall("", "search", msgspec.json.encode({"x": x}).decode(), kind="mcp_approval", namespace="docs")
+
+    tools = [server, WebSearchTool(), tool_of(world, "add")]
+    searched = ProviderItem("scripted", {"type": "web_search_call", "id": "ws_1", "action": {}})
+    return agent_of(world, [[searched, asked(1), asked(20), call("add", x=1)], asked(30), "found"], tools=tools)
 
 
 def _approvals(world: World) -> Agent[Any, Any]:
@@ -1078,6 +1097,7 @@ SCENARIOS = [
     Scenario("unknown tool", _unknown_tool, "so be it", effects=1),
     Scenario("invalid arguments", _invalid_arguments, "mostly wrong", effects=1),
     Scenario("calls of several kinds", _kinds, "found", effects=3, decide=_approve_always),
+    Scenario("hosted tools and their approvals", _hosted_tools, "found", effects=1, decide=_approve_odd),
     Scenario("approved and rejected", _approvals, "paid", effects=4, decide=_approve_odd),
     Scenario("always approved", _approvals, "paid", effects=6, decide=_approve_always),
     Scenario("always rejected", _approvals, "paid", effects=2, decide=_reject_always),

@@ -41,6 +41,10 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "once: charge is in doubt; a person looks, and says that it was done\n"
         "once: begun 1 time, under the same key: 30 euros are charged.\n",
     ),
+    "custom_tool.py": (
+        [call("calculate", input="17 + 30 - 4")],
+        'called: calculate {"input":"17 + 30 - 4"}\nanswer: 17 + 30 - 4 = 43\n',
+    ),
     "toolsets.py": (
         [call("shop_show_order", number=1815), call("shop_show_order", number=7)],
         "ada is offered show_order\nada is offered cancel_order\nanswer: Order 1815: two chairs.\n"
@@ -196,6 +200,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^once: charge is in doubt; .*\nonce: begun 1 time, under the same key: 30 euros are charged\.$",
     ],
     "tool_selection.py": [r"^200 tools\noffered: search_tools, ", r"^answer: The weather in "],
+    "custom_tool.py": [r'^called: calculate \{"input":', r"^answer: ."],
     "toolsets.py": [
         r"^ada is offered cancel_order\nanswer: Order -?\d+: two chairs",
         r"^bob is not offered cancel_order\nanswer: ",
@@ -250,8 +255,18 @@ LOCALLY: dict[str, Sequence[str]] = {
 
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
-    here.remove("service.py")  # test_service.py
+    here -= {"service.py", "hosted_tools.py"}  # test_service.py, and below
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
+
+
+def test_hosted_tools(tmp_path: Path) -> None:
+    """Its server is its own."""
+    assert asyncio.run(run("hosted_tools.py", tmp_path)) == (
+        'asks:   open_ticket({"title":"asyncio"})\n'
+        "web_search: {'query': 'asyncio'} ['https://docs.python.org/3/']\n"
+        "mcp: Ticket 7 []\n"
+        "answer: Opened ticket 7. ['Python']\n"
+    )
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

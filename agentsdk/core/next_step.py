@@ -217,6 +217,8 @@ def _tool_use_is_final(spec: AgentSpec, state: State, turn: OpenTurn, processed:
         return FinalOutput(judged.output, True) if judged is not None and judged.is_final else None
     for call, tool in processed.functions:
         result = turn.results[call.call_id]
+        if tool.kind == "mcp_approval":
+            continue  # the provider has yet to run what was approved
         if not result.is_error and (spec.tool_use == "stop_on_first_tool" or tool.name in spec.stop_at):
             return FinalOutput(output_text(result.output), spec.output is not None)
     return None

@@ -40,6 +40,7 @@ from agentsdk.types.declared import (
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.hosted import PROMPT, Prompt
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
@@ -89,7 +90,7 @@ class Agent(Generic[TContext, TOutput]):
 
     name: str
     instructions: Instructions[TContext] | None = None
-    tools: Sequence[FunctionTool[TContext]] = field(default_factory=list[FunctionTool[TContext]])
+    tools: Sequence[FunctionTool[TContext] | HostedTool] = field(default_factory=list["FunctionTool[TContext] | HostedTool"])
     handoffs: Sequence[Agent[TContext, Any] | HandoffDeclaration[TContext]] = field(
         default_factory=list["Agent[TContext, Any] | HandoffDeclaration[TContext]"]
     )
@@ -374,7 +375,10 @@ _FIELDS = Fields(
     Agent,
     name=_NAME,
     instructions=optional(either(any_text(""), CALLABLE, what="a str or a callable that gives one; pass the text")),
-    tools=TOOLS,
+    tools=sequence_of(
+        a((FunctionTool, HostedTool), "a tool; decorate functions with @function_tool, and give agents as agent.as_tool()"),
+        "a list or tuple of tools; pass [tool]",
+    ),
     handoffs=sequence_of(
         a((Agent, HandoffDeclaration), "an Agent or handoff(agent)"), "a list or tuple of agents; pass [agent]"
     ),

@@ -14,6 +14,7 @@ from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_use import StopAtTools
 from agentsdk.types.errors import UserError
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
 
 
@@ -36,6 +37,7 @@ class Declaration:
         "_tools",
         "_toolsets",
         "handoffs",
+        "hosted",
         "is_ordered",
         "is_static",
         "may_be_guarded",
@@ -61,9 +63,20 @@ class Declaration:
         self._toolsets = agent.toolsets[:]
         self.tools: dict[str, FunctionTool[Any]] = {}
         self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
+        hosted: list[HostedTool] = []
         for tool in self._tools:
+            if isinstance(tool, HostedTool):
+                hosted.append(tool)
+                continue
             self._name_once(agent, tool.name)
             self.tools[tool.name] = tool
+        self.hosted: tuple[HostedTool, ...] = ()
+        if hosted:
+            from agentsdk.define.hosted import read_hosted  # most agents have none
+
+            self.hosted, approvals = read_hosted(self._name, hosted)
+            for approval in approvals:
+                self.tools.setdefault(approval.name, approval)  # a copy of the agent may have its own
         for given in self._handoffs:
             declared = handoff(given) if isinstance(given, Agent) else given
             self._name_once(agent, declared.spec.name)
@@ -77,7 +90,7 @@ class Declaration:
         self.request_output = None if self.output_tool is not None or self.output_prompt else output
         self._free_of_output_tool(self.tools | self.handoffs)
         self.reaches_agents = bool(self.handoffs) or any(isinstance(tool, AgentTool) for tool in self._tools)
-        is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self._tools)
+        is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self.tools.values())
         self.may_be_guarded = self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails)
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
@@ -142,8 +155,12 @@ class Declaration:
             None if self.output is None else self.output.spec,
             use,
             stop_at,
+            hosted=self.hosted,
         )
-        offered: tuple[ToolSpec | HandoffSpec, ...] = (*tool_specs.values(), *handoff_specs.values())
+        told = list(tool_specs.values())
+        if self.hosted:  # of an MCP server the provider is told by its own declaration
+            told = [tool for tool in told if tool.kind != "mcp_approval"]
+        offered: tuple[ToolSpec | HandoffSpec, ...] = (*told, *handoff_specs.values())
         return spec, offered if self.output_tool is None else (*offered, self.output_tool)
 
     def _free_of_output_tool(self, names: Collection[str]) -> None:

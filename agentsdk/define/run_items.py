@@ -5,7 +5,7 @@ Structs, as the items they wrap: one is made for each of them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from agentsdk.types.base import JsonObject
 from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
+    InputFile,
     Item,
     Message,
     Part,
@@ -21,6 +22,9 @@ from agentsdk.types.items import (
     Reasoning,
     item_to_dict,
 )
+
+if TYPE_CHECKING:
+    from agentsdk.types.hosted_results import HostedToolUse, Source
 
 
 class RunItemBase(Struct, frozen=True):
@@ -39,6 +43,20 @@ class MessageOutputItem(RunItemBase, frozen=True):
 
     raw_item: Message
     type: ClassVar[Literal["message_output_item"]] = "message_output_item"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The pages and files that the text cites, each once."""
+        from agentsdk.types.hosted_results import sources_of  # few programs have hosted tools
+
+        return sources_of(self.raw_item)
+
+    @property
+    def files(self) -> tuple[InputFile, ...]:
+        """The files that a hosted tool made and the text names, by the provider's ids."""
+        from agentsdk.types.hosted_results import files_of
+
+        return files_of(self.raw_item)
 
 
 class ReasoningItem(RunItemBase, frozen=True):
@@ -84,10 +102,17 @@ class HandoffOutputItem(RunItemBase, frozen=True):
 
 
 class HostedToolItem(RunItemBase, frozen=True):
-    """Activity of a tool that the provider runs itself."""
+    """Activity of a tool that the provider runs itself. `raw_item` is the provider's own, which goes back to it as it came."""
 
     raw_item: ProviderItem
     type: ClassVar[Literal["hosted_tool_item"]] = "hosted_tool_item"
+
+    @property
+    def use(self) -> HostedToolUse:
+        """What the tool was asked for, and what came of it."""
+        from agentsdk.types.hosted_results import HostedToolUse
+
+        return HostedToolUse.of(self.raw_item)
 
 
 RunItem = (

@@ -39,7 +39,7 @@ def copied(
         )
         if agent is first:
             copies[id(in_place_of)] = twin
-        twin.tools = [tool_copy(one) for one in declared.tools.values()]
+        twin.tools = [*declared.hosted, *[tool_copy(one) for one in declared.tools.values()]]
         twin.handoffs = [replace(handoff(one), agent=agent_copy(one.agent)) for one in declared.handoffs.values()]
         return twin
 

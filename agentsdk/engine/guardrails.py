@@ -136,10 +136,13 @@ async def decide_tool_use(run: Run, prepared: Prepared, processed: ProcessedResp
     turn = open_turn(run)
     if turn.tool_use is not None or any(call.call_id not in turn.results for call, _ in processed.functions):
         return
+    calls = [call for call, tool in processed.functions if tool.kind != "mcp_approval"]
+    if not calls:
+        return
     what = f"tool_use_behavior of agent {prepared.agent.name!r}"
     results = [
         ToolResult(call.name, turn.as_run(call).arguments, output_of(call, given.output, given.is_error))
-        for call, _ in processed.functions
+        for call in calls
         if (given := turn.results[call.call_id])
     ]
     behavior = cast(Any, prepared.agent.tool_use_behavior)

@@ -248,6 +248,7 @@ def _request(run: Run, prepared: Prepared, system_prompt: str) -> ModelRequest:
         _settings(run, prepared),
         run.channel is not None or (bool(watched) and run.watchers is not None),
         run.request_id(),
+        hosted=prepared.spec.hosted,
     )
 
 
@@ -261,7 +262,9 @@ def _hidden(prepared: Prepared, request: ModelRequest) -> tuple[str, ...]:
 
 def _without_calls(prepared: Prepared, request: ModelRequest, prompt: str) -> ModelRequest:
     """The tools stay, so that the provider's cache does and calls in the history are understood; they may not be used."""
-    settings = request.settings.resolve(ModelSettings(tool_choice="none")) if request.tools else request.settings
+    settings = request.settings
+    if request.tools or request.hosted:
+        settings = settings.resolve(ModelSettings(tool_choice="none"))
     output = request.output
     if prepared.declared.output_tool is not None and prepared.spec.output is not None:
         output = structs.replace(prepared.spec.output, mode="native")

@@ -164,7 +164,7 @@ class RecordedModels:
             "model": now is model or (isinstance(now, str) and now == model),
             "instructions": before.instructions == after.instructions and request.instructions.endswith(told),
             "prompt": before.prompt == after.prompt,
-            "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)),
+            "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)) and declared.hosted == request.hosted,
             "output type": declared.spec.output == Declaration.of(after).spec.output,
             "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),
             "items": request.items == state.view,

@@ -270,7 +270,7 @@ def fingerprint_of(first: Agent[Any, Any]) -> str:
         seen[id(agent)] = agent
         declaration = Declaration.of(agent)
         text = clean_text(agent.instructions) if isinstance(agent.instructions, str) else ""
-        declared.append((agent.name, text, _recorded(declaration.spec)))
+        declared.append((agent.name, text, _recorded(declaration.spec), *[tool.declared for tool in declaration.hosted]))
         if isinstance(agent.prompt, Prompt):
             declared.append(agent.prompt)
         waiting += [handoff.agent for handoff in declaration.handoffs.values()]

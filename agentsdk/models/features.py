@@ -19,16 +19,18 @@ Way = Literal["data", "address", "id"]
 class Features(Struct, frozen=True, kw_only=True):
     """What an adapter can do. The fields named like those of `ModelSettings` are about these: without support, `UserError`.
 
-    `native_output`: the provider enforces an output type's schema; `json_mode`: that the output is JSON. `hosted_tools`: the
-    provider's own tools beside the agent's. `result_media`: images and files in tool results. `token_counting`: the provider
-    counts a request's tokens beforehand. `hosted_prompts` and `conversations` are those that the provider keeps.
+    `native_output`: the provider enforces an output type's schema; `json_mode`: that the output is JSON. `hosted_tools`: those
+    that it has, by class, each with the settings that it takes; `extra_tools`: how its other own tools are given beside the
+    agent's. `result_media`: images and files in tool results. `token_counting`: the provider counts a request's tokens
+    beforehand. `hosted_prompts` and `conversations` are those that the provider keeps.
     """
 
     streaming: Support
     tools: Support
     tool_choice: Support
     parallel_tool_calls: Support
-    hosted_tools: Support
+    hosted_tools: dict[str, tuple[str, ...]]
+    extra_tools: Support
     native_output: Support
     json_mode: Support
     images: tuple[Way, ...]

@@ -18,6 +18,7 @@ from msgspec import Raw, structs
 from agentsdk.models.endpoint import HttpEndpoint
 from agentsdk.models.errors import ErrorInReply, error_from_object
 from agentsdk.models.exchange import EventStream
+from agentsdk.models.hosted import mcp_secrets
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.options import HttpModelOptions
@@ -34,6 +35,7 @@ from agentsdk.types.errors import (
     ProviderError,
     UserError,
 )
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import CacheRetention, ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
@@ -95,7 +97,7 @@ class HttpModel(HttpEndpoint, ABC):
 
     def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
         super().__init__(model, **options)
-        self._tools: dict[int, tuple[Sequence[ToolSpec | HandoffSpec], Raw]] = {}
+        self._tools: dict[tuple[int, int], tuple[Sequence[ToolSpec | HandoffSpec], Sequence[HostedTool], Raw]] = {}
 
     @abstractmethod
     def body(self, request: ModelRequest) -> Body:
@@ -110,8 +112,8 @@ class HttpModel(HttpEndpoint, ABC):
         """What reads the reply."""
 
     @abstractmethod
-    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-        """The tools as JSON."""
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
+        """The tools as JSON. Raises `UserError` for those that the API does not have."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply: any deltas, then one `ResponseCompleted`.
@@ -122,18 +124,20 @@ class HttpModel(HttpEndpoint, ABC):
         settings = request.settings.retry or self._retry
         return with_retries(lambda: self._attempt(request, headers, body), settings, self._clock, self._random)
 
-    def _encoded_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> Raw:
-        """`tools` as JSON, encoded once per tuple: an agent hands over the same one turn after turn."""
-        known = self._tools.get(id(tools))
-        if known is None or known[0] is not tools:
+    def _encoded_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool] = ()) -> Raw:
+        """The tools as JSON, encoded once per pair of tuples: an agent hands over the same ones turn after turn."""
+        place = id(tools), id(hosted)
+        known = self._tools.get(place)
+        if known is None or known[0] is not tools or known[1] is not hosted:
             if len(self._tools) >= _CACHED_TOOLS:
                 self._tools.clear()
-            known = self._tools[id(tools)] = (tools, Raw(self._encode_tools(tools)))
-        return known[1]
+            known = self._tools[place] = (tools, hosted, Raw(self._encode_tools(tools, hosted)))
+        return known[2]
 
     def _headers_for(self, request: ModelRequest) -> RequestHeaders:
         accept = "text/event-stream" if request.stream else "application/json"
-        return self._headers_with(accept=accept, request_id=request.request_id, extra=request.settings.extra_headers)
+        headers = self._headers_with(accept=accept, request_id=request.request_id, extra=request.settings.extra_headers)
+        return headers.with_secrets(mcp_secrets(request.hosted)) if request.hosted else headers
 
     def _attempt(self, request: ModelRequest, headers: RequestHeaders, body: Body) -> AsyncGenerator[ModelStreamEvent, None]:
         """The events of one attempt."""

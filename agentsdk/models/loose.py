@@ -11,6 +11,9 @@ from msgspec import Raw
 
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MalformedResponseError
+from agentsdk.types.loose import as_list as as_list
+from agentsdk.types.loose import as_object as as_object
+from agentsdk.types.loose import as_text as as_text
 from agentsdk.types.text import clean_value
 
 T = TypeVar("T")
@@ -19,21 +22,6 @@ MAX_DEPTH = 100
 """How deep what is kept of a reply may nest."""
 
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
-
-
-def as_object(value: object) -> JsonObject:
-    """`value` if it is a JSON object, else an empty one."""
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
-
-
-def as_list(value: object) -> list[object]:
-    """`value` if it is a JSON array, else an empty one."""
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def as_text(value: object) -> str:
-    """`value` if it is a string, else an empty one."""
-    return value if isinstance(value, str) else ""
 
 
 def as_count(value: object) -> int | None:

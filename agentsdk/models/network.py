@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from agentsdk.types.errors import UserError
@@ -66,10 +66,11 @@ def check_header(name: str, value: str) -> None:
 class RequestHeaders:
     """The headers of a request. They hold keys: nothing prints them, and they become plain only where they are sent."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_more", "_values")
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, str], more_secrets: Sequence[str] = ()) -> None:
         self._values = dict(values)
+        self._more = tuple(more_secrets)  # of the request's body
 
     def __repr__(self) -> str:
         return f"RequestHeaders({', '.join(self._values)})"
@@ -80,11 +81,22 @@ class RequestHeaders:
 
     def without(self, *names: str) -> RequestHeaders:
         """Those with other names."""
-        return RequestHeaders({name: value for name, value in self._values.items() if name not in names})
+        return RequestHeaders({name: value for name, value in self._values.items() if name not in names}, self._more)
+
+    def with_secrets(self, secrets: Sequence[str]) -> RequestHeaders:
+        """These, and what else of the request no error may repeat."""
+        return RequestHeaders(self._values, (*self._more, *secrets))
+
+    def joined(self, name: str, value: str) -> RequestHeaders:
+        """These with one more value of a header that is a list; the same for `""`."""
+        if not value:
+            return self
+        values = {**self._values, name: ",".join(filter(None, (self._values.get(name), value)))}
+        return RequestHeaders(values, self._more)
 
     def secrets(self) -> list[str]:
         """What must not be repeated in an error: every value that may be a key, longer ones first."""
-        values = [value for name, value in self._values.items() if name not in _NO_SECRETS]
+        values = [*self._more, *[value for name, value in self._values.items() if name not in _NO_SECRETS]]
         values += [value.rpartition(" ")[2] for value in values]  # of "Bearer KEY" the key
         return sorted({value for value in values if len(value) >= _SHORTEST_SECRET}, key=len, reverse=True)
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from agentsdk.types.declared import having
 from agentsdk.types.deltas import ModelStreamEvent
 from agentsdk.types.hosted import Prompt, ServerConversation
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import Item
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
@@ -20,10 +21,10 @@ class ModelRequest(Struct, frozen=True):
     """All a model needs for one reply.
 
     `items` is the history; an adapter keeps its encoded form in `items.derived`, so that a turn encodes only the new items.
-    `tail` follows the history in this request only. `tools` and `handoffs` are the same objects from turn to turn while they
-    do not change. `stream` chooses the wire form: without it no delta is wanted. `request_id` is the same for every attempt,
-    and no other request's: short plain ASCII, fit to be an idempotency key. `prompt` and `conversation` are what the provider
-    keeps: an adapter for one that keeps none raises `UserError`.
+    `tail` follows the history in this request only. `tools`, and `hosted` which the provider is to run itself, are the same
+    objects from turn to turn while they do not change. `stream` chooses the wire form: without it no delta is wanted.
+    `request_id` is the same for every attempt, and no other request's: short plain ASCII, fit to be an idempotency key.
+    `prompt` and `conversation` are what the provider keeps: an adapter for one that keeps none raises `UserError`.
     """
 
     items: Tape[Item]
@@ -36,6 +37,7 @@ class ModelRequest(Struct, frozen=True):
     request_id: str = ""
     prompt: Prompt | None = None
     conversation: ServerConversation | None = None
+    hosted: tuple[HostedTool, ...] = ()
 
     @property
     def all_items(self) -> Sequence[Item]:

@@ -111,9 +111,28 @@ def _blocks(item: OutputItem) -> list[JsonObject]:
         case Reasoning():
             return [{"type": "thinking", "thinking": item.text, "signature": item.signature or "c2lnbmF0dXJl"}]
         case FunctionCall():
-            return [{"type": "tool_use", "id": item.call_id, "name": item.name, "input": msgspec.Raw(item.arguments.encode())}]
+            return [_call(item)]
         case ProviderItem():
             return [item.data]
+
+
+def _call(item: FunctionCall) -> JsonObject:
+    """A call as a block: of a shell tool to `bash`, of a computer in the form that it keeps of its own."""
+    name: object = item.name
+    given: object = msgspec.Raw(item.arguments.encode())
+    arguments: JsonObject = msgspec.json.decode(item.arguments) if item.kind in ("shell", "computer") else {}
+    if item.kind == "shell":
+        commands = cast("list[str]", arguments.get("commands") or [])
+        name, given = "bash", {"command": commands[0]} if commands else arguments
+    elif item.kind == "computer" and "call" in arguments:
+        own = cast(JsonObject, arguments["call"])
+        name, given = own["name"], own["arguments"]
+    block: JsonObject = {"type": "tool_use", "id": item.call_id, "name": name, "input": given}
+    if item.namespace:
+        block["toolset_name"] = item.namespace
+    if item.caller is not None:
+        block["caller"] = {"type": item.caller.kind, "tool_id": item.caller.id}
+    return block
 
 
 def _in_pieces(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:

@@ -101,8 +101,12 @@ def _parts(output: tuple[OutputItem, ...], *, stream: bool) -> list[JsonObject]:
                 if item.signature:
                     parts[-1]["thoughtSignature"] = item.signature
             case FunctionCall():
-                arguments: object = msgspec.json.decode(item.arguments or "{}")
-                parts.append({"functionCall": {"id": item.call_id, "name": item.name, "args": arguments}, **signature})
+                arguments: JsonObject = msgspec.json.decode(item.arguments or "{}")
+                own: JsonObject = {"name": item.name, "arguments": arguments}
+                if item.kind == "computer" and "call" in arguments:  # in the form that it keeps of its own
+                    own = cast(JsonObject, arguments["call"])
+                called = {"id": item.call_id, "name": own["name"], "args": own["arguments"]}
+                parts.append({"functionCall": called, **signature})
                 signature = {}
             case ProviderItem():
                 parts.append(item.data)

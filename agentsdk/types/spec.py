@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeVar
 from msgspec import Struct
 
 from agentsdk.types.base import JsonObject
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import CallKind, FunctionCall
 
 Effect = Literal["none", "idempotent", "once"]
@@ -83,6 +84,7 @@ class AgentSpec(Struct, frozen=True):
     tool_use: ToolUse = "run_llm_again"
     stop_at: frozenset[str] = frozenset()
     output_guardrails: tuple[str, ...] = ()
+    hosted: tuple[HostedTool, ...] = ()
 
 
 class _Handler(Protocol):

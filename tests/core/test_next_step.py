@@ -160,6 +160,16 @@ EVERY_TRAIT: tuple[tuple[Any, ...], ...] = (
 )
 
 
+def test_an_approval_of_what_the_provider_runs_is_not_a_final_output() -> None:
+    docs = ToolSpec("mcp_approval:docs", "", {}, kind="mcp_approval")
+    spec = AgentSpec("first", {docs.name: docs}, {}, tool_use="stop_on_first_tool")
+    call = FunctionCall("a", "search", "{}", kind="mcp_approval", namespace="docs")
+    state = fold([STARTED, replied(call), ToolFinished("a", "approved")])
+    assert state.turn is not None and state.turn.response is not None
+    processed = process_model_response(spec, state.turn.response)
+    assert isinstance(resolve_next_step(spec, state, processed), RunAgain)
+
+
 def test_the_priority_table_over_every_combination() -> None:
     kinds: dict[type, int] = {}
     for traits in itertools.product(*EVERY_TRAIT):

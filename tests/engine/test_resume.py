@@ -171,7 +171,8 @@ def calls_in_doubt(scenario: Scenario, log: list[RunEvent], prefix: list[RunEven
     tools = {tool.name: tool for agent in agents_of(scenario) for tool in (*tools_of_agent(agent), read_result)}
     names = {f"{path}/{item.call_id}": item.name for path, item in calls_of(log)}
     began = intended_calls(prefix) - finished_calls(prefix).keys()
-    once = [call for call in began if tools[names[call]].effect == "once" and not tools[names[call]].external]
+    called = {call: tools.get(names[call]) for call in began}  # an approval of a hosted tool is none of a tool here
+    once = [call for call, tool in called.items() if tool is not None and tool.effect == "once" and not tool.external]
     return {call: tools[names[call]].reconcile is not None for call in once}
 
 

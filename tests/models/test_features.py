@@ -205,7 +205,7 @@ def test_reasoning_goes_back_to_its_provider_only(adapter: type[HttpModel], feat
 def test_hosted_tools_stand_beside_the_agents(adapter: type[HttpModel], features: Features) -> None:
     settings = ModelSettings(extra_body={"tools": [{"type": "web_search"}]})
     sent = json.dumps(body(adapter, tools=(TOOL,), settings=settings)["tools"])
-    assert ('"add"' in sent and "web_search" in sent) is bool(features.hosted_tools)
+    assert ('"add"' in sent and "web_search" in sent) is bool(features.extra_tools)
 
 
 @each

@@ -15,7 +15,9 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from msgspec import structs
 
+from agentsdk.hosted_tools import WebSearchTool
 from agentsdk.models.local import LocalModel
 from agentsdk.models.local.server import LocalServer, ServerOptions, shared_server
 from agentsdk.models.local.weights import find_weights
@@ -175,6 +177,11 @@ async def test_a_tool_that_is_not_there_cannot_be_asked_for() -> None:
     async with smollm2() as model:
         with pytest.raises(BadRequestError, match="'subtract'"):
             await ask(model, request(tools=(ADD,), settings=ModelSettings(tool_choice="subtract")))
+
+
+async def test_a_hosted_tool_is_refused_before_anything_is_loaded() -> None:
+    with pytest.raises(UserError, match="WebSearchTool is not available with LocalModel"):
+        await ask(LocalModel("smollm2"), structs.replace(request(), hosted=(WebSearchTool(),)))
 
 
 @pytest.mark.parametrize("settings", [{"thinking": "low"}, {"verbosity": "low"}, {"truncation": "auto"}], ids=str)

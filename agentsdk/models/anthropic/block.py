@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from agentsdk.models.anthropic.calls import read_caller
 from agentsdk.models.loose import as_list, as_object, as_text
 from agentsdk.types.base import JsonObject
 
-_OF_A_CALL = ("type", "id", "name", "input")
+_OF_A_CALL = ("type", "id", "name", "input", "toolset_name")
 
 
 class Block:
@@ -16,6 +17,7 @@ class Block:
         "citations",
         "fields",
         "index",
+        "is_function",
         "kind",
         "number",
         "output_index",
@@ -28,6 +30,7 @@ class Block:
         self.index = index
         self.number = number  # of calls before it
         self.kind = as_text(fields.get("type"))
+        self.is_function = False  # a call whose arguments are shown as they come
         self.fields = fields
         self.output_index = 0
         self.pieces: list[str] = []
@@ -45,7 +48,7 @@ class Block:
     def call_details(self) -> JsonObject:
         """What a tool_use block holds beside the call, what is empty or the default left out."""
         details = {name: value for name, value in self.fields.items() if name not in _OF_A_CALL and value is not None}
-        if as_object(details.get("caller")).get("type") == "direct":
+        if as_object(details.get("caller")).get("type") == "direct" or read_caller(details.get("caller")) is not None:
             del details["caller"]
         return details
 

@@ -17,12 +17,15 @@ from itertools import dropwhile
 from typing import TypeGuard
 from urllib.parse import unquote_to_bytes
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
+from agentsdk.models.anthropic.calls import BASH, call_block, toolset_of
+from agentsdk.models.hosted import check_names
 from agentsdk.models.plain_tools import function_description
-from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json, usable_arguments, usable_name
+from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
@@ -137,9 +140,7 @@ def _reply_blocks(items: list[Item]) -> Iterator[JsonObject]:
                 else:
                     yield {"type": "thinking", "thinking": item.text, "signature": item.signature}
             case FunctionCall():
-                arguments = Raw(usable_arguments(item.arguments).encode())
-                name = usable_name(item.name)
-                yield {"type": "tool_use", "id": _call_id(item.call_id), "name": name, "input": arguments, **details}
+                yield {**call_block(item, _call_id(item.call_id)), **details}
                 details = {}
             case ProviderItem():
                 if item.data.get("type") == CALL_DETAILS:
@@ -191,6 +192,8 @@ def _result(item: FunctionCallOutput) -> JsonObject:
     result: JsonObject = {"type": "tool_result", "tool_use_id": _call_id(item.call_id), "content": content}
     if item.is_error:
         result["is_error"] = True
+    if toolset := toolset_of(item):
+        result["toolset_name"] = toolset
     return result
 
 
@@ -254,12 +257,32 @@ def _decoded_text(source: JsonObject, filename: str) -> str:
         raise UserError(f"the text file {filename!r} is not UTF-8 in base64, expected that; encode it so") from None
 
 
-def encode_tools(tools: Sequence[ToolSpec | HandoffSpec], *, strict: bool) -> bytes:
-    """The `tools` field; with `strict` the provider enforces the schemas of the strict ones."""
-    return to_json([_tool(tool, strict) for tool in tools])
+def encode_tools(tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool] = (), *, strict: bool) -> bytes:
+    """The `tools` field; with `strict` the provider enforces the schemas of the strict ones.
+
+    Raises `UserError` for a hosted tool that the API does not have, and a function with the name of one of its own.
+    """
+    entries = [_tool(tool, strict) for tool in tools]
+    if any(isinstance(tool, ToolSpec) and tool.kind == "shell" for tool in tools):
+        check_names(tools, {BASH: "the shell tool"}, "Anthropic")
+    if not hosted:
+        return to_json(entries)
+    from agentsdk.models.anthropic.hosted import deferred, encode_hosted, names_of
+
+    own, pinned = encode_hosted(hosted), deferred(hosted)
+    check_names(tools, names_of(hosted), "Anthropic")
+    for tool, entry in zip(tools, entries, strict=True):
+        if pinned is not None and isinstance(tool, ToolSpec) and tool.name not in pinned:
+            entry["defer_loading"] = True
+    return to_json([*entries, *own])
 
 
 def _tool(tool: ToolSpec | HandoffSpec, strict: bool) -> JsonObject:
+    if isinstance(tool, ToolSpec) and tool.kind == "shell":
+        return {"type": "bash_20250124", "name": BASH}
+    if isinstance(tool, ToolSpec) and tool.kind == "computer":
+        configs = tool.kind_settings.get("configs")
+        return {"type": "computer_toolset_20260801", **({"configs": configs} if configs else {})}
     encoded: JsonObject = {"name": tool.name, "description": function_description(tool), "input_schema": tool.parameters}
     if strict and tool.strict:
         encoded["strict"] = True

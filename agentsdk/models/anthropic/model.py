@@ -20,6 +20,7 @@ from agentsdk.models.http_model import (
     refuse_settings,
 )
 from agentsdk.models.loose import as_list, as_object
+from agentsdk.models.network import RequestHeaders
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body, framed, to_json
 from agentsdk.models.thinking import claude_thinking, given_thinking
@@ -28,6 +29,7 @@ from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, one_of, optional, whole
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted, ResponseCreated
 from agentsdk.types.errors import ModelError, UserError
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.response import OutputItem
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
@@ -198,20 +200,25 @@ class AnthropicModel(HttpModel):
         if any(system):
             fields["system"] = "\n\n".join(filter(None, system))
         extra = settings.extra_body or {}
+        if request.hosted:
+            from agentsdk.models.anthropic.hosted import hosted_fields
+
+            fields |= hosted_fields(request.hosted)
         merge_extra_body(fields, settings, "messages", "system")
         if config:
             fields["output_config"] = {**config, **as_object(extra.get("output_config"))}
-        if tools := self._all_tools(request.tools, as_list(extra.get("tools"))):
+        if tools := self._all_tools(request, as_list(extra.get("tools"))):
             fields["tools"] = tools
             if "tool_choice" not in extra and (choice := _tool_choice(settings)):
                 fields["tool_choice"] = choice
         return fields
 
-    def _all_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: list[object]) -> Raw | list[object]:
+    def _all_tools(self, request: ModelRequest, extra: list[object]) -> Raw | list[object]:
         """The run's tools, then those of the provider's own that are in `extra_body`."""
-        if not tools or not hosted:
-            return self._encoded_tools(tools) if tools else hosted
-        return Raw(b"%b,%b" % (bytes(self._encoded_tools(tools))[:-1], to_json(hosted)[1:]))
+        if not (request.tools or request.hosted):
+            return extra
+        encoded = self._encoded_tools(request.tools, request.hosted)
+        return Raw(b"%b,%b" % (bytes(encoded)[:-1], to_json(extra)[1:])) if extra else encoded
 
     def _url_for(self, request: ModelRequest) -> str:
         return self._url
@@ -221,10 +228,19 @@ class AnthropicModel(HttpModel):
         return {**headers, "x-api-key": key} if key else headers
 
     def _assembler(self, request: ModelRequest) -> ReplyAssembler:
-        return ReplyAssembler(self.provider, fallback_id=request.request_id)
+        has_shell = any(isinstance(tool, ToolSpec) and tool.kind == "shell" for tool in request.tools)
+        return ReplyAssembler(self.provider, fallback_id=request.request_id, has_shell=has_shell)
 
-    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-        return encode_tools(tools, strict=self._strict_tools)
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
+        return encode_tools(tools, hosted, strict=self._strict_tools)
+
+    def _headers_for(self, request: ModelRequest) -> RequestHeaders:
+        headers = super()._headers_for(request)
+        if not request.hosted:
+            return headers
+        from agentsdk.models.anthropic.hosted import betas_of
+
+        return headers.joined("anthropic-beta", betas_of(request.hosted))
 
 
 def _shifted(event: ModelStreamEvent, by: int) -> ModelStreamEvent:

@@ -15,6 +15,7 @@ import json
 from collections.abc import Sequence
 
 from agentsdk.models.anthropic.block import Block
+from agentsdk.models.anthropic.calls import read_call
 from agentsdk.models.anthropic.encode import CALL_DETAILS
 from agentsdk.models.anthropic.usage import read_usage
 from agentsdk.models.anthropic.wire import WireEvent, input_of, parse_event, parse_object, parse_reply
@@ -78,11 +79,15 @@ class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happene
 
 
 class ReplyAssembler:
-    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too.
 
-    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+    `has_shell`: calls of `bash` are for the agent's shell tool.
+    """
+
+    def __init__(self, provider: str, *, fallback_id: str = "", has_shell: bool = False) -> None:
         self._provider = provider
         self._fallback_id = fallback_id
+        self._has_shell = has_shell
         self._id = ""
         self._model = ""
         self._started = False
@@ -207,7 +212,9 @@ class ReplyAssembler:
         block = Block(index if index is not None else len(self._blocks), fields, self._calls)
         self._blocks.append(block)
         self._by_index[block.index] = block
-        self._calls += block.kind == "tool_use"
+        if block.kind == "tool_use":
+            self._calls += 1
+            block.is_function = self._call(block, "").kind == "function"
         if block.kind == "text" and last is not None and last.kind == "text":
             block.output_index = last.output_index  # one message, in several blocks
         else:
@@ -269,7 +276,7 @@ class ReplyAssembler:
             events.append(OutputTextDelta(clean_text(piece), block.output_index))
         elif block.kind == "thinking":
             events.append(ReasoningTextDelta(clean_text(piece), block.output_index))
-        elif block.kind == "tool_use":
+        elif block.is_function:
             events.append(FunctionCallArgumentsDelta(clean_text(piece), block.output_index))
 
     def _refusal(self) -> str:
@@ -359,7 +366,7 @@ class ReplyAssembler:
     def _call(self, block: Block, arguments: str) -> FunctionCall:
         fields = block.fields
         call_id = clean_text(as_text(fields.get("id"))) or f"call_{self._id or self._fallback_id}_{block.number}"
-        return FunctionCall(call_id, clean_text(as_text(fields.get("name"))), arguments)
+        return read_call(fields, call_id, arguments, has_shell=self._has_shell)
 
     def _provider_item(self, block: Block) -> ProviderItem | None:
         """A block of the provider's own; None where the end of the reply truncated its input."""

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 from msgspec import Raw, Struct
 
+from agentsdk.models.computer_actions import GOOGLE_FUNCTIONS
+from agentsdk.models.google.calls import own_form, response_fields
 from agentsdk.models.google.schema import to_google
 from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import Body, Group, encode_growing, to_json, usable_arguments, usable_name
@@ -127,8 +129,10 @@ class _Turn:
     def _add_call(self, item: FunctionCall) -> None:
         if item.call_id in self._open:
             return  # two results of one call: the first counts
-        arguments = Raw(usable_arguments(item.arguments).encode())
+        arguments: object = Raw(usable_arguments(item.arguments).encode())
         name = usable_name(item.name)
+        if (own := own_form(item)) is not None:
+            name, arguments = own
         part: JsonObject = {"functionCall": {"id": item.call_id, "name": name, "args": arguments}}
         if self._signature:
             part["thoughtSignature"], self._signature = self._signature, ""
@@ -140,6 +144,11 @@ class _Turn:
         if name is None:
             return False
         text, media = _split(item.output)
+        if name in GOOGLE_FUNCTIONS and item.kind == "computer":
+            shown = "" if text == _ATTACHED else text
+            answer: JsonObject = {"id": item.call_id, "name": name, "response": response_fields(shown)}
+            self._results.append({"functionResponse": {**answer, **({"parts": media} if media else {})}})
+            return True
         self._results.append(_response(item.call_id, name, "error" if item.is_error else "output", text))
         if media:
             self._media.extend([{"text": f"From the result of tool call {item.call_id}:"}, *media])
@@ -211,8 +220,9 @@ def _media(source: str, file_id: str, filename: str, default: str) -> JsonObject
 
 
 def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-    """The declarations of the `tools` field."""
-    return to_json([_declaration(tool) for tool in tools])
+    """The declarations of the `tools` field: of all but the computer tool, which has an entry of its own."""
+    functions = [tool for tool in tools if not (isinstance(tool, ToolSpec) and tool.kind == "computer")]
+    return to_json([_declaration(tool) for tool in functions])
 
 
 def _declaration(tool: ToolSpec | HandoffSpec) -> JsonObject:

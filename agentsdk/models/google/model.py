@@ -7,6 +7,7 @@ from typing import Unpack
 from urllib.parse import quote
 
 from agentsdk.core.output_prompt import prompt_for
+from agentsdk.models.google.calls import computer_tool, encode_computer
 from agentsdk.models.google.encode import ContentEncoder, encode_tools
 from agentsdk.models.google.reply import ReplyAssembler
 from agentsdk.models.google.schema import to_google
@@ -19,6 +20,7 @@ from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields
 from agentsdk.types.errors import UserError
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 
@@ -75,7 +77,7 @@ class GoogleModel(HttpModel):
         fields: JsonObject = {}
         instructions, output = request.instructions, request.output
         config = self._sampling(settings)
-        takes_json = not (request.tools and self._before_3)
+        takes_json = not ((request.tools or request.hosted) and self._before_3)
         if output is not None and (output.is_asked_for or not takes_json):
             instructions = "\n\n".join(filter(None, [instructions, prompt_for(output)]))
         elif output is not None:
@@ -86,8 +88,13 @@ class GoogleModel(HttpModel):
             fields["systemInstruction"] = {"parts": [{"text": instructions}]}
         if request.tools:
             fields["tools"] = [{"functionDeclarations": self._encoded_tools(request.tools)}]
+            if (computer := computer_tool(request.tools)) is not None:
+                own = encode_computer(computer, request.tools)
+                fields["tools"] = [*as_list(fields["tools"]), own] if len(request.tools) > 1 else [own]
             if settings.tool_choice is not None:
                 fields["toolConfig"] = {"functionCallingConfig": _tool_choice(settings.tool_choice)}
+        if request.hosted:
+            self._add_hosted(fields, request)
         if config:
             fields["generationConfig"] = config
         if settings.service_tier is not None:
@@ -98,6 +105,15 @@ class GoogleModel(HttpModel):
             contents = framed(_NOTHING_SAID + b",", contents) if contents else _NOTHING_SAID
         head = to_json(fields)[:-1]
         return framed(b'%b%b"contents":[' % (head, b"," if fields else b""), contents, b"]}")
+
+    def _add_hosted(self, fields: JsonObject, request: ModelRequest) -> None:
+        """The hosted tools, beside functions in such a way that what they did can go back."""
+        from agentsdk.models.google.hosted import encode_hosted
+
+        fields["tools"] = [*as_list(fields.get("tools")), *encode_hosted(request.hosted)]
+        if request.tools:  # Google demands it, and takes no "AUTO" with it
+            chosen = {} if request.settings.tool_choice == "auto" else as_object(fields.get("toolConfig"))
+            fields["toolConfig"] = {**chosen, "includeServerSideToolInvocations": True}
 
     def _sampling(self, settings: ModelSettings) -> JsonObject:
         config: JsonObject = {_NAMES[name]: value for name, value in given_settings(settings, *_NAMES).items()}
@@ -133,11 +149,11 @@ class GoogleModel(HttpModel):
     def _auth_headers(self, key: str) -> dict[str, str]:
         return {"x-goog-api-key": key} if key else {}
 
-    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
         return encode_tools(tools)
 
     def _assembler(self, request: ModelRequest) -> ReplyAssembler:
-        return ReplyAssembler(self.provider, fallback_id=request.request_id)
+        return ReplyAssembler(self.provider, fallback_id=request.request_id, computer=computer_tool(request.tools))
 
 
 _FROM_USER = b'{"role":"user"'

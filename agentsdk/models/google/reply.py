@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from typing import cast
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from agentsdk.models.errors import ErrorInReply
+from agentsdk.models.google.calls import read_call
 from agentsdk.models.google.message import OpenMessage
 from agentsdk.models.google.usage import read_usage
 from agentsdk.models.google.wire import (
@@ -60,6 +61,7 @@ from agentsdk.types.items import (
     Reasoning,
 )
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
+from agentsdk.types.spec import ToolSpec
 from agentsdk.types.text import clean_text, escaped
 from agentsdk.types.usage import Usage
 
@@ -112,9 +114,13 @@ _NOTES = {
 
 
 class ReplyAssembler:
-    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too."""
+    """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too.
 
-    def __init__(self, provider: str, *, fallback_id: str = "") -> None:
+    `computer` is the agent's computer tool, whose functions are Google's.
+    """
+
+    def __init__(self, provider: str, *, fallback_id: str = "", computer: ToolSpec | None = None) -> None:
+        self._computer = computer
         self._provider = provider
         self._fallback_id = fallback_id
         self._id = ""
@@ -275,14 +281,16 @@ class ReplyAssembler:
         call_id = clean_text(wire.id or "") or f"call_{self._id or self._fallback_id}_{self._calls}"
         self._calls += 1
         call = FunctionCall(call_id, clean_text(wire.name or ""), "{}" if arguments == "null" else arguments)
+        if self._computer is not None:
+            call = read_call(self._computer, call)
         self._add_item(call, events)
-        if call.arguments:
+        if call.arguments and call.kind == "function":
             events.append(FunctionCallArgumentsDelta(call.arguments, self._items[-1][0]))
 
     def _add_item(self, item: OutputItem, events: list[ModelStreamEvent]) -> None:
         """Take an item that came in one piece."""
         index = self._begin()
-        begins = FunctionCall(item.call_id, item.name, "") if isinstance(item, FunctionCall) else item
+        begins = structs.replace(item, arguments="") if isinstance(item, FunctionCall) else item
         events.append(OutputItemAdded(begins, index))
         self._items.append((index, item))
 

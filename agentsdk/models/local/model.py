@@ -10,6 +10,7 @@ from contextlib import aclosing
 
 from msgspec import structs
 
+from agentsdk.models.hosted import check_hosted_tools
 from agentsdk.models.http_model import refuse_hosted, refuse_settings
 from agentsdk.models.local.constrained import GRAMMAR_IGNORED, Bounds, Piece, ReplyReader, build_grammar, choose
 from agentsdk.models.local.served import LocallyServed
@@ -136,6 +137,8 @@ class LocalModel(LocallyServed):
         settings = request.settings
         refuse_hosted(request, "LocalModel")
         refuse_settings(settings, "LocalModel", *_UNSUPPORTED)
+        if request.hosted:
+            check_hosted_tools(request.hosted, {}, "LocalModel")
         if settings.thinking:
             raise UserError(
                 "ModelSettings(thinking=...) is not available with LocalModel, expected False or none; leave it out, or use a "

@@ -8,6 +8,7 @@ from typing import Literal, Unpack, get_args
 from msgspec import Raw
 
 from agentsdk.core.output_prompt import prompt_for
+from agentsdk.models.hosted import check_hosted_tools
 from agentsdk.models.http_model import (
     OPENAI_RETENTIONS,
     HttpModel,
@@ -26,6 +27,7 @@ from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, one_of, optional
 from agentsdk.types.errors import UserError
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 
@@ -92,6 +94,8 @@ class OpenAIChatCompletionsModel(HttpModel):
         settings = request.settings
         refuse_hosted(request, "chat completions")
         fields: JsonObject = {"model": self.name, **self._given(settings)}
+        if request.hosted:
+            check_hosted_tools(request.hosted, {}, "chat completions")
         if request.tools:
             fields["tools"] = self._encoded_tools(request.tools)
             if settings.tool_choice is not None:
@@ -140,7 +144,7 @@ class OpenAIChatCompletionsModel(HttpModel):
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/chat/completions"
 
-    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
         return encode_tools(tools)
 
     def _assembler(self, request: ModelRequest) -> ReplyAssembler:

@@ -22,6 +22,7 @@ from hashlib import sha256
 import msgspec
 
 from agentsdk.core.arguments import parse_arguments
+from agentsdk.models.computer_actions import OWN_CALL
 from agentsdk.models.loose import as_list, as_object, as_text, storable_json
 from agentsdk.models.prefix import usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
@@ -142,6 +143,7 @@ def _call(item: FunctionCall) -> JsonObject:
             return {"type": "apply_patch_call", **known, "status": "completed", "operation": _arguments(item)}
         case "computer":
             asked: JsonObject = {"pending_safety_checks": [], "actions": [], **_arguments(item)}
+            asked.pop(OWN_CALL, None)  # another provider's form of it
             return {"type": "computer_call", "id": item.id, **known, "status": "completed", **asked}
         case "mcp_approval":
             known = {"id": item.call_id, "name": item.name, "arguments": usable_arguments(item.arguments)}

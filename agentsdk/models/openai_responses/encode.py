@@ -21,6 +21,7 @@ from agentsdk.models.prefix import Body, Group, encode_growing, to_json
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.hosted import Prompt
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import (
     FunctionCall,
     FunctionCallOutput,
@@ -204,9 +205,18 @@ def _text(kind: str, text: str) -> JsonObject:
     return {"type": kind, "text": text}
 
 
-def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-    """The `tools` field."""
-    return to_json([_tool(tool) for tool in tools])
+def encode_tools(tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool] = ()) -> bytes:
+    """The `tools` field. Raises `UserError` for a hosted tool that the API does not have."""
+    if not hosted:
+        return to_json([_tool(tool) for tool in tools])
+    from agentsdk.models.openai_responses.hosted import deferred, encode_hosted
+
+    own, pinned = encode_hosted(hosted), deferred(hosted)
+    entries = [_tool(tool) for tool in tools]
+    for tool, entry in zip(tools, entries, strict=True):
+        if pinned is not None and isinstance(tool, ToolSpec) and tool.name not in pinned and "name" in entry:
+            entry["defer_loading"] = True
+    return to_json([*entries, *own])
 
 
 def _tool(tool: ToolSpec | HandoffSpec) -> JsonObject:

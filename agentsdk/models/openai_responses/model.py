@@ -36,6 +36,7 @@ from agentsdk.types.declared import FLAG, Fields, optional
 from agentsdk.types.deltas import AttemptDiscarded, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import ModelError, ProviderError, UserError
 from agentsdk.types.hosted import ServerConversation
+from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.tape import Tape
@@ -231,10 +232,10 @@ class OpenAIResponsesModel(HttpModel):
             fields["prompt_cache_retention"] = retention
         if reasoning := self._reasoning(settings):
             fields["reasoning"] = reasoning
-        if request.tools:
-            fields["tools"] = self._encoded_tools(request.tools)
+        if request.tools or request.hosted:
+            fields["tools"] = self._encoded_tools(request.tools, request.hosted)
             if settings.tool_choice is not None:
-                fields["tool_choice"] = _tool_choice(settings.tool_choice)
+                fields["tool_choice"] = _tool_choice(settings.tool_choice, request)
             if settings.parallel_tool_calls is not None:
                 fields["parallel_tool_calls"] = settings.parallel_tool_calls
         if text := _text(request):
@@ -247,7 +248,7 @@ class OpenAIResponsesModel(HttpModel):
             fields |= _continued(request.conversation)
         if self._background:
             fields["background"] = True
-        if include := self._include(settings):
+        if include := self._include(request):
             fields["include"] = include
         _merge(fields, settings)
         return fields
@@ -275,18 +276,23 @@ class OpenAIResponsesModel(HttpModel):
             reasoning["summary"] = "auto" if thinking.summary is True else thinking.summary
         return reasoning
 
-    def _include(self, settings: ModelSettings) -> list[str]:
+    def _include(self, request: ModelRequest) -> list[str]:
         """What a reply is to hold beside what it always does."""
+        settings = request.settings
         include = ["reasoning.encrypted_content"] if self._encrypted_reasoning else []
         if settings.logprobs or settings.top_logprobs is not None:
             include.append("message.output_text.logprobs")
+        if request.hosted:
+            from agentsdk.models.openai_responses.hosted import included
+
+            include += included(request.hosted)
         return include
 
     def _url_for(self, request: ModelRequest) -> str:
         return f"{self.base_url}/responses"
 
-    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-        return encode_tools(tools)
+    def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
+        return encode_tools(tools, hosted)
 
     def _assembler(self, request: ModelRequest) -> ResponseAssembler:
         return ResponseAssembler(self.provider, fallback_id=request.request_id)
@@ -345,5 +351,14 @@ def _merge(fields: JsonObject, settings: ModelSettings) -> None:
         raise UserError("extra_body holds 'background', which is the model's own; pass background=True to the model instead")
 
 
-def _tool_choice(choice: str) -> object:
-    return choice if choice in ("auto", "required", "none") else {"type": "function", "name": choice}
+def _tool_choice(choice: str, request: ModelRequest) -> object:
+    if choice in ("auto", "required", "none"):
+        return choice
+    if request.hosted:
+        from agentsdk.models.openai_responses.hosted import is_chosen
+
+        if is_chosen(choice, request.hosted):
+            return {"type": choice}
+    kinds = [tool.kind for tool in request.tools if tool.name == choice and isinstance(tool, ToolSpec)]
+    kind = kinds[0] if kinds else "function"
+    return {"type": kind, "name": choice} if kind in ("function", "custom") else {"type": kind}

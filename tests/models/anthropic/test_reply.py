@@ -97,8 +97,8 @@ async def test_every_kind_of_block_makes_the_round_trip(streamed: bool) -> None:
 
 
 @BOTH
-async def test_who_calls_a_tool_is_kept_for_the_provider(streamed: bool) -> None:
-    caller = {"type": "code_execution_20260120", "tool_id": "s1"}
+async def test_what_a_call_holds_besides_is_kept_for_the_provider(streamed: bool) -> None:
+    caller = {"type": "code_execution_20260120", "tool_id": "s1", "step": 2}  # more than a `Caller` has
     blocks: list[dict[str, Any]] = [
         {"type": "tool_use", "id": "c1", "name": "add", "input": {"a": 1}, "caller": caller},
         {"type": "tool_use", "id": "c2", "name": "add", "input": {}, "caller": {"type": "direct"}},

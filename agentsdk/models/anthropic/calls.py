@@ -1,0 +1,77 @@
+"""Calls between Anthropic's `tool_use` blocks and `FunctionCall`s of other kinds than a function's.
+
+```
+bash, where the agent has a shell tool         shell: {"commands": [command]}, or {"restart": true}
+a member of the computer toolset               computer: its action, and the block's own name and input under "call"
+```
+A name in another toolset stays a function's, in that namespace.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw
+
+from agentsdk.core.arguments import parse_arguments
+from agentsdk.models.computer_actions import OWN_CALL, anthropic_actions, own_call
+from agentsdk.models.loose import as_list, as_object, as_text, storable_json
+from agentsdk.models.prefix import usable_arguments, usable_name
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import InvalidArgumentsError
+from agentsdk.types.items import Caller, FunctionCall, FunctionCallOutput
+from agentsdk.types.text import clean_text
+
+BASH = "bash"
+_TOOLSETS = ("computer", "browser")
+
+
+def read_caller(data: object) -> Caller | None:
+    """Who made a call, where that was a program in the provider's container."""
+    caller = as_object(data)
+    kind, made_by = clean_text(as_text(caller.get("type"))), clean_text(as_text(caller.get("tool_id")))
+    return Caller(kind, made_by) if kind and made_by and len(caller) == 2 else None
+
+
+def read_call(fields: JsonObject, call_id: str, arguments: str, *, has_shell: bool) -> FunctionCall:
+    """The call of a block; its `arguments` are `""` where they have yet to come."""
+    name, namespace = clean_text(as_text(fields.get("name"))), clean_text(as_text(fields.get("toolset_name")))
+    caller = read_caller(fields.get("caller"))
+    if namespace == "computer":
+        given = _parsed(arguments)
+        actions: JsonObject = {"actions": anthropic_actions(name, given), OWN_CALL: {"name": name, "arguments": given}}
+        return FunctionCall(call_id, "computer", arguments and storable_json(actions), "", "computer", namespace, caller)
+    if name == BASH and has_shell:
+        given = _parsed(arguments)
+        commands: JsonObject = {"commands": [given["command"]]} if "command" in given else given
+        return FunctionCall(call_id, "shell", arguments and storable_json(commands), "", "shell", "", caller)
+    return FunctionCall(call_id, name, arguments, namespace=namespace, caller=caller)
+
+
+def call_block(item: FunctionCall, call_id: str) -> JsonObject:
+    """The block of a call as it goes back."""
+    name, arguments = usable_name(item.name), Raw(usable_arguments(item.arguments).encode())
+    block: JsonObject = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+    if item.kind == "shell":
+        given = _parsed(item.arguments)
+        commands = [as_text(command) for command in as_list(given.get("commands"))]
+        block |= {"name": BASH, "input": {"restart": True} if given.get("restart") else {"command": "\n".join(commands)}}
+    elif item.kind == "computer":
+        own_name, own_arguments = own_call(_parsed(item.arguments))
+        if own_name:
+            block |= {"name": usable_name(own_name), "input": own_arguments}
+    if toolset := toolset_of(item):
+        block["toolset_name"] = toolset
+    if item.caller is not None and item.caller.kind.startswith("code_execution"):
+        block["caller"] = {"type": item.caller.kind, "tool_id": item.caller.id}
+    return block
+
+
+def toolset_of(item: FunctionCall | FunctionCallOutput) -> str:
+    """The toolset that a call is of, which its result names too; `""` for one that is of none of this API's."""
+    return item.namespace if item.namespace in _TOOLSETS else ""
+
+
+def _parsed(arguments: str) -> JsonObject:
+    try:
+        return parse_arguments(arguments)
+    except InvalidArgumentsError:
+        return {}
