@@ -1,5 +1,5 @@
-"""A test kit for agents: scripted models, cassettes, a fake provider on a real socket, a store that fails,
-and a lock on real requests."""
+"""A test kit for agents: scripted models, a model that calls every tool, cassettes, a fake provider on a real socket, a store
+that fails, and a lock on real requests."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentsdk.testing.responses_dialect import FakeResponsesServer
     from agentsdk.testing.scripted import ScriptedModel, call
     from agentsdk.testing.server import CapturedRequest, FakeOpenAIServer, FakeServer, ServerReply
+    from agentsdk.testing.tool_calling import ToolCallingModel
 
 __all__ = [
     "CapturedRequest",
@@ -42,6 +43,7 @@ __all__ = [
     "ReplayModel",
     "ScriptedModel",
     "ServerReply",
+    "ToolCallingModel",
     "call",
     "no_real_requests",
 ]
@@ -61,5 +63,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.testing.responses_dialect": "FakeResponsesServer",
             "agentsdk.testing.scripted": "ScriptedModel call",
             "agentsdk.testing.server": "CapturedRequest FakeOpenAIServer FakeServer ServerReply",
+            "agentsdk.testing.tool_calling": "ToolCallingModel",
         },
     )
