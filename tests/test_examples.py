@@ -73,6 +73,7 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         ['{"day": "Friday", "city": "Oslo", "people": ["Alice", "Bob"]}'],
         "day:  Friday\ncity: Oslo\nwho:  Alice and Bob\n",
     ),
+    "output_function.py": ([call("final_result", kind="child")], "child: 5 euros\n"),
     "handoff_triage.py": (
         [call("transfer_to_french_tutor"), "Chat.", call("transfer_to_maths_tutor"), "Four."],
         "What is the French word for cat?\n  Triage -> French tutor: Chat.\n"
@@ -210,6 +211,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^sent:  I am \[address\]\. What is in order 1815\?\nran:   show_order\nanswer: Order .* card \*+1111\.$",
     ],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
+    "output_function.py": [r"^(child: 5|adult: 12) euros$"],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
     "guardrails.py": [r"^stopped: input guardrail 'no_card_numbers' stopped", r"^answer: .", r"^\[no_promises: "],
