@@ -90,8 +90,8 @@ MUTANTS = [
     Mutant(
         "a finished call run again on resume",
         "agentsdk/engine/tool_calls.py",
-        "if call.call_id in results or call.call_id in turn.in_doubt:",
-        "if call.call_id in turn.in_doubt:",
+        "if asked.call_id in results or asked.call_id in turn.in_doubt:",
+        "if asked.call_id in turn.in_doubt:",
     ),
     Mutant(
         "a begun call run again on resume",
@@ -105,7 +105,7 @@ MUTANTS = [
         "for item in output if type(item) is FunctionCall]",
         "for item in output if type(item) is FunctionCall and item.call_id in results]",
     ),
-    Mutant("a pair lost: a history not repaired", "agentsdk/core/pairing.py", "missing.append(call_id)", "pass"),
+    Mutant("a pair lost: a history not repaired", "agentsdk/core/pairing.py", "missing.append(item)", "pass"),
     Mutant(
         "a truncated reply accepted: cut at its length",
         "agentsdk/engine/model_call.py",
@@ -127,8 +127,8 @@ MUTANTS = [
     Mutant(
         "a handoff lost: the agent not switched",
         "agentsdk/core/state.py",
-        "_replace(_commit(state), agent=event.agent, used_tools=False, window=0)",
-        "_replace(_commit(state), used_tools=False, window=0)",
+        "_replace(_commit(state), agent=event.agent, used_tools=False, windows={})",
+        "_replace(_commit(state), used_tools=False, windows={})",
     ),
     Mutant(
         "durability lost: an append not waited for",
@@ -169,7 +169,7 @@ MUTANTS = [
     Mutant(
         "overshoot: the cap not sent",
         "agentsdk/engine/limits/reservation.py",
-        "        if cap is None or cap == request.settings.max_tokens:",
+        "        if cap is None or (given is not None and given <= cap):",
         "        if True:",
     ),
     Mutant(
@@ -187,7 +187,7 @@ MUTANTS = [
     Mutant(
         "a result shown before its guardrails have judged it",
         "agentsdk/core/state.py",
-        "    if result.is_withheld:\n        return FunctionCallOutput(call.call_id, WITHHELD, True)\n",
+        "    if result.is_withheld:\n        return output_of(call, WITHHELD, True)\n",
         "",
     ),
     Mutant(

@@ -52,6 +52,11 @@ def test_a_call_after_a_tool_waits_for_all_its_calls_wherever_they_stand() -> No
     assert waits(given) == {"t1": ((), ("w",))}
 
 
+def test_a_call_after_two_tools_waits_for_the_calls_of_both() -> None:
+    given = calls("t1", "v1", "w1", t={"after": ("v", "w"), "resource": "db"}, v={"resource": "db"}, w={"resource": "db"})
+    assert waits(given) == {"w1": (("v1",), ()), "t1": (("w1",), ("v", "w"))}
+
+
 def test_what_comes_after_changes_the_order_only_as_far_as_it_must() -> None:
     options = {"t": {"after": ("w",), "resource": "db"}, "w": {"resource": "db"}, "s": {"sequential": True}}
     given = calls("t1", "s1", "w1", **options)
