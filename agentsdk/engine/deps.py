@@ -123,6 +123,11 @@ class RunDeps(Struct, eq=False):
             return self.model(given)
         return cast(Model, given) if hasattr(given, "stream") else None
 
+    def chooses_model(self, agent: Agent[Any, Any]) -> bool:
+        """Whether a callable chooses the agent's model, turn by turn."""
+        given = agent.model if self.config.model is None else self.config.model
+        return not (given is None or isinstance(given, str) or hasattr(given, "stream"))
+
     def model(self, given: str | Model | None) -> Model:
         """The model that is meant; a name is looked up once a run. Raises `UserError` where there is none."""
         if given is not None and not isinstance(given, str):

@@ -55,7 +55,7 @@ async def compact_session(run: Run, session: ReplacingSession, window: ContextWi
 
     `run` is not driven: it has the model, the limits and the tracer of the summaries. Raises `SessionError`s.
     """
-    if run.deps.model_of(run.agent) is None:
+    if run.deps.chooses_model(run.agent):  # else no model is looked for until one is needed
         await choose_model(run)
     size, counter = await window_size(run, window), counter_of(run)
     spent: list[AttemptSpent] = []
