@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,15 @@ pytestmark = pytest.mark.anyio
 
 SUMMARY = "They talked about the weather, and about what to wear on the way to the office in the rain."
 SMALL = ContextWindow(size=1_000, trigger=0.5, target=0.25, strategies=[DropOldest()])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def a_default_model() -> Iterator[None]:
+    """A model that is never asked: tokens are counted by its name. The local one may not be installed."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AGENTSDK_MODEL", "openai:some-model")
+        environment.setenv("OPENAI_API_KEY", "a key")
+        yield
 
 
 def turns(count: int, start: int = 0) -> list[Item]:
