@@ -81,14 +81,14 @@ class _Entry(NamedTuple):
 
 
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
-_KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*):(?: +(.*))?")
-_COMMENT = re.compile("(?:^| +)#.*")
+_KEY = re.compile(r"\A([A-Za-z_][A-Za-z0-9_.-]*):(?: +(.*))?")
+_COMMENT = re.compile("(?:^|(?<! ) +)#.*")
 _BLOCK = re.compile(r"[|>][+-]?(?: +#.*)?")
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"(?: +#.*)?')
 _SINGLE = re.compile(r"'((?:[^']|'')*)'(?: +#.*)?")
 _ESCAPE = re.compile(r'\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U000[0-9A-Fa-f]{5}|U0010[0-9A-Fa-f]{4}|["\\/ntr ])|\\.')
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-_FLOW_LIST = re.compile(r"\[(.*)\](?: +#.*)?")
+_FLOW_LIST = re.compile(r"\A\[(.*)\](?: +#.*)?")
 _FLOW_TEXT = re.compile(r"""[^][{}"'#,:?]+(?::[^][{}"'#,:? ]+)*|"[^"]*"|'[^']*'""")
 
 
