@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentsdk.define.agent import AgentHooks
-from agentsdk.define.hooks import RunHooks
+from agentsdk.define.agent import AgentHooks, RunHooks
 
 __all__ = [
     "AgentHooks",

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, Unpack, cast, overloa
 from msgspec import Struct
 
 from agentsdk.core.run_state import Kept, RunState
-from agentsdk.define.agent import MODEL, Agent
-from agentsdk.define.hooks import RunHooks
-from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
+from agentsdk.define.agent import MODEL, RUN_HOOKS, Agent, RunHooks
+from agentsdk.define.run_config import ERROR_HANDLERS, RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent, WatchEvent
 from agentsdk.engine.begin import begin_run, clock_of
 from agentsdk.engine.channel import Channel

@@ -15,9 +15,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from agentsdk.define.agent import Agent
-from agentsdk.define.hooks import RunHooks
-from agentsdk.define.run_config import ERROR_HANDLERS, RUN_HOOKS, RunConfig, RunErrorHandlers
+from agentsdk.define.agent import RUN_HOOKS, Agent, RunHooks
+from agentsdk.define.run_config import ERROR_HANDLERS, RunConfig, RunErrorHandlers
 from agentsdk.engine.begin import clock_of
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.claim import claim, give_up

@@ -83,12 +83,13 @@ from agentsdk.types.events import (
     Nested,
     OutputJudged,
     RunEvent,
+    RunStarted,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
     ToolUseJudged,
 )
-from agentsdk.types.items import Caller, FunctionCall, Message, ProviderItem
+from agentsdk.types.items import Caller, FunctionCall, InputItem, Message, ProviderItem
 from agentsdk.types.spec import Effect
 
 RUN_ID = "r"
@@ -335,6 +336,8 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
                 happened.add(f"input guardrail polite {'passed' if behavior == 'allow' else 'tripped'}")
             case GuardrailJudged(kind=kind, guardrail=name, call_id=call_id):
                 happened.add(f"{kind} guardrail {name}" + (f" of {path}/{call_id}" if call_id else ""))
+            case RunStarted() if path != RUN_ID:
+                happened.add(f"input_builder of {path}")
             case HandedOff(agent=name):
                 happened.add(f"on_handoff to {name}")
             case ApprovalJudged(call_id=call_id):
@@ -598,6 +601,24 @@ def _agent_as_tool(world: World) -> Agent[Any, Any]:
     helper = agent_of(world, [call("dig", x=1), "dug"], "helper", tools=[tool_of(world, "dig"), tool_of(world, "sift", "none")])
     replies = [[call("helper", input="dig one"), call("helper", input="dig two"), call("pay", x=1)], "both dug"]
     return agent_of(world, replies, tools=[helper.as_tool(), tool_of(world, "pay")])
+
+
+@dataclass
+class Plot:
+    name: str
+    depth: int = 1
+
+
+def _typed_agent_tool(world: World) -> Agent[Any, Any]:
+    async def build(ctx: ToolContext[Any], plot: Plot) -> list[InputItem]:
+        world.did(f"input_builder of {place_of(ctx)}")
+        await asyncio.sleep(0)
+        return [Message("user", f"Dig at {plot.name}."), Message("user", f"{plot.depth} deep.")]
+
+    helper = agent_of(world, [call("dig", x=1), "dug"], "helper", tools=[tool_of(world, "dig")])
+    first = [call("helper", name="a"), call("helper", name="b", depth=2), call("helper", depth="x"), call("plain", name="c")]
+    plain = agent_of(world, ["plainly"], "plain").as_tool(parameters=Plot)
+    return agent_of(world, [first, "both dug"], tools=[helper.as_tool(parameters=Plot, input_builder=build), plain])
 
 
 def _nested_approval(world: World) -> Agent[Any, Any]:
@@ -1106,6 +1127,7 @@ SCENARIOS = [
     Scenario("two handoffs at once behind an approval", _two_handoffs, "from one", effects=1),
     Scenario("handoff and back", _handoff_and_back, "home", effects=1),
     Scenario("agent as tool, twice at once", _agent_as_tool, "both dug", effects=3),
+    Scenario("agent as tool, with typed input", _typed_agent_tool, "both dug", effects=2),
     Scenario("nested approval", _nested_approval, "done", effects=5),
     Scenario("nested nested approval and nested handoff", _nested_nested, "deep enough", effects=2, decide=_approve_always),
     Scenario("external calls, and a handoff behind one", _external, "weighed", effects=1, decide=_answer),

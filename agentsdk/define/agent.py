@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 
+from agentsdk.define.agent_input import AgentInput, AgentInputBuilder
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput
 from agentsdk.define.handoff_filter import HandoffInputFilter
@@ -21,7 +22,7 @@ from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY, CallOptions, ToolC
 from agentsdk.define.tool_use import StopAtTools, ToolUseBehavior
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model
-from agentsdk.types.base import JsonObject
+from agentsdk.ports.session import SESSION, Session
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,
@@ -38,7 +39,7 @@ from agentsdk.types.declared import (
     whole,
 )
 from agentsdk.types.errors import UserError
-from agentsdk.types.generics import TContext, TOutput
+from agentsdk.types.generics import TContext, TInput, TOutput
 from agentsdk.types.hosted import PROMPT, Prompt
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import Item
@@ -69,6 +70,9 @@ ModelSelector = Callable[[TurnContext[TContext], "Agent[TContext, Any]"], "str |
 OnStream = Callable[[Any], object]
 """Called with each `StreamEvent` of an agent's run as a tool, and awaited where it is async. (Events hold agents: an import of
 their type would lead back here.)"""
+
+AgentToolSession = Callable[[ToolContext[TContext]], "Session | Awaitable[Session | None] | None"]
+"""Called with the context of a call of an agent: the session that its run goes on with, None for none."""
 
 HandoffIsEnabled = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], bool | Awaitable[bool]]
 """Called with the context and the agent: whether the model sees the handoff this turn."""
@@ -182,23 +186,46 @@ class Agent(Generic[TContext, TOutput]):
         tool_description: str | None = None,
         custom_output_extractor: Callable[[TOutput], object | Awaitable[object]] | None = None,
         *,
+        parameters: type[TInput] | None = None,
+        input_builder: AgentInputBuilder[TContext, TInput] | None = None,
+        session: Session | AgentToolSession[TContext] | None = None,
+        hooks: RunHooks[TContext] | None = None,
         max_turns: int | None = None,
         on_stream: OnStream | None = None,
         **options: Unpack[CallOptions[TContext]],
     ) -> AgentTool[TContext]:
-        """This agent as a tool of another one: it is given `input`, a text, and its final output is the call's result.
+        """This agent as a tool of another one: its final output is the call's result.
+
+        A call takes `input`, a text, or the fields of `parameters`, a pydantic model, dataclass or TypedDict. The input of its
+        run is that text, or an object of that type as JSON; or what `input_builder`, sync or async, makes of either: called
+        with the call's context and the text or the object, it returns a text or items.
 
         Its run is part of the caller's: one log, one set of limits, and its approvals are the caller's interruptions.
         `max_turns` limits one call of it, `timeout` (seconds) each stretch of one that no person interrupts. `on_stream`, sync
-        or async, is called with each stream event of that run while it goes, whether the caller's run is streamed or not. The
-        other options are described at `FunctionTool`. Raises `UserError` for an argument that is wrong.
+        or async, is called with each stream event of that run while it goes, whether the caller's run is streamed or not, and
+        `hooks` are told of it, after those of the caller's run.
+
+        Its run follows what `session` holds (a `Session`, or a callable that gives the one of a call), and is added to it when
+        it ends or waits; of a run that was cut, once it goes on. Calls of a reply on one session run one after the other.
+        The other options are described at `FunctionTool`. Raises `UserError` for an argument that is wrong.
         """
         if tool_name is None:
             tool_name = re.sub(r"[^A-Za-z0-9_-]+", "_", self.name).strip("_")[:64] or "agent"
         if tool_description is None:
             tool_description = self.handoff_description or f"Ask the agent {self.name}."
-        extractor = custom_output_extractor
-        return AgentTool(self, tool_name, tool_description, extractor, max_turns=max_turns, on_stream=on_stream, **options)
+        return AgentTool(
+            self,
+            tool_name,
+            tool_description,
+            custom_output_extractor,
+            parameters=parameters,
+            input_builder=input_builder,
+            session=session,
+            hooks=hooks,
+            max_turns=max_turns,
+            on_stream=on_stream,
+            **options,
+        )
 
 
 class AgentHooks(Generic[TContext]):
@@ -234,6 +261,42 @@ class AgentHooks(Generic[TContext]):
         self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
     ) -> None:
         """The result of this agent's tool is recorded."""
+
+
+class RunHooks(Generic[TContext]):
+    """Hooks of a whole run. Override what you need. None is called again on resume; one that raises stops the run with a
+    `HookError`."""
+
+    async def on_agent_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
+        """An agent takes over: at the start of the run and after each handoff."""
+
+    async def on_agent_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
+        """An agent gave the final output."""
+
+    async def on_llm_start(
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
+    ) -> None:
+        """The model is about to be asked."""
+
+    async def on_llm_end(
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], response: ModelResponse
+    ) -> None:
+        """The model replied, and the reply is recorded."""
+
+    async def on_handoff(
+        self, context: RunContextWrapper[TContext], from_agent: Agent[TContext, Any], to_agent: Agent[TContext, Any]
+    ) -> None:
+        """An agent handed over, and the handoff is recorded."""
+
+    async def on_tool_start(
+        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext]
+    ) -> None:
+        """A tool is about to run; the intent is recorded."""
+
+    async def on_tool_end(
+        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
+    ) -> None:
+        """A tool's result is recorded."""
 
 
 # Without slots: of a frozen generic class that has them Python 3.11 cannot make `InputGuardrail[User](...)`.
@@ -285,6 +348,8 @@ class AgentToolChanges(ToolChanges[TContext], total=False):
 
     agent: Agent[TContext, Any]
     custom_output_extractor: Callable[[Any], object] | None
+    session: Session | AgentToolSession[TContext] | None
+    hooks: RunHooks[TContext] | None
     max_turns: int | None
     on_stream: OnStream | None
 
@@ -295,6 +360,8 @@ class AgentTool(FunctionTool[TContext]):
     _CHANGEABLE = AgentToolChanges.__optional_keys__
     agent: Agent[TContext, Any]
     custom_output_extractor: Callable[[Any], object] | None
+    session: Session | AgentToolSession[TContext] | None
+    hooks: RunHooks[TContext] | None
     max_turns: int | None
     on_stream: OnStream | None
 
@@ -305,38 +372,44 @@ class AgentTool(FunctionTool[TContext]):
         description: str,
         custom_output_extractor: Callable[[Any], object] | None,
         *,
+        parameters: type[Any] | None = None,
+        input_builder: AgentInputBuilder[TContext, Any] | None = None,
+        session: Session | AgentToolSession[TContext] | None = None,
+        hooks: RunHooks[TContext] | None = None,
         max_turns: int | None,
         on_stream: OnStream | None = None,
         **options: Unpack[CallOptions[TContext]],
     ) -> None:
         vars(self).update(
-            agent=agent, custom_output_extractor=custom_output_extractor, max_turns=max_turns, on_stream=on_stream
+            agent=agent,
+            custom_output_extractor=custom_output_extractor,
+            session=session,
+            hooks=hooks,
+            max_turns=max_turns,
+            on_stream=on_stream,
         )
-        super().__init__(name, description, _AGENT_INPUT, _no_body, effect="none", **options)
+        body = AgentInput(parameters, input_builder)
+        super().__init__(name, description, {}, body.refuse, False, effect="none", **options)
+        vars(self).update(_body=body, _params_json_schema=None, strict_json_schema=True)
+
+    @property
+    def input(self) -> AgentInput[TContext]:
+        """What a call takes, and how the nested run's input is made of it."""
+        return cast("AgentInput[TContext]", self._body)
 
     def _check(self) -> None:
         super()._check()
         _AGENT_TOOL.check(self, "tool")
         if self.external:
             raise UserError(f"tool {self.name!r} runs an agent, so it cannot be external; declare another tool for that")
+        if self.session is not None and self.resource is None:  # side by side two calls would each miss the other's turns
+            vars(self)["resource"] = f"session of {self.name}"
 
     def clone(  # pyright: ignore[reportIncompatibleMethodOverride] - it takes what FunctionTool's takes, and more
         self, **changes: Unpack[AgentToolChanges[TContext]]
     ) -> Self:
         """A copy with some fields replaced. Raises `UserError` for a field there is not."""
         return self._copy(changes, _spec=None, _fingerprint=None)
-
-
-_AGENT_INPUT: JsonObject = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-    "additionalProperties": False,
-}
-
-
-async def _no_body(context: object, arguments: str) -> object:
-    raise UserError("an agent as tool runs only inside a run, expected Runner.run to call it; run its agent instead")
 
 
 def _is_type(value: object) -> bool:
@@ -370,6 +443,7 @@ def _is_toolset(value: object) -> bool:
 
 
 TOOLSETS = sequence_of(Expected("a Toolset; subclass Toolset", _is_toolset), "a list or tuple of toolsets; pass [toolset]")
+RUN_HOOKS = a(RunHooks, "RunHooks; pass an object of a subclass")
 _NAME = a_name("a non-empty str; name the agent")
 _FIELDS = Fields(
     Agent,
@@ -418,6 +492,8 @@ _AGENT_TOOL = Fields(
     "Agent.as_tool",
     agent=a(Agent, "an Agent"),
     custom_output_extractor=optional(CALLABLE),
+    session=optional(either(SESSION, CALLABLE, what="a Session or a callable that gives one; pass SQLiteSession('id'), say")),
+    hooks=optional(RUN_HOOKS),
     max_turns=optional(whole("a whole number above 0", 1)),
     on_stream=optional(CALLABLE),
 )

@@ -178,7 +178,7 @@ class _Described:
         self._wrapped: type[BaseModel] | None = None
         try:
             self._alone: TypeAdapter[Any] = TypeAdapter(output_type)
-            schema = _root_object(self._alone.json_schema())
+            schema = root_object(self._alone.json_schema())
             if schema is None:
                 fields: dict[str, Any] = {WRAPPED_KEY: (output_type, ...)}
                 self._wrapped = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
@@ -234,7 +234,7 @@ def _described(output_type: Any, strict: bool) -> _Described:
     return _kept(output_type, strict)
 
 
-def _root_object(schema: JsonObject) -> JsonObject | None:
+def root_object(schema: JsonObject) -> JsonObject | None:
     """The schema with an object of its own at the root, or None where the value is no object."""
     if "$ref" in schema:
         definitions = cast("dict[str, JsonObject]", schema["$defs"])

@@ -22,7 +22,6 @@ from agentsdk.define.agent import (
 )
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.handoff_filter import HandoffInputFilter
-from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.prices import ModelPrice, Prices
 from agentsdk.define.tool import FunctionTool
@@ -289,7 +288,6 @@ class RunConfig:
         return f"RunConfig({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
-RUN_HOOKS = a(RunHooks, "RunHooks; pass an object of a subclass")
 ERROR_HANDLERS = mapping_of(
     CALLABLE, f"a dict of callables, its keys some of {', '.join(get_args(ErrorKind))}", keys=get_args(ErrorKind)
 )

@@ -16,9 +16,8 @@ from agentsdk.core.limits.run_limits import with_raised
 from agentsdk.core.pairing import joined
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, new_state
-from agentsdk.define.agent import Agent
+from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.context import RunContextWrapper
-from agentsdk.define.hooks import RunHooks
 from agentsdk.define.inbox import Inbox
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.deps import ModelCatalog, RunDeps
@@ -55,7 +54,7 @@ def begin_run(
     check_agent_names(agent)
     if isinstance(given, RunState):
         config = _sealed_as(given, config)
-    deps = RunDeps(config, catalog, clock_of(config), hooks, tracer, SCOPE.get())
+    deps = RunDeps(config, catalog, clock_of(config), tracer, SCOPE.get())
     if config.window is not None and config.token_counter is None:
         model = agent.model if config.model is None else config.model
         name = model if isinstance(model, str) else getattr(model, "name", "")
@@ -76,6 +75,8 @@ def begin_run(
     if run.added is not None or config.inbox is not None:
         run.inboxes = tuple([inbox for inbox in (run.added, config.inbox) if inbox is not None])
     run.limits = limits
+    if hooks is not None:
+        run.hooks = (hooks,)
     finalizes = deps.keeps_back and not callable(config.on_limit)
     run.has_budget = finalizes or deps.scope is not None or has_budget(run.limits)
     return run, begin

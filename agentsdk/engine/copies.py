@@ -25,8 +25,8 @@ def copied(
     """A copy of `first` with `changes` to each agent's fields, and `tool`, `handoff` and `toolset` in place of each of theirs.
 
     A handoff back to `in_place_of`, the agent that `first` is a changed copy of, leads to the copy of `first`.
-    What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy, and its `on_stream` is
-    not called. No originals change.
+    What `tool` gives for an agent as a tool still holds the agent; it is replaced by that agent's copy, and neither its
+    `on_stream` nor its `hooks` are called. No originals change.
     """
     copies: dict[int, Agent[Any, Any]] = {}
 
@@ -45,6 +45,8 @@ def copied(
 
     def tool_copy(one: FunctionTool[Any]) -> FunctionTool[Any]:
         twin = tool(one)
-        return twin.clone(agent=agent_copy(twin.agent), on_stream=None) if isinstance(twin, AgentTool) else twin
+        if isinstance(twin, AgentTool):
+            twin = twin.clone(agent=agent_copy(twin.agent), on_stream=None, hooks=None)
+        return twin
 
     return agent_copy(first)

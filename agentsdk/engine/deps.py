@@ -1,4 +1,4 @@
-"""`RunDeps`: what the runs of one tree depend on: settings, models, prices, clock, hooks, tracer. Nothing of it is state."""
+"""`RunDeps`: what the runs of one tree depend on: settings, models, prices, clock, tracer. Nothing of it is state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from agentsdk.core.limits.budget import Budget
 from agentsdk.core.limits.totals import Price
 from agentsdk.define.agent import Agent
-from agentsdk.define.hooks import RunHooks
 from agentsdk.define.prices import Prices
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.grace import Grace
@@ -72,7 +71,6 @@ class RunDeps(Struct, eq=False):
     config: RunConfig
     catalog: ModelCatalog
     now: Callable[[], float]
-    hooks: RunHooks[Any] | None = None
     tracer: Tracer | None = None
     scope: Budget | None = None
     full_results: dict[str, str] = {}

@@ -1,4 +1,7 @@
-"""Calling hooks: the run's, then the agent's. One that raises is a typed error; the run has recorded everything before it."""
+"""Calling hooks: the run's, then the agent's; of a nested run first those of the runs around it.
+
+One that raises is a typed error; the run has recorded everything before it.
+"""
 
 from __future__ import annotations
 
@@ -17,58 +20,59 @@ from agentsdk.types.response import ModelResponse
 
 async def agent_started(run: Run) -> None:
     """The run's agent takes over."""
-    if run.deps.hooks is not None:
-        await _call("on_agent_start", run, run.deps.hooks.on_agent_start, run.context, run.agent)
+    for given in run.hooks:
+        await _call("on_agent_start", run, given.on_agent_start, run.context, run.agent)
     if run.agent.hooks is not None:
         await _call("on_start", run, run.agent.hooks.on_start, run.context, run.agent)
 
 
 async def agent_ended(run: Run, output: object) -> None:
     """The run's agent gave the final output."""
-    if run.deps.hooks is not None:
-        await _call("on_agent_end", run, run.deps.hooks.on_agent_end, run.context, run.agent, output)
+    for given in run.hooks:
+        await _call("on_agent_end", run, given.on_agent_end, run.context, run.agent, output)
     if run.agent.hooks is not None:
         await _call("on_end", run, run.agent.hooks.on_end, run.context, run.agent, output)
 
 
 async def llm_started(run: Run, request: ModelRequest) -> None:
     """The model is about to be asked."""
-    if run.deps.hooks is not None:
-        sent = (run.context, run.agent, request.instructions, request.all_items)
-        await _call("on_llm_start", run, run.deps.hooks.on_llm_start, *sent)
+    if not run.hooks and run.agent.hooks is None:
+        return
+    sent = (run.context, run.agent, request.instructions, request.all_items)
+    for given in run.hooks:
+        await _call("on_llm_start", run, given.on_llm_start, *sent)
     if run.agent.hooks is not None:
-        sent = (run.context, run.agent, request.instructions, request.all_items)
         await _call("on_llm_start", run, run.agent.hooks.on_llm_start, *sent)
 
 
 async def llm_ended(run: Run, response: ModelResponse) -> None:
     """The reply is recorded."""
-    if run.deps.hooks is not None:
-        await _call("on_llm_end", run, run.deps.hooks.on_llm_end, run.context, run.agent, response)
+    for given in run.hooks:
+        await _call("on_llm_end", run, given.on_llm_end, run.context, run.agent, response)
     if run.agent.hooks is not None:
         await _call("on_llm_end", run, run.agent.hooks.on_llm_end, run.context, run.agent, response)
 
 
 async def handed_off(run: Run, source: Agent[Any, Any]) -> None:
     """`source` handed over to the run's agent."""
-    if run.deps.hooks is not None:
-        await _call("on_handoff", run, run.deps.hooks.on_handoff, run.context, source, run.agent)
+    for given in run.hooks:
+        await _call("on_handoff", run, given.on_handoff, run.context, source, run.agent)
     if run.agent.hooks is not None:
         await _call("on_handoff", run, run.agent.hooks.on_handoff, run.context, run.agent, source)
 
 
 async def tool_started(run: Run, context: ToolContext[Any], tool: FunctionTool[Any]) -> None:
     """The intent is recorded."""
-    if run.deps.hooks is not None:
-        await _call("on_tool_start", run, run.deps.hooks.on_tool_start, context, run.agent, tool)
+    for given in run.hooks:
+        await _call("on_tool_start", run, given.on_tool_start, context, run.agent, tool)
     if run.agent.hooks is not None:
         await _call("on_tool_start", run, run.agent.hooks.on_tool_start, context, run.agent, tool)
 
 
 async def tool_ended(run: Run, context: ToolContext[Any], tool: FunctionTool[Any], result: object) -> None:
     """The result is recorded."""
-    if run.deps.hooks is not None:
-        await _call("on_tool_end", run, run.deps.hooks.on_tool_end, context, run.agent, tool, result)
+    for given in run.hooks:
+        await _call("on_tool_end", run, given.on_tool_end, context, run.agent, tool, result)
     if run.agent.hooks is not None:
         await _call("on_tool_end", run, run.agent.hooks.on_tool_end, context, run.agent, tool, result)
 

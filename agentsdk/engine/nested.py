@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Any, cast
 
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.overflow import cap_output
+from agentsdk.core.pairing import joined
 from agentsdk.define.agent import AgentTool
 from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.define.tool_timeout import within_timeout
+from agentsdk.engine import hooks
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.channel import STREAM_BUFFER, Channel, NestedChannel
 from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.job import Job
 from agentsdk.engine.prepare import find_agent, find_agents
 from agentsdk.engine.run import Run
+from agentsdk.engine.session import load_history, save_session, unrecorded_save
 from agentsdk.engine.streaming import stream_nested_to
+from agentsdk.ports.session import SESSION, Session
 from agentsdk.types.errors import (
     AgentsException,
+    CallbackError,
     ContentFilterError,
     ContextTooLongError,
     InputGuardrailTripwireTriggered,
@@ -36,10 +42,10 @@ from agentsdk.types.errors import (
     ToolInputGuardrailTripwireTriggered,
     ToolOutputGuardrailTripwireTriggered,
     ToolTimeoutError,
+    UserError,
 )
 from agentsdk.types.events import RunStarted, ToolFinished
-from agentsdk.types.items import Message
-from agentsdk.types.text import clean_text
+from agentsdk.types.items import FunctionCall, Item, items_from_input
 
 _TRIPS = (
     InputGuardrailTripwireTriggered,
@@ -68,26 +74,31 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
     child.span = job.span
+    if tool.hooks is not None:
+        child.hooks = (*child.hooks, tool.hooks)
     listener: Channel[StreamEvent] | None = None
     if tool.on_stream is not None:
         listener = Channel(STREAM_BUFFER)
         listener.open()
     readers = [reader for reader in (job.channel, listener) if reader is not None]
     channel = NestedChannel(*readers) if readers else None
+    session = None if tool.session is None else await _session(job, tool)
     try:
         if channel is not None:
             find_agents(child, tool.agent)
             stream_nested_to(child, channel)
-        await _begin(child, tool, cast(str, job.arguments["input"]))
+        await _begin(child, job, tool, session)
         await _driven(child, tool, listener)
+        if session is not None:
+            await save_session(child, session)
     except (ModelError, ToolTimeoutError, *_TRIPS) as error:
         if isinstance(error, ToolTimeoutError) and not child.is_over:
             raise
-        return await _failed(child, job, tool, error)
+        return await _failed(child, job, tool, session, error)
     except LimitExceededError as error:
         if not child.is_at_limit:
             raise
-        return await _failed(child, job, tool, error)
+        return await _failed(child, job, tool, session, error)
     finally:
         if channel is not None:
             channel.close()
@@ -102,11 +113,45 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
     return ToolFinished(call.call_id, output, whole="" if overflow is None else overflow.id)
 
 
-async def _begin(child: Run, tool: AgentTool[Any], asked: str) -> None:
+async def _session(job: Job, tool: AgentTool[Any]) -> Session | None:
+    """The session that the nested run goes on with."""
+    given = cast(object, tool.session)
+    if SESSION.fits(given):
+        return cast(Session, given)
+    what = f"session of tool {tool.name!r}"
+    session = await call_user(what, cast("Callable[..., object]", given), job.context)
+    if session is not None and not SESSION.fits(session):
+        raise CallbackError(f"{what} returned {type(session).__name__!r}, expected {SESSION.text}; or return None")
+    return cast("Session | None", session)
+
+
+async def _input(job: Job, tool: AgentTool[Any]) -> tuple[Item, ...]:
+    """What the nested run is given for the arguments of its call."""
+    (value,), build = job.bound[0], tool.input.builder
+    if build is None:
+        return items_from_input(tool.input.text_of(value))
+    what = f"input_builder of tool {tool.name!r}"
+    given = cast(str, await call_user(what, build, job.context, value))
+    try:
+        items = items_from_input(given)
+    except UserError as error:
+        raise CallbackError(f"{what} returned what is no input: {error}") from error
+    if not items:
+        raise CallbackError(f"{what} returned no items, expected the input of the agent's run; return a text, say")
+    return items
+
+
+async def _begin(child: Run, job: Job, tool: AgentTool[Any], session: Session | None) -> None:
     """Let a nested run begin, or find the agent that it has come to."""
+    if child.state.log and session is not None:
+        for event in await unrecorded_save(child.state, session):
+            await child.record(event)
     if not child.state.log:
-        items = (Message("user", clean_text(asked)),)
-        await child.record(RunStarted("", tool.agent.name, items, 0, child.deps.now()))
+        given = await _input(job, tool)
+        items, known = joined(() if session is None else await load_history(session), given)
+        child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
+        await child.record(RunStarted("", tool.agent.name, items, known, child.deps.now()))
+        await hooks.agent_started(child)
     elif child.state.agent != child.agent.name:
         current = find_agent(tool.agent, child.state.agent)
         if current is None:
@@ -176,8 +221,10 @@ async def _run_with_listener(child: Run, tool: AgentTool[Any], listener: Channel
     await gather_with_limit([(what, notify()), (f"run of tool {tool.name}", drive())], limit=2, grace=child.deps.grace)
 
 
-async def _failed(child: Run, job: Job, tool: AgentTool[Any], error: AgentsException) -> ToolFinished:
+async def _failed(child: Run, job: Job, tool: AgentTool[Any], session: Session | None, error: AgentsException) -> ToolFinished:
     """What the calling model is told of an error that ended the nested run, unless the tool has it end the whole run."""
+    if session is not None:
+        await save_session(child, session)
     if tool.failure_error_function is default_tool_error_function:
         error = ToolError(in_words(child.agent.name, error))
     return ToolFinished(job.call.call_id, await tool.error_text(job.context, error), True)

@@ -39,6 +39,7 @@ from agentsdk.types.events import (
     InputReplaced,
     ModelReplied,
     OutputJudged,
+    RunStarted,
     Stopped,
     ToolFinished,
     ToolsIntended,
@@ -83,6 +84,8 @@ class RecordedCall:
         self.awaited: AnswerAwaited | None = None
         self.answered: CallAnswered | None = None
         self.verdicts: dict[GuardrailPlace, GuardrailJudged] = {}
+        self.history: tuple[Item, ...] = ()
+        """What the session held when its nested run began."""
 
     @property
     def has_result(self) -> bool:
@@ -204,6 +207,8 @@ class RecordedRun:
                 case ArgumentsRefused() | ApprovalJudged(begun=False):
                     call = calls[*path, event.call_id]
                     call.edited, call.kind = None, call.asked
+                case RunStarted() if path:
+                    calls[path].history = event.input[: event.history]
                 case AnswerAwaited():
                     calls[*path, event.call_id].awaited = event
                 case CallAnswered():

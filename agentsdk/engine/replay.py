@@ -275,6 +275,8 @@ def _inert_output(agent: Agent[Any, Any]) -> Any:
 
 def _inert_tool(tool: FunctionTool[Any]) -> FunctionTool[Any]:
     approval = tool.needs_approval
+    if isinstance(tool, AgentTool):
+        tool = tool.clone(session=None)
     return stand_in(
         tool,
         None if tool.external or isinstance(tool, AgentTool) else _never(f"tool {tool.name!r}"),

@@ -8,8 +8,9 @@ only if it has no effect. So a run in which nothing was changed comes out the sa
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
@@ -21,11 +22,10 @@ from agentsdk.core.limits.totals import Price
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
-from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
+from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, RunHooks
 from agentsdk.define.context import ToolContext
 from agentsdk.define.guardrail import places
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput
-from agentsdk.define.hooks import RunHooks
 from agentsdk.define.output_function import OutputFunction
 from agentsdk.define.run_config import RunConfig, ToolHandler
 from agentsdk.define.tool import FunctionTool, known_by_spec, stand_in
@@ -37,7 +37,7 @@ from agentsdk.engine.recorded_run import CallPlace, RecordedCall, RecordedRun
 from agentsdk.ports.model import Model
 from agentsdk.types.errors import AgentsException
 from agentsdk.types.events import CallRetried, GuardrailPlace, Nested, RunEvent
-from agentsdk.types.items import FunctionCall
+from agentsdk.types.items import FunctionCall, InputItem, Item
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
@@ -186,6 +186,8 @@ class _Rerun:
     def tool(self, tool: FunctionTool[Any]) -> FunctionTool[Any]:
         """A tool that has its recorded results."""
         judged = [self._recalled(tool, placed) for placed in places(tool.tool_output_guardrails)]
+        if isinstance(tool, AgentTool) and tool.session is not None:
+            tool = tool.clone(session=partial(self._session, tool.fingerprint))
         if tool.external or isinstance(tool, AgentTool):
             return stand_in(tool, tool_output_guardrails=judged)
 
@@ -266,6 +268,11 @@ class _Rerun:
             state.replace_input(given)
         return given is not None
 
+    def _session(self, fingerprint: str, context: ToolContext[Any]) -> _RecordedSession:
+        """The session of an agent used as a tool as the recorded call found it."""
+        call = self.call_of(context, fingerprint)
+        return _RecordedSession(() if call is None else call.history)
+
     def _recalled(
         self, tool: FunctionTool[Any], placed: tuple[GuardrailPlace, ToolOutputGuardrail[Any]]
     ) -> ToolOutputGuardrail[Any]:
@@ -281,6 +288,27 @@ class _Rerun:
             return await call_user(f"tool output guardrail {guardrail.name!r}", guardrail.guardrail_function, data)
 
         return ToolOutputGuardrail(function, guardrail.name)
+
+
+class _RecordedSession:
+    """What a session held, to which nothing is added."""
+
+    session_id = "recorded"
+
+    def __init__(self, history: Sequence[Item]) -> None:
+        self._history = history
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        return [*self._history]
+
+    async def add_items(self, items: Sequence[InputItem]) -> None:
+        pass
+
+    async def pop_item(self) -> Item | None:
+        return None
+
+    async def clear_session(self) -> None:
+        pass
 
 
 class _Gate(RunHooks[Any]):

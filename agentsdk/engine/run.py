@@ -17,7 +17,7 @@ from agentsdk.core.overflow import Overflow, output_text
 from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.state import Offered, State, new_state, transcript
 from agentsdk.core.window.calibration import Calibration
-from agentsdk.define.agent import Agent
+from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.context import RunContextWrapper, TurnContext
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.inbox import Inbox
@@ -123,7 +123,8 @@ class Run(Journal, eq=False, kw_only=True):
     `is_replayed`: everything is recorded, and nobody is asked.
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
-    `began`: since when this process has gone on with it, None where the state has that time.
+    `began`: since when this process has gone on with it, None where the state has that time. `hooks` are told of it, those of
+    the run that it is nested in first.
     """
 
     agent: Agent[Any, Any]
@@ -151,6 +152,7 @@ class Run(Journal, eq=False, kw_only=True):
     cancelled_by: str = ""
     conversation: ServerConversation | None = None
     began: float | None = None
+    hooks: tuple[RunHooks[Any], ...] = ()
     _request_prefix: str = ""
 
     @property
@@ -319,4 +321,5 @@ class Run(Journal, eq=False, kw_only=True):
             call_ids=call_ids(state),
             limits=NO_LIMITS,
             has_budget=self.has_budget,
+            hooks=self.hooks,
         )

@@ -99,8 +99,9 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     new = items[state.saved :]
     if not (new or provisional):
         return
-    if run.recorder is not None:
-        await run.recorder.flush()  # only who still has the run may write; and see `unrecorded_save`
+    recorder = run.root.recorder
+    if recorder is not None:
+        await recorder.flush()  # only who still has the run may write; and see `unrecorded_save`
     changed = new[: len(provisional)] != provisional
     if not (changed and isinstance(session, ReplacingSession) and await session.replace_latest(provisional, new)):
         added = new if is_replaced else new[len(provisional) :]

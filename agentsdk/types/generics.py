@@ -15,3 +15,6 @@ TContext = TypeVar("TContext", default=Any)
 
 TOutput = TypeVar("TOutput", default=str)
 """What a run's final output is: text unless the agent has an `output_type`."""
+
+TInput = TypeVar("TInput", default=str)
+"""What a call of an agent used as a tool gives it: text unless the tool has `parameters`."""

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any, TypedDict, assert_type
 
 from agentsdk import (
     Agent,
+    AgentHooks,
     AgentOutputSchema,
+    MemorySession,
     OutputFunction,
     RunContextWrapper,
+    RunHooks,
+    Session,
     StopAtTools,
     StreamEvent,
     ToolContext,
     ToolsToFinalOutputResult,
     function_tool,
 )
+from agentsdk.items import InputItem
 from agentsdk.tools import AgentTool, ToolResult
 
 
@@ -109,6 +114,34 @@ async def on_stream_async(event: StreamEvent) -> None:
 assert_type(said.as_tool(on_stream=on_stream), AgentTool[User])
 assert_type(said.as_tool(on_stream=on_stream_async).clone(on_stream=None), AgentTool[User])
 
+
+def to_text(context: ToolContext[User], answer: Answer) -> str:
+    return context.context.name + answer.text
+
+
+async def to_items(context: ToolContext[User], text: str) -> list[InputItem]:
+    return [{"role": "user", "content": context.context.name + text}]
+
+
+class Titled(TypedDict):
+    title: str
+
+
+async def to_titled(context: ToolContext[User], titled: Titled) -> str:
+    return titled["title"]
+
+
+def their_session(context: ToolContext[User]) -> Session | None:
+    return MemorySession(context.context.name) if context.context.name else None
+
+
+assert_type(said.as_tool(parameters=Answer), AgentTool[User])
+assert_type(said.as_tool(parameters=Answer, input_builder=to_text), AgentTool[User])
+assert_type(said.as_tool(parameters=Titled, input_builder=to_titled), AgentTool[User])
+assert_type(said.as_tool(input_builder=to_items), AgentTool[User])
+assert_type(said.as_tool(session=their_session, hooks=RunHooks()).clone(session=None, hooks=None), AgentTool[User])
+assert_type(said.as_tool(session=MemorySession("s")), AgentTool[User])
+
 # Each of these must be an error: an unused ignore is one for both checkers.
 Agent[int, str](name="x", tools=[of_user])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 Agent[int, str](name="x", handoffs=[said])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
@@ -122,5 +155,9 @@ AgentOutputSchema(Answer, mode="tools")  # type: ignore[call-overload]  # pyrigh
 Agent(name="x", tool_use_behavior="stop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Agent(name="x", tools=[len])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 said.as_tool(on_stream=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+said.as_tool(parameters=User, input_builder=to_text)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+said.as_tool(parameters=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+said.as_tool(hooks=AgentHooks())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+said.as_tool(session=first)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 said.as_tool(timeout="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 said.as_tool(effect="once")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
