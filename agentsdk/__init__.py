@@ -144,6 +144,7 @@ SUBMODULES = (
     "hosted_tools",
     "items",
     "limits",
+    "mcp",
     "models",
     "runs",
     "sessions",

@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from agentsdk.cli import worker
+from agentsdk.cli import mcp, worker
 from agentsdk.types.errors import AgentsException
 
-COMMANDS = {"worker": worker}
+COMMANDS = {"mcp": mcp, "worker": worker}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -72,6 +72,13 @@ class Toolset(Generic[TContext]):
         """A tool that was offered in an earlier turn and has a call to run: asked for where the run was resumed, say."""
         return next((tool for tool in await self.get_tools(context) if tool.name == name), None)
 
+    def on_change(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have `callback` called whenever the tools have changed, from whatever thread; what is returned ends that.
+
+        This one never calls: a toolset that is only asked does not know. A registry does.
+        """
+        return lambda: None
+
     def filtered(self, rule: ToolRule[TContext]) -> Toolset[TContext]:
         """Those tools only for which `rule(context, tool)`, sync or async, is True."""
         _COMBINED.check_given(rule=rule)
@@ -152,6 +159,9 @@ class _Wrapper(Toolset[TContext]):
 
     async def get_instructions(self, context: ToolsetContext[TContext]) -> str:
         return await self._inner.get_instructions(context)
+
+    def on_change(self, callback: Callable[[], None]) -> Callable[[], None]:
+        return self._inner.on_change(callback)
 
 
 class _Changed(_Wrapper[TContext]):
@@ -259,6 +269,15 @@ class CombinedToolset(Toolset[TContext]):
             if (found := await toolset.find_tool(context, name)) is not None:
                 return found
         return None
+
+    def on_change(self, callback: Callable[[], None]) -> Callable[[], None]:
+        ends = [toolset.on_change(callback) for toolset in self._toolsets]
+
+        def end() -> None:
+            for one in ends:
+                one()
+
+        return end
 
 
 async def _answer(what: str, kind: type | tuple[type, ...], function: Callable[..., object], *args: object) -> object:

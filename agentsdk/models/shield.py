@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from typing import Any
 
 
 async def shielded(closing: Coroutine[object, object, None]) -> None:
@@ -15,7 +16,7 @@ async def shielded(closing: Coroutine[object, object, None]) -> None:
         task.result()
 
 
-async def wait_until_done(task: asyncio.Future[None]) -> None:
+async def wait_until_done(task: asyncio.Future[Any]) -> None:
     """Wait until `task` is done, also when the waiting one is cancelled meanwhile; that cancellation is raised afterwards."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

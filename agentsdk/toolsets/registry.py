@@ -10,7 +10,7 @@ from agentsdk.define.agent import TOOLS
 from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.toolset import Toolset, ToolsetContext
-from agentsdk.types.declared import Fields, a_name, any_text, sequence_of
+from agentsdk.types.declared import SYNC, Fields, a_name, any_text, sequence_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.spec import Effect
@@ -38,6 +38,7 @@ class ToolRegistry(Toolset[TContext]):
         self.instructions = instructions
         self._tools: dict[str, FunctionTool[TContext]] = {}
         self._listed: tuple[FunctionTool[TContext], ...] | None = None
+        self._listeners: dict[object, Callable[[], None]] = {}
         for tool in tools:
             self.register(tool)
 
@@ -50,15 +51,16 @@ class ToolRegistry(Toolset[TContext]):
                 "rename this one with name_override"
             )
         self._tools[made.name] = made
-        self._listed = None
+        self._has_changed()
         return made
 
     def unregister(self, name: str) -> FunctionTool[TContext]:
         """Take a tool out, and give it. Raises `UserError` where there is none of that name."""
         if name not in self._tools:
             raise UserError(f"registry {self.name!r} has no tool {name!r}, expected one of {sorted(self._tools)}")
-        self._listed = None
-        return self._tools.pop(name)
+        removed = self._tools.pop(name)
+        self._has_changed()
+        return removed
 
     def get(self, name: str) -> FunctionTool[TContext] | None:
         """The tool of that name, or None."""
@@ -86,6 +88,22 @@ class ToolRegistry(Toolset[TContext]):
         _REGISTRY.check_given(tags=tags)
         return self.filtered(lambda context, tool: _has_tag(tool, tags))
 
+    def on_change(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have `callback` called after each change, in the thread that made it; what is returned ends that."""
+        _REGISTRY.check_given(callback=callback)
+        key = object()
+        self._listeners[key] = callback
+
+        def end() -> None:
+            self._listeners.pop(key, None)
+
+        return end
+
+    def _has_changed(self) -> None:
+        self._listed = None
+        for callback in list(self._listeners.values()):
+            callback()
+
     async def get_tools(self, context: ToolsetContext[TContext]) -> Sequence[FunctionTool[TContext]]:
         return self.tools
 
@@ -108,6 +126,7 @@ def _has_tag(tool: FunctionTool[Any], tags: Sequence[str]) -> bool:
 
 _REGISTRY = Fields(
     "ToolRegistry",
+    callback=SYNC,
     tools=TOOLS,
     name=a_name("a non-empty str; it tells the toolset from the others of an agent"),
     instructions=any_text("a str; the model is told it with the tools"),
