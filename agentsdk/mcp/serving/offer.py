@@ -129,8 +129,7 @@ class _Found(Offer):
 def offer_of(thing: object, toolset_timeout: float) -> Offer:
     """What serving `thing` offers. Raises `UserError` for what cannot be served, and for two of one name."""
     if isinstance(thing, Toolset):
-        toolset: Toolset[Any] = thing
-        return _Found(toolset, toolset_timeout)
+        return _Found(cast(Any, thing), toolset_timeout)
     several = cast("Sequence[object]", thing) if isinstance(thing, Sequence) and not isinstance(thing, str | bytes) else [thing]
     served = [_served(one) for one in several]
     return _Fixed(served[0].name if len(served) == 1 else "agentsdk", served)
@@ -138,11 +137,9 @@ def offer_of(thing: object, toolset_timeout: float) -> Offer:
 
 def _served(thing: object) -> Served:
     if isinstance(thing, Agent):
-        agent: Agent[Any, Any] = thing
-        return served_agent(agent)
+        return served_agent(cast(Any, thing))
     if isinstance(thing, FunctionTool):
-        tool: FunctionTool[Any] = thing
-        return served_tool(tool)
+        return served_tool(cast(Any, thing))
     raise UserError(
         f"a {type(thing).__name__!r} is to be served, expected an Agent, a FunctionTool, a list of these, or a Toolset; make a "
         "tool of a function with @function_tool"
