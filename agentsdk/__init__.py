@@ -146,6 +146,7 @@ SUBMODULES = (
     "limits",
     "mcp",
     "models",
+    "output",
     "runs",
     "sessions",
     "stores",

@@ -31,6 +31,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -95,6 +96,7 @@ STAYS: Mapping[str, tuple[RunEvent, ...]] = {
         GuardrailJudged("safe", "tool_input", "allow"),
         ToolUseJudged(True),
         OutputJudged(""),
+        OutputValidated("short"),
     ),
 }
 ANYWHERE: tuple[RunEvent, ...] = (

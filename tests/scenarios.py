@@ -68,6 +68,7 @@ from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
 from agentsdk.hosted_tools import HostedMCPTool, WebSearchTool
 from agentsdk.models import Prompt
+from agentsdk.output import ModelRetry, OutputValidator, ValidatorContext, output_validator
 from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
@@ -82,6 +83,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEvent,
     RunStarted,
     ToolFinished,
@@ -330,6 +332,8 @@ def recorded(log: Iterable[RunEvent]) -> set[str]:
                 happened.add("embedder for the request")
             case OutputJudged():
                 happened.add(f"output function in turn {turns[path]}")
+            case OutputValidated(validator=name):
+                happened.add(f"output validator {name} in turn {turns[path]} of {path}")
             case ToolUseJudged():
                 happened.add(f"tool_use_behavior in turn {turns[path]}")
             case GuardrailJudged(kind="input", guardrail="polite", behavior=behavior):
@@ -730,6 +734,71 @@ def _output_function(world: World) -> Agent[Any, Any]:
 
     replies = [call("add", x=1), call("final_result", x=1), call("final_result", x=2)]
     return agent_of(world, replies, tools=[tool_of(world, "add")], output_type=OutputFunction(settle, mode="tool"))
+
+
+def _validator(world: World, name: str, judge: Callable[[Any], Any]) -> OutputValidator[Any, Any]:
+    """An output validator that notes each output it is asked about; what `judge` raises or returns is its answer."""
+
+    async def validate(ctx: ValidatorContext[Any], output: Any) -> Any:
+        world.did(f"output validator {name} in turn {ctx.turn} of {'/'.join((ctx.run_id, *ctx.path))}")
+        await asyncio.sleep(0)
+        return judge(output)
+
+    return output_validator(validate, name=name)
+
+
+def _must(what: str, judge: Callable[[Any], bool]) -> Callable[[Any], None]:
+    def judged(output: Any) -> None:
+        if not judge(output):
+            raise ModelRetry(f"it must be {what}")
+
+    return judged
+
+
+def _validated(world: World) -> Agent[Any, Any]:
+    validators = [
+        _validator(world, "short", _must("short", lambda output: len(output) < 10)),
+        _validator(world, "loud", lambda output: output.upper()),
+        _validator(world, "kind", _must("kind", lambda output: "YES" in output)),
+    ]
+    replies = [call("add", x=1), "a very long answer", "no", "yes"]
+    helper = agent_of(world, ["nah", "yes"], "helper", output_validators=validators)
+    return agent_of(
+        world,
+        replies,
+        tools=[tool_of(world, "add"), helper.as_tool()],
+        output_validators=validators,
+        max_output_retries=2,
+    )
+
+
+def _validated_by_call(world: World) -> Agent[Any, Any]:
+    async def settle(ctx: ToolContext[Any], x: int) -> list[int]:
+        world.did(f"output function in turn {ctx.usage.requests}")
+        return [x, x]
+
+    validators = [
+        _validator(world, "sorted", lambda output: [*output, 9]),
+        _validator(world, "big", _must("big", lambda output: output[0] > 1)),
+    ]
+    replies = [call("add", x=1), [call("final_result", x=1), call("final_result", x=7)], call("final_result", x=2)]
+    schema = OutputFunction(settle, mode="tool")
+    return agent_of(world, replies, tools=[tool_of(world, "add")], output_type=schema, output_validators=validators)
+
+
+def _validated_tool_result(world: World) -> Agent[Any, Any]:
+    validators = [_validator(world, "two", _must("2", lambda output: output.endswith("2")))]
+    replies = [call("helper", input="?"), call("add", x=1), call("add", x=2)]
+    helper = agent_of(world, ["1", "2"], "helper", output_validators=validators)
+    tools = [tool_of(world, "add"), helper.as_tool()]
+    use = StopAtTools(["add"])
+    return agent_of(world, replies, tools=tools, tool_use_behavior=use, output_validators=validators)
+
+
+def _never_accepted(world: World) -> Agent[Any, Any]:
+    validators = [_validator(world, "two", _must("2", lambda output: output == 2))]
+    replies = [f'{{"response": {number}}}' for number in (5, 4, 3, 2)]
+    return agent_of(world, replies, output_type=int, output_validators=validators)
 
 
 def _input_guardrail(world: World) -> Agent[Any, Any]:
@@ -1137,6 +1206,10 @@ SCENARIOS = [
     Scenario("output by a call, one aside, one invalid", _output_by_call, [1, 2], effects=1),
     Scenario("output asked for in the instructions", _output_asked_for, 10, effects=1),
     Scenario("output of a function, one refused", _output_function, {"settled": 2}, effects=1),
+    Scenario("output validators send back twice, and change it", _validated, "YES", effects=1),
+    Scenario("output validators of a function that is called", _validated_by_call, [2, 2, 9], effects=1),
+    Scenario("output validators of a tool's result, and in an agent as tool", _validated_tool_result, "add gave 2", effects=2),
+    Scenario("output validator never accepts, then it does", _never_accepted, 2, recover=_as_it_stands),
     Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
     Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),
     Scenario("output guardrails pass", _output_guardrail, "all good", effects=1),

@@ -46,6 +46,7 @@ from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
+from agentsdk.output import OutputValidator
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
@@ -267,6 +268,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     ),
     "handoff": (handoff, {"agent": agent()}, with_handoff),
     "InputGuardrail": (InputGuardrail, {"guardrail_function": check_verdict, "name": "g"}, guarded("input_guardrails")),
+    "OutputValidator": (OutputValidator, {"function": lambda *_: None, "name": "v"}, guarded("output_validators")),
     "OutputGuardrail": (OutputGuardrail, {"guardrail_function": check_verdict, "name": "g"}, guarded("output_guardrails")),
     "ToolInputGuardrail": (
         ToolInputGuardrail,

@@ -26,6 +26,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunStarted,
@@ -246,7 +247,7 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
             return ArgumentsEdited(names.number(event.call_id), canonical_arguments(event.arguments))
         case RunEnded():
             return structs.replace(event, at=0.0, elapsed=0.0)
-        case ToolUseJudged() | OutputJudged() | HandedOff() | ViewRestored():
+        case ToolUseJudged() | OutputJudged() | OutputValidated() | HandedOff() | ViewRestored():
             return event
         case _:
             return None
@@ -272,6 +273,8 @@ def _line(event: RunEvent, names: _Names) -> str:
             return f"the results are {'' if event.is_final else 'not '}the final output"
         case OutputJudged():
             return f"the output {'does not fit its type' if event.error else 'fits its type'}"
+        case OutputValidated():
+            return f"output validator {event.validator!r} {'sends the output back' if event.feedback else 'accepts the output'}"
         case ViewReplaced():
             return f"the model sees {len(event.items)} items"
         case ViewRestored():

@@ -151,7 +151,7 @@ def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedRespons
     for rule in PRIORITY if processed.has_calls else WITHOUT_CALLS:
         step = rule(spec, state, turn, processed)
         if step is not None:
-            return step
+            return _as_validated(step, turn) if turn.validated else step
     return RUN_AGAIN
 
 
@@ -232,6 +232,16 @@ def _final_output(spec: AgentSpec, state: State, turn: OpenTurn, processed: Proc
     if turn.output is not None and turn.output.output:
         return FinalOutput(turn.output.output, True)
     return FinalOutput(processed.answer)
+
+
+def _as_validated(step: NextStep, turn: OpenTurn) -> NextStep:
+    """The step, where a final output may have been sent back or changed by the agent's output validators."""
+    if not isinstance(step, FinalOutput):
+        return step
+    if turn.rejection:
+        return RUN_AGAIN
+    changed = [event.output for event in turn.validated if event.output]
+    return FinalOutput(changed[-1], True) if changed else step
 
 
 _Rule = Callable[[AgentSpec, State, OpenTurn, ProcessedResponse], NextStep | None]

@@ -36,6 +36,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -117,6 +118,14 @@ class OpenTurn(Struct, frozen=True, gc=False):
     chosen_model: str = ""
     attempts: dict[str, tuple[ToolAttemptFailed, ...]] = {}
     order: CallsOrdered | None = None
+    validated: tuple[OutputValidated, ...] = ()
+
+    @property
+    def rejection(self) -> str:
+        """Why the final output was sent back to the model; `""` where it was not."""
+        if self.output is not None and self.output.error:
+            return self.output.error
+        return self.validated[-1].feedback if self.validated else ""
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
@@ -593,11 +602,14 @@ def _tool_use(state: State, event: ToolUseJudged) -> State:
 
 
 def _output(state: State, event: OutputJudged) -> State:
-    return _replace(
-        state,
-        turn=_replace(_open(state), output=event),
-        invalid_outputs=state.invalid_outputs + 1 if event.error else 0,
-    )
+    turn = _replace(_open(state), output=event)
+    return _replace(state, turn=turn, invalid_outputs=state.invalid_outputs + bool(event.error))
+
+
+def _validated(state: State, event: OutputValidated) -> State:
+    turn = _open(state)
+    turn = _replace(turn, validated=(*turn.validated, event))
+    return _replace(state, turn=turn, invalid_outputs=state.invalid_outputs + bool(event.feedback))
 
 
 def _commit(state: State, added: tuple[Item, ...] = ()) -> State:
@@ -608,6 +620,8 @@ def _commit(state: State, added: tuple[Item, ...] = ()) -> State:
     transcript = state.transcript.extended(items)
     view = transcript if state.view is state.transcript else state.view.extended(items)
     used_tools = state.used_tools or bool(turn.results)
+    if state.invalid_outputs and (turn.output is not None or turn.validated) and not turn.rejection:
+        state = _replace(state, invalid_outputs=0)
     return _replace(state, transcript=transcript, view=view, turn=None, used_tools=used_tools)
 
 
@@ -744,6 +758,7 @@ _CHANGES = _Changes(
         CallRetried: _retried,
         ToolUseJudged: _tool_use,
         OutputJudged: _output,
+        OutputValidated: _validated,
         TurnEnded: _turn_ended,
         HandedOff: _handed_off,
         ViewReplaced: _view_replaced,

@@ -48,7 +48,8 @@ from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import require_text
 
-if TYPE_CHECKING:  # most agents have no toolset
+if TYPE_CHECKING:  # most agents have neither
+    from agentsdk.define.output_validator import OutputValidatorFunction
     from agentsdk.define.toolset import Toolset
 
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
@@ -88,8 +89,9 @@ class Agent(Generic[TContext, TOutput]):
     `model` is a model, a name for the run's provider, a callable that chooses one of these for each turn, or None for the
     provider's default. `tool_timeout`, in seconds, and `tool_retry` are for tools without their own (None: as the run says).
     `prompt` is one that OpenAI keeps, or a callable that gives it, once a turn, as it may give the instructions; without a
-    `model` that of the prompt is asked. Raises `UserError` for a field that is wrong, when the agent is
-    made as when it is changed, and for parts that do not fit together when it is first run.
+    `model` that of the prompt is asked. `output_validators` judge the final output, and `max_output_retries` says how often in
+    a row the model is sent back with one (None: as the run says). Raises `UserError` for a field that is wrong, when the agent
+    is made as when it is changed, and for parts that do not fit together when it is first run.
     """
 
     name: str
@@ -112,6 +114,10 @@ class Agent(Generic[TContext, TOutput]):
     tool_timeout: float | None = None
     tool_retry: ToolRetrySettings | None = None
     prompt: Prompt | PromptFunction[TContext] | None = None
+    output_validators: Sequence[OutputValidatorFunction[TContext, TOutput]] = cast(
+        "tuple[OutputValidatorFunction[TContext, TOutput], ...]", ()
+    )
+    max_output_retries: int | None = None
 
     def __repr__(self) -> str:
         return f"Agent(name={self.name!r})"
@@ -142,6 +148,8 @@ class Agent(Generic[TContext, TOutput]):
             tool_timeout=None,
             tool_retry=None,
             prompt=None,
+            output_validators=(),
+            max_output_retries=None,
         ):
             self.__dict__.update(
                 name=name,
@@ -161,6 +169,8 @@ class Agent(Generic[TContext, TOutput]):
                 tool_timeout=tool_timeout,
                 tool_retry=tool_retry,
                 prompt=prompt,
+                output_validators=output_validators,
+                max_output_retries=max_output_retries,
             )
             self.__post_init__()
 
@@ -478,6 +488,11 @@ _FIELDS = Fields(
     tool_timeout=optional(TIMEOUT),
     tool_retry=optional(TOOL_RETRY),
     prompt=optional(either(PROMPT, CALLABLE, what="a Prompt or a callable that gives one; pass Prompt('pmpt_...')")),
+    output_validators=sequence_of(
+        Expected("an output validator; pass a def or async def", lambda value: callable(value) and not isinstance(value, type)),
+        "a list or tuple of output validators; pass [function]",
+    ),
+    max_output_retries=optional(whole("a whole number, 0 or more", 0)),
 )
 _HANDOFF = Fields(
     "HandoffDeclaration",

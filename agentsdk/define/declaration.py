@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentsdk.core.call_order import find_cycle
 from agentsdk.core.output_prompt import prompt_for
@@ -16,6 +16,9 @@ from agentsdk.define.tool_use import StopAtTools
 from agentsdk.types.errors import UserError
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec, ToolUse
+
+if TYPE_CHECKING:
+    from agentsdk.define.output_validator import OutputValidator
 
 
 class Declaration:
@@ -34,6 +37,7 @@ class Declaration:
         "_input_guardrails",
         "_name",
         "_output_guardrails",
+        "_output_validators",
         "_tools",
         "_toolsets",
         "handoffs",
@@ -50,6 +54,7 @@ class Declaration:
         "request_tools",
         "spec",
         "tools",
+        "validators",
     )
 
     def __init__(self, agent: Agent[Any, Any]) -> None:
@@ -59,6 +64,7 @@ class Declaration:
         self._handoffs = agent.handoffs[:]
         self._input_guardrails = agent.input_guardrails[:]
         self._output_guardrails = agent.output_guardrails[:]
+        self._output_validators = agent.output_validators[:]
         self._behavior = agent.tool_use_behavior
         self._toolsets = agent.toolsets[:]
         self.tools: dict[str, FunctionTool[Any]] = {}
@@ -81,6 +87,11 @@ class Declaration:
             declared = handoff(given) if isinstance(given, Agent) else given
             self._name_once(agent, declared.spec.name)
             self.handoffs[declared.spec.name] = declared
+        self.validators: tuple[OutputValidator[Any, Any], ...] = ()
+        if self._output_validators:
+            from agentsdk.define.output_validator import validators_of  # most agents have none
+
+            self.validators = validators_of(self._output_validators)
         self._extended: Declaration | None = None
         self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
         self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
@@ -91,7 +102,9 @@ class Declaration:
         self._free_of_output_tool(self.tools | self.handoffs)
         self.reaches_agents = bool(self.handoffs) or any(isinstance(tool, AgentTool) for tool in self._tools)
         is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self.tools.values())
-        self.may_be_guarded = self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails)
+        self.may_be_guarded = (
+            self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails or self.validators)
+        )
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
         )
@@ -114,6 +127,7 @@ class Declaration:
                 and self._handoffs == agent.handoffs
                 and self._input_guardrails == agent.input_guardrails
                 and self._output_guardrails == agent.output_guardrails
+                and self._output_validators == agent.output_validators
                 and self._toolsets == agent.toolsets
             )
         except Exception:  # of a comparison of something put into a list that does not belong there

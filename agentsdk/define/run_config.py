@@ -166,14 +166,14 @@ class RunConfig:
     spans (None: OpenTelemetry, where the process has set it up). `clock` gives time and waits.
 
     `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a
-    final output that does not fit its type. `max_continuations`: how often text cut at its length is continued. `cancel_grace`:
-    seconds a cancelled run has to wind down in all, its tools four fifths of them. `max_tool_result_chars`: a longer result is
-    cut. `max_depth`: agents as tools within agents as tools. `max_calls_per_reply`: a reply with more calls is an error, and
-    none of them is run. `state_key` seals the states of this run, 32 random bytes or more; of several the first seals, and all
-    are tried on a state that is loaded with them.
+    final output that does not fit its type or that a validator does not accept, in a row. `max_continuations`: how often text
+    cut at its length is continued. `cancel_grace`: seconds a cancelled run has to wind down in all, its tools four fifths of
+    them. `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within agents as tools.
+    `max_calls_per_reply`: a reply with more calls is an error, and none of them is run. `state_key` seals the states of this
+    run, 32 random bytes or more; of several the first seals, and all are tried on a state that is loaded with them.
 
-    `buffer_output`: a stream shows what may be the final output only once its output guardrails have let it pass; without it
-    the reader sees the text as it comes.
+    `buffer_output`: a stream shows what may be the final output only once its output validators and guardrails have let it
+    pass, and of what was sent back nothing; without it the reader sees the text as it comes.
 
     `without_guards`: names of guardrails that a run was begun under and may go on without, "context" or "state_key" among them.
 

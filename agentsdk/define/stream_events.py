@@ -77,6 +77,18 @@ class LimitWarningStreamEvent(Struct, frozen=True):
     type: ClassVar[Literal["limit_near_stream_event"]] = "limit_near_stream_event"
 
 
+class OutputRejectedStreamEvent(Struct, frozen=True):
+    """The final output was sent back: the model is told `feedback`, and answers again if it may.
+
+    `validator` is the output validator that did, `""` where the output did not fit its type.
+    """
+
+    feedback: str
+    validator: str = ""
+    path: tuple[str, ...] = ()
+    type: ClassVar[Literal["output_rejected_stream_event"]] = "output_rejected_stream_event"
+
+
 class ToolProgressStreamEvent(Struct, frozen=True):
     """What a tool sent while it runs: `ToolContext.emit(data)`. It is not recorded, and no model sees it.
 
@@ -109,6 +121,7 @@ StreamEvent = (
     | AgentUpdatedStreamEvent
     | ContextCompactedStreamEvent
     | LimitWarningStreamEvent
+    | OutputRejectedStreamEvent
     | ToolProgressStreamEvent
 )
 """What `async for event in Runner.run_streamed(...)` gives."""

@@ -1,7 +1,7 @@
-"""Guards of a run: its guardrails, the key that seals its states, its context object. A run's start records them by name.
+"""Guards of a run: its guardrails and output validators, the key that seals its states, its context object.
 
-Who goes on with a run may have other settings than who began it. What guarded it then must still be there, or the run does not
-go on: a guardrail that nobody misses is one that nobody asks.
+A run's start records them by name. Who goes on with a run may have other settings than who began it. What guarded it then must
+still be there, or the run does not go on: a guardrail that nobody misses is one that nobody asks.
 
 A guard is `(kind, name, owner...)`. One whose agent or tool is no longer there has nothing left to guard.
 """
@@ -81,9 +81,10 @@ def was_given_context(state: State) -> bool:
 
 
 def _declared(first: Agent[Any, Any]) -> Iterator[Guard]:
-    """The guardrails of all the agents a run can come to, but for the first one's of its input."""
+    """The guardrails and output validators of all the agents a run can come to, but for the first one's of its input."""
     for agent in reachable(first):
         yield from [("output guardrail", guardrail.name, agent.name) for guardrail in agent.output_guardrails]
+        yield from [("output validator", one.name, agent.name) for one in Declaration.of(agent).validators]
         for name, tool in Declaration.of(agent).tools.items():
             yield from [("tool input guardrail", one.name, agent.name, name) for one in tool.tool_input_guardrails]
             yield from [("tool output guardrail", one.name, agent.name, name) for one in tool.tool_output_guardrails]

@@ -22,6 +22,7 @@ from agentsdk.define.stream_events import (
     AgentUpdatedStreamEvent,
     ContextCompactedStreamEvent,
     LimitWarningStreamEvent,
+    OutputRejectedStreamEvent,
     RunItemName,
     RunItemStreamEvent,
     StreamEvent,
@@ -35,6 +36,8 @@ from agentsdk.types.events import (
     InputReplaced,
     LimitWarningEvent,
     ModelReplied,
+    OutputJudged,
+    OutputValidated,
     RunEvent,
     RunStarted,
     ToolFinished,
@@ -90,6 +93,10 @@ class ItemWalk:
             return [ContextCompactedStreamEvent(event.reason, event.before, event.after, event.vanished, self._path)]
         if isinstance(event, LimitWarningEvent):
             return [LimitWarningStreamEvent(event.limit, event.used, event.allowed, self._path)]
+        if isinstance(event, OutputJudged) and event.error:
+            return [OutputRejectedStreamEvent(event.error, "", self._path)]
+        if isinstance(event, OutputValidated) and event.feedback:
+            return [OutputRejectedStreamEvent(event.feedback, event.validator, self._path)]
         if isinstance(event, InputReplaced):
             self.agent = self._first
             self._handoffs.clear()

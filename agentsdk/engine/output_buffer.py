@@ -33,15 +33,18 @@ class _OutputBuffer(AbstractContextManager[None]):
         self._run = run
         self._channel = channel
         self._holds = False
+        self._sent_back = 0
 
     def __enter__(self) -> None:
-        self._holds = has_output_guardrails(self._run)
+        self._sent_back = self._run.state.invalid_outputs
+        self._holds = judges_output(self._run)
         if self._holds:
             self._channel.hold()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         if self._holds and error is None:
-            self._channel.release()
+            is_sent_back = self._run.state.invalid_outputs > self._sent_back
+            self._channel.release(_is_harmless) if is_sent_back else self._channel.release()
         elif self._holds:
             self._channel.release(_is_harmless)
 
@@ -73,9 +76,10 @@ def release_output(run: Run) -> None:
         run.channel.release()
 
 
-def has_output_guardrails(run: Run) -> bool:
-    """Whether a final output would be judged here."""
-    return bool(run.agent.output_guardrails or (run.parent is None and run.deps.config.output_guardrails))
+def judges_output(run: Run) -> bool:
+    """Whether output validators or guardrails would judge a final output here."""
+    of_run = run.parent is None and run.deps.config.output_guardrails
+    return bool(run.agent.output_guardrails or run.agent.output_validators or of_run)
 
 
 def _is_harmless(event: StreamEvent) -> bool:

@@ -20,6 +20,7 @@ from agentsdk.core.revisions import step_start
 from agentsdk.core.state import OpenTurn, State
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
 from agentsdk.define.context import RunContextWrapper
+from agentsdk.define.declaration import Declaration
 from agentsdk.define.output_function import OutputFunction
 from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool, stand_in
@@ -261,6 +262,10 @@ def _inert_fields(agent: Agent[Any, Any]) -> dict[str, Any]:
         "input_guardrails": _inert_guardrails(agent.input_guardrails),
         "output_guardrails": _inert_guardrails(agent.output_guardrails),
         "output_type": _inert_output(agent),
+        "output_validators": [
+            replace(one, function=_never(f"output validator {one.name!r}"), when=None)
+            for one in Declaration.of(agent).validators
+        ],
         "tool_use_behavior": _never(f"tool_use_behavior of agent {agent.name!r}") if is_rule else behavior,
     }
 

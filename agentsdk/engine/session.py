@@ -11,7 +11,7 @@ from agentsdk.define.run_config import SessionInputCallback
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.concurrency import shielded
 from agentsdk.engine.guardrails import pending_input_guardrails
-from agentsdk.engine.output_buffer import has_output_guardrails
+from agentsdk.engine.output_buffer import judges_output
 from agentsdk.engine.run import Run
 from agentsdk.ports.session import ReplacingSession, Session
 from agentsdk.types.errors import AgentsException, SessionError, UserError
@@ -147,7 +147,7 @@ def _is_guarded(run: Run) -> bool:
     if turn is None or turn.response is None:
         return False
     if not turn.calls:
-        return has_output_guardrails(run)
+        return judges_output(run)
     tools = run.declared.tools
     called = [handler_of(call, tools) for call in turn.calls]
     return any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in called if tool is not None)

@@ -12,7 +12,7 @@ from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
 from agentsdk.engine.concurrency import run_pair
-from agentsdk.engine.final_output import check_output, feedback_on, final_value, set_outputs_aside
+from agentsdk.engine.final_output import check_output, feedback_on, final_value, give_up, set_outputs_aside
 from agentsdk.engine.guardrails import (
     InputGuardrails,
     decide_tool_use,
@@ -24,12 +24,12 @@ from agentsdk.engine.guardrails import (
 from agentsdk.engine.inbox import take_messages
 from agentsdk.engine.model_call import ask
 from agentsdk.engine.open_turn import open_turn
-from agentsdk.engine.output_buffer import has_output_guardrails, release_output
+from agentsdk.engine.output_buffer import judges_output, release_output
 from agentsdk.engine.prepare import Prepared, prepare, without
 from agentsdk.engine.run import Run
 from agentsdk.engine.tool_calls import act
-from agentsdk.types.errors import ContentFilterError, InvalidOutputError, ModelRefusalError, UnsupportedCallError
-from agentsdk.types.events import ModelReplied, OutputJudged, RunEnded, TurnEnded
+from agentsdk.types.errors import ContentFilterError, ModelRefusalError, UnsupportedCallError
+from agentsdk.types.events import RunEnded, TurnEnded
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
 
@@ -52,7 +52,7 @@ async def run_single_turn(run: Run) -> SingleTurn:
     if run.state.input_verdicts:
         raise_if_input_tripped(run)
     if run.state.invalid_outputs and run.state.turn is None:
-        _give_up(run, prepared)  # what the run was left before
+        give_up(run, prepared)  # what the run was left before
     guardrails = pending_input_guardrails(run)
     if turn is None or turn.response is None:
         await (_ask_beside_guardrails(run, prepared, guardrails) if guardrails else ask(run, prepared))
@@ -77,17 +77,20 @@ async def run_single_turn(run: Run) -> SingleTurn:
             await decide_tool_use(run, prepared, processed)
     elif prepared.declared.output is not None:
         await check_output(run, prepared.declared.output, processed)
-    return SingleTurn(prepared, processed, resolve_next_step(prepared.spec, run.state, processed))
+    step = resolve_next_step(prepared.spec, run.state, processed)
+    if prepared.agent.output_validators and isinstance(step, FinalOutput):
+        from agentsdk.engine.output_validators import validate_output  # most agents have none
+
+        step = await validate_output(run, prepared, processed, step)
+    return SingleTurn(prepared, processed, step)
 
 
 async def run_again(run: Run, done: SingleTurn) -> None:
     """Close the turn; when the final output did not fit, tell the model why, or give up once its retries are spent."""
-    turn = open_turn(run)
-    error = "" if turn.output is None else turn.output.error
-    feedback = feedback_on(error, done.prepared, done.processed) if error else ()
-    await run.record(TurnEnded(feedback))
-    if error:
-        _give_up(run, done.prepared)
+    is_sent_back = bool(open_turn(run).rejection)
+    await run.record(TurnEnded(feedback_on(run, done.prepared, done.processed) if is_sent_back else ()))
+    if is_sent_back:
+        give_up(run, done.prepared)
 
 
 async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
@@ -99,7 +102,7 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
         return False
     if run.final_output is None:
         run.final_output = final_value(done.prepared.declared.output, step.output, step.is_json)
-    if has_output_guardrails(run):
+    if judges_output(run):
         await run_output_guardrails(run, done.prepared, run.final_output)
         if run.has_signals and await _goes_on(run):  # posted while they judged
             return False
@@ -176,19 +179,4 @@ def _unhandled(run: Run, call: FunctionCall) -> UnsupportedCallError:
         f"{what}, and agent {run.agent.name!r} has no tool that handles it, expected a tool of that kind; no call of the reply "
         f"was run: {remedy} and resume error.state, or leave what makes such calls out of extra_body",
         kind=call.kind,
-    )
-
-
-def _give_up(run: Run, prepared: Prepared) -> None:
-    """Raise `InvalidOutputError` once the feedback turns are spent. Once the run has stopped for it they are granted anew."""
-    retries = run.deps.config.max_output_retries
-    if run.state.invalid_outputs <= retries:
-        return
-    error = next(event.error for event in reversed(run.state.log) if isinstance(event, OutputJudged))
-    reply = next(event.response for event in reversed(run.state.log) if isinstance(event, ModelReplied))
-    name = "" if prepared.declared.output is None else prepared.declared.output.name
-    raise InvalidOutputError(
-        f"the final output of agent {run.agent.name!r} does not fit {name!r} after {retries} feedback turn(s): {error}; resume "
-        "error.state to ask again, or change the output_type or the model",
-        output=process_model_response(prepared.spec, reply).answer,
     )

@@ -13,7 +13,7 @@ AgentsException                            .state: where the run stood; resuming
 │   │   ├── MalformedResponseError         not the protocol: HTML, bad JSON, bad UTF-8, no choices
 │   │   ├── UnsupportedCallError           a call of a provider's own tool that nobody can answer: .kind
 │   │   ├── InvalidArgumentsError          a call's arguments do not fit its tool (raised inside the call; the model is told)
-│   │   ├── InvalidOutputError             the final output does not fit `output_type`, after the feedback turns: .output
+│   │   ├── InvalidOutputError             the final output does not fit, or is not accepted, after the feedback turns: .output
 │   │   ├── ModelRefusalError              the model refused; .refusal is its text
 │   │   └── ContentFilterError             the provider's filter stopped the reply
 │   └── ProviderError                      an answer with an error status, or none: .status .code .request_id .retryable
@@ -207,7 +207,9 @@ class InvalidArgumentsError(ModelBehaviorError):
 
 
 class InvalidOutputError(ModelBehaviorError):
-    """The final output does not fit the agent's `output_type`. `output` is the model's text."""
+    """The final output does not fit the agent's `output_type`, or an output validator does not accept it.
+
+    `output` is the model's text."""
 
     def __init__(self, message: str, *, output: str = "") -> None:
         super().__init__(message)

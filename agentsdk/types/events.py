@@ -334,6 +334,25 @@ class OutputJudged(Compact, tag="output"):
     output: str = ""
 
 
+class OutputValidated(Compact, tag="validated"):
+    """An output validator judged the final output; `feedback` is what the model is sent back with, `""` when it was accepted.
+
+    `output` is what the validator made of it, as JSON text; `""` where it left it as it was. Names may repeat: see
+    `GuardrailJudged`.
+    """
+
+    validator: str
+    feedback: str = ""
+    output: str = ""
+    occurrence: int = 0
+    occurrences: int = 1
+
+    @property
+    def place(self) -> GuardrailPlace:
+        """Which of the declared validators the verdict is of."""
+        return self.validator, self.occurrence, self.occurrences
+
+
 class TurnEnded(Compact, tag="turn"):
     """The turn is closed, its items committed; `added` follows them (feedback for the model)."""
 
@@ -473,6 +492,7 @@ RunEvent = (
     | CallRetried
     | ToolUseJudged
     | OutputJudged
+    | OutputValidated
     | TurnEnded
     | HandedOff
     | ViewReplaced

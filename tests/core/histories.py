@@ -34,6 +34,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -212,6 +213,9 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
     events += _woven(draw, [draw(_stories(depth, call)) for call in called])
     if draw(st.booleans()):
         events.append(ToolUseJudged(draw(st.booleans()), "1") if called else OutputJudged(draw(texts)))
+    for accepted in draw(st.sampled_from([[], [], [True], [True, False]])):
+        changed = draw(st.sampled_from(["", '"better"'])) if accepted else ""
+        events.append(OutputValidated("v", "" if accepted else draw(texts) or "no", changed))
     if draw(st.integers(0, 3)) == 0:
         events.insert(draw(st.integers(0, len(events))) or len(events), InputAdded((draw(messages),)))
     if draw(st.integers(0, 3)) == 0:

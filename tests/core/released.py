@@ -66,6 +66,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -303,6 +304,7 @@ EVERY_EVENT: list[RunEvent] = [
     LimitReachedEvent("tokens", "9", "9"),
     ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0, (), 0, "m", True),
     OutputJudged(""),
+    OutputValidated("short", "too long", '"done"', 1, 2),
     RunEnded("done", False, True, 3.75, 2.75),
 ]
 """Every event, item and part there is, each field set at least once."""

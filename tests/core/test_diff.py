@@ -27,6 +27,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunResumed,
@@ -188,6 +189,16 @@ PARTED: dict[str, tuple[list[RunEvent], Divergence, int]] = {
     "an output that does not": (
         [*LOG[:7], OutputJudged("no"), TurnEnded()],
         Divergence(7, 2, "first", "ends with 'done'", "the output does not fit its type"),
+        7,
+    ),
+    "an output that a validator accepts": (
+        [*LOG[:7], OutputValidated("short"), *LOG[7:]],
+        Divergence(8, 2, "first", NOTHING, "output validator 'short' accepts the output"),
+        7,
+    ),
+    "an output that a validator sends back": (
+        [*LOG[:7], OutputValidated("short", "too long"), TurnEnded()],
+        Divergence(7, 2, "first", "ends with 'done'", "output validator 'short' sends the output back"),
         7,
     ),
     "another view": (

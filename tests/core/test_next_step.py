@@ -40,6 +40,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEvent,
     RunStarted,
     ToolFinished,
@@ -147,6 +148,11 @@ def carried(step: NextStep) -> object:
             return step.output, step.is_json
         case RunAgain():
             return None
+
+
+def resolved(spec: AgentSpec, state: State) -> NextStep:
+    assert state.turn is not None and state.turn.response is not None
+    return resolve_next_step(spec, state, process_model_response(spec, state.turn.response))
 
 
 EVERY_TRAIT: tuple[tuple[Any, ...], ...] = (
@@ -319,6 +325,31 @@ def test_a_pending_call_shows_the_arguments_that_it_is_to_run_with_and_why_a_dec
     assert (type(item), item.arguments) == (ToolInDoubtItem, '{"x":1}')
     (item,) = waiting(*begun, ApprovalJudged("a", True, "changed", True))
     assert (type(item), item.arguments) == (ToolApprovalItem, '{"x":1}')
+
+
+ACCEPTED, CHANGED, SENT_BACK = OutputValidated("a"), OutputValidated("b", output='"better"'), OutputValidated("c", "too long")
+
+
+@pytest.mark.parametrize(
+    ("validated", "step"),
+    [
+        ([ACCEPTED], FinalOutput("the text")),
+        ([CHANGED, ACCEPTED], FinalOutput('"better"', True)),
+        ([ACCEPTED, SENT_BACK], RunAgain()),
+        ([CHANGED, SENT_BACK], RunAgain()),
+    ],
+)
+def test_a_final_output_is_as_its_validators_leave_it(validated: list[RunEvent], step: NextStep) -> None:
+    spec, state = turn("no", "no", "none", False, "run_llm_again", "unasked", "untyped")
+    assert resolved(spec, fold([*state.log, *validated])) == step
+    spec, state = turn("no", "no", "pay", False, "stop_on_first_tool", "unasked", "untyped")
+    expected = FinalOutput("paid") if step == FinalOutput("the text") else step
+    assert resolved(spec, fold([*state.log, *validated])) == expected
+
+
+def test_no_validator_has_a_word_in_another_step_than_a_final_output() -> None:
+    spec, state = turn("no", "valid", "none", False, "run_llm_again", "unasked", "untyped")
+    assert isinstance(resolved(spec, fold([*state.log, SENT_BACK])), Handoff)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ from agentsdk.types.events import (
     ModelReplied,
     Nested,
     OutputJudged,
+    OutputValidated,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -109,6 +110,7 @@ class Turn:
     refused: dict[str, str] = field(default_factory=dict)
     tool_use: ToolUseJudged | None = None
     output: OutputJudged | None = None
+    validated: list[OutputValidated] = field(default_factory=list)
     arrived: list[Item] = field(default_factory=list)
     order: CallsOrdered | None = None
     tried: dict[str, list[ToolAttemptFailed]] = field(default_factory=dict)
@@ -318,7 +320,10 @@ class Retold:
                 turn.tool_use = event
             case OutputJudged():
                 turn.output = event
-                self.invalid_outputs = self.invalid_outputs + 1 if event.error else 0
+                self.invalid_outputs += 1 if event.error else 0
+            case OutputValidated():
+                turn.validated.append(event)
+                self.invalid_outputs += 1 if event.feedback else 0
             case TurnEnded():
                 self.close(event.added)
             case HandedOff():
@@ -376,6 +381,10 @@ class Retold:
         for view in (self.view, *self.views):
             view += items
         self.used_tools = self.used_tools or bool(self.turn.results)
+        said = [self.turn.output.error] if self.turn.output is not None else []
+        said += [verdict.feedback for verdict in self.turn.validated[-1:]]
+        if said and not any(said):
+            self.invalid_outputs = 0
         self.turn = None
 
 
@@ -409,6 +418,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (list(opened.verdicts), opened.asked, opened.decisions) == (turn.verdicts, turn.asked, turn.decided)
     assert (list(opened.intended), list(opened.in_doubt)) == (turn.intended, turn.doubted)
     assert (opened.results, opened.tool_use, opened.output) == (turn.results, turn.tool_use, turn.output)
+    assert list(opened.validated) == turn.validated
     assert (opened.outside.awaited, opened.outside.answers) == (turn.awaited, turn.answers)
     assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
     assert opened.order == turn.order

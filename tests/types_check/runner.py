@@ -81,6 +81,9 @@ async def stream() -> None:
         elif event.type == "limit_near_stream_event":
             assert_type(event.used, str)
             continue
+        elif event.type == "output_rejected_stream_event":
+            assert_type(event.feedback, str)
+            assert_type(event.path, tuple[str, ...])
         elif event.type == "tool_progress_stream_event":
             assert_type(event.tool_name, str)
             assert_type(event.path, tuple[str, ...])

@@ -1,0 +1,16 @@
+"""The final output: its type, the function that makes it, and the validators that judge it before a run ends with it."""
+
+from __future__ import annotations
+
+from agentsdk.define.output import AgentOutputSchema
+from agentsdk.define.output_function import OutputFunction
+from agentsdk.define.output_validator import ModelRetry, OutputValidator, ValidatorContext, output_validator
+
+__all__ = [
+    "AgentOutputSchema",
+    "ModelRetry",
+    "OutputFunction",
+    "OutputValidator",
+    "ValidatorContext",
+    "output_validator",
+]
