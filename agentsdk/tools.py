@@ -18,12 +18,21 @@ from agentsdk.types.settings import ToolRetrySettings
 if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
+    from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
+    from agentsdk.local_tools.web_fetch import web_fetch
+    from agentsdk.local_tools.web_search import web_search
+    from agentsdk.ports.web_search import SearchEngine, SearchResult
 
 __all__ = [
     "AgentTool",
+    "BraveSearch",
     "FunctionTool",
     "Grammar",
+    "SearchEngine",
+    "SearchResult",
     "StopAtTools",
+    "TavilySearch",
+    "TextSearch",
     "ToolCheck",
     "ToolContext",
     "ToolOutputFileContent",
@@ -40,9 +49,19 @@ __all__ = [
     "read_result",
     "to_output",
     "tool",
+    "web_fetch",
+    "web_search",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
     __getattr__, __dir__ = lazy_names(
-        __name__, {"agentsdk.define.ask_user": "ask_user", "agentsdk.define.custom_tool": "Grammar custom_tool"}
+        __name__,
+        {
+            "agentsdk.define.ask_user": "ask_user",
+            "agentsdk.define.custom_tool": "Grammar custom_tool",
+            "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
+            "agentsdk.local_tools.web_fetch": "web_fetch",
+            "agentsdk.local_tools.web_search": "web_search",
+            "agentsdk.ports.web_search": "SearchEngine SearchResult",
+        },
     )

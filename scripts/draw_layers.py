@@ -21,6 +21,7 @@ ABOUT = {
     "mcp": ("the Model Context Protocol: agents and tools as a server", ""),
     "runner": ("Runner: every way to begin, go on with, fork and replay a run", ""),
     "result": ("RunResult and RunResultStreaming", ""),
+    "local_tools": ("tools that run in your process: pages and search of the web", ""),
     "engine": ("the loop and its turns:", "tools and hooks run here"),
     "models": ("one adapter for", "each protocol"),
     "sessions": ("conversations", "between runs"),

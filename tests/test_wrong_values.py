@@ -49,6 +49,7 @@ from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedM
 from agentsdk.output import OutputValidator
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.tools import BraveSearch, TavilySearch, TextSearch, web_fetch, web_search
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
@@ -200,6 +201,28 @@ def plain(a: int) -> str:
     return str(a)
 
 
+def fetching(
+    allowed_hosts: Any = (),
+    blocked_hosts: Any = (),
+    allowed_networks: Any = (),
+    max_bytes: Any = 1000,
+    max_chars: Any = 1000,
+    seconds: Any = 1.0,
+) -> FunctionTool[Any]:
+    return web_fetch(
+        allowed_hosts=allowed_hosts,
+        blocked_hosts=blocked_hosts,
+        allowed_networks=allowed_networks,
+        max_bytes=max_bytes,
+        max_chars=max_chars,
+        seconds=seconds,
+    )
+
+
+def searching(engine: Any = None, results: Any = 3) -> FunctionTool[Any]:
+    return web_search(TextSearch({"a": "b"}) if engine is None else engine, results=results)
+
+
 def skills_in(folder: Any = ".", name: Any = "skills", max_bytes: Any = 100) -> SkillsToolset[Any]:
     return SkillsToolset(folder, name=name, max_bytes=max_bytes)
 
@@ -301,6 +324,11 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(), max_turns=1, error_handlers={"max_turns": lambda given: made}),
     ),
     "ToolRegistry": (ToolRegistry, {}, lambda made: run(agent(toolsets=[made]))),
+    "web_fetch": (fetching, {}, lambda made: run(agent(tools=[made]))),
+    "web_search": (searching, {}, lambda made: run(agent(tools=[made]))),
+    "BraveSearch": (BraveSearch, {"api_key": "k"}, lambda made: run(agent(tools=[web_search(made)]))),
+    "TavilySearch": (TavilySearch, {"api_key": "k"}, lambda made: run(agent(tools=[web_search(made)]))),
+    "TextSearch": (TextSearch, {"texts": {"a": "b"}}, lambda made: run(agent(tools=[web_search(made)]))),
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),

@@ -29,6 +29,7 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── ToolTimeoutError                   its timeout passed (raised inside the call; the model is told)
 │   ├── TransientToolError                 raised by a body for what may pass: the call is tried again; .retry_after
 │   ├── ToolCircuitOpenError               its last calls failed, so this one was not made (the model is told)
+│   ├── FetchError                         a page may not or cannot be had (the model is told)
 │   └── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 ├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
@@ -303,6 +304,10 @@ class TransientToolError(ToolError):
 
 class ToolCircuitOpenError(ToolError):
     """A tool's last calls all failed with errors that may pass, so this one was not made."""
+
+
+class FetchError(ToolError):
+    """A page may not be had, or is none; asking again changes nothing."""
 
 
 class ToolsetError(ToolError):

@@ -1,0 +1,121 @@
+"""`web_search` and its engines: the two services' own wire forms on a real server, and texts of one's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsdk import Agent, Runner, UserError
+from agentsdk.errors import ToolError, TransientToolError
+from agentsdk.items import FunctionCallOutput
+from agentsdk.testing import ScriptedModel, call
+from agentsdk.tools import BraveSearch, SearchResult, TavilySearch, TextSearch, web_search
+from tests.local_tools.web_server import page, web_server
+
+pytestmark = pytest.mark.anyio
+BRAVE = {"web": {"results": [{"title": "Chairs", "url": "https://a.example/", "description": "Four legs."}]}, "type": "search"}
+TAVILY = {"query": "q", "results": [{"title": "Chairs", "url": "https://a.example/", "content": "Four legs.", "score": 0.9}]}
+FOUND = [SearchResult("Chairs", "https://a.example/", "Four legs.")]
+
+
+async def test_a_model_searches() -> None:
+    engine = TextSearch({"faq": "Our chairs have four legs. Tables too.", "jobs": "We look for a carpenter."})
+    model = ScriptedModel([call("web_search", query="legs of a chair"), "Four."])
+    await Runner.run(Agent[Any, str](name="A", model=model, tools=[web_search(engine)]), "How many legs has a chair?")
+    (output,) = [item for item in model.requests[1].items if isinstance(item, FunctionCallOutput)]
+    assert str(output.output).startswith("1. faq\n   faq\n   Our chairs have four legs.")
+
+
+async def test_brave_is_asked_in_its_own_form() -> None:
+    async with web_server() as web:
+        asked = "/search?q=legs+of+chairs&count=3&text_decorations=false"
+        web.pages[asked] = page(json.dumps(BRAVE), "application/json")
+        assert await BraveSearch("k-1", base_url=f"{web.url}/search").search("legs of chairs", 3) == FOUND
+        assert "x-subscription-token: k-1" in web.asked[0].lower()
+
+
+async def test_tavily_is_asked_in_its_own_form() -> None:
+    async with web_server() as web:
+        web.pages["/search"] = page(json.dumps(TAVILY), "application/json")
+        assert await TavilySearch("k-1", base_url=f"{web.url}/search").search("legs", 3) == FOUND
+        assert web.asked[0].startswith("POST /search") and "authorization: bearer k-1" in web.asked[0].lower()
+
+
+async def test_a_query_is_no_longer_than_the_service_takes() -> None:
+    async with web_server() as web:
+        with pytest.raises(ToolError):
+            await BraveSearch("k", base_url=f"{web.url}/s").search("x" * 5_000, 100)
+        query = parse_qs(urlsplit(web.asked[0].split(" ")[1]).query)
+        assert (len(query["q"][0]), query["count"]) == (400, ["20"])
+
+
+@pytest.mark.parametrize("engine", [BraveSearch, TavilySearch])
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (page("slow down", status="429 Too Many Requests"), TransientToolError, "status 429"),
+        (page("no", status="401 Unauthorized"), ToolError, "status 401, expected 200 and results; check the key"),
+        (page("<html>"), ToolError, "answered without results"),
+        (page('{"web": 3, "results": 3}', "application/json"), ToolError, "answered without results"),
+        (page(b"\xff\xff", "application/json"), ToolError, "answered without results"),
+    ],
+)
+async def test_what_a_service_says_wrong_is_a_typed_error_without_the_key(
+    engine: type[BraveSearch] | type[TavilySearch], answer: bytes, kind: type[ToolError], said: str
+) -> None:
+    async with web_server() as web:
+        for path in ("/?q=x&count=1&text_decorations=false", "/"):
+            web.pages[path] = answer
+        with pytest.raises(kind, match=said) as failed:
+            await engine("secret-key", base_url=f"{web.url}/").search("x", 1)
+    assert "secret-key" not in str(failed.value) and "secret-key" not in repr(engine("secret-key"))
+
+
+async def test_a_service_that_is_away_may_be_there_later() -> None:
+    async with web_server() as web:
+        web.pages["/"] = lambda _: web.closing.wait()
+        with pytest.raises(TransientToolError, match=r"did not answer within 0\.2 seconds"):
+            await TavilySearch("k", base_url=f"{web.url}/", timeout=0.2).search("x", 1)
+        gone = web.url
+    with pytest.raises(TransientToolError, match="cannot be reached"):
+        await TavilySearch("k", base_url=gone).search("x", 1)
+
+
+async def test_the_key_of_the_environment_goes_to_the_service_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRAVE_API_KEY", "from-the-environment")
+    async with web_server() as web:
+        with pytest.raises(UserError, match="no key for Brave Search: set the environment variable BRAVE_API_KEY"):
+            await BraveSearch(base_url=f"{web.url}/").search("x", 1)
+        assert web.asked == []
+
+
+async def test_results_are_one_line_each_and_no_longer_than_is_read() -> None:
+    class Chatty:
+        name = "chatty"
+
+        async def search(self, query: str, limit: int) -> Sequence[SearchResult]:
+            return [SearchResult("a\n2. fake", "https://x.example/", "t" * 5_000), *FOUND, *FOUND]
+
+    text = await ask(Chatty(), results=2)
+    lines = text.splitlines()
+    assert lines[0] == "1. a 2. fake" and len(lines[2]) < 1_020 and lines[3] == "2. Chairs" and len(lines) == 6
+    assert await ask(TextSearch({})) == "Nothing was found."
+
+
+async def ask(engine: Any, **options: Any) -> str:
+    from agentsdk.define.context import ToolContext
+
+    return str(await web_search(engine, **options).invoke(ToolContext[Any](None), {"query": "q"}))
+
+
+@given(st.text(), st.dictionaries(st.text(), st.text(), max_size=5), st.integers(1, 10))
+async def test_any_query_finds_texts_or_nothing(query: str, texts: dict[str, str], limit: int) -> None:
+    clean = {name.encode("utf-8", "replace").decode(): text.encode("utf-8", "replace").decode() for name, text in texts.items()}
+    found = await TextSearch(clean).search(query, limit)
+    assert len(found) <= limit and all(result.url in clean for result in found)
