@@ -147,6 +147,7 @@ SUBMODULES = (
     "mcp",
     "models",
     "output",
+    "permissions",
     "runs",
     "sessions",
     "stores",

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, Generic, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 from agentsdk.core.next_step import PendingCall, interruptions
 from agentsdk.core.run_state import RunState
@@ -31,6 +31,9 @@ from agentsdk.types.generics import TOutput
 from agentsdk.types.items import Item, item_to_dict
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
+
+if TYPE_CHECKING:
+    from agentsdk.core.refused_calls import RefusedCall
 
 T = TypeVar("T")
 
@@ -84,6 +87,13 @@ class _Outcome(Generic[TOutput]):
     def interruptions(self) -> list[PendingCall]:
         """The calls that wait for a person; empty when the run is not paused."""
         return list(interruptions(self._state))
+
+    @property
+    def refused_calls(self) -> list[RefusedCall]:
+        """The calls that were refused as no grant covered them, nested runs included: who wanted what, and when."""
+        from agentsdk.core.refused_calls import refused_calls  # few runs have grants
+
+        return refused_calls(self._state.log)
 
     @property
     def paused(self) -> RunPaused | None:

@@ -10,7 +10,8 @@ from svg import EDGE, FAINT, INK, MONO, PLAIN, PURE, SOFT, arrow, label, page, r
 
 ROOT = Path(__file__).parents[1]
 ABOUT = {
-    "errors, items, events, runs, tools, hosted_tools, handoffs, guardrails, hooks, limits, context_window, output": (
+    "errors, items, events, runs, tools, hosted_tools, handoffs, guardrails, hooks, limits, context_window, output, "
+    "permissions": (
         "names only, of the parts below: what programs import",
         "",
     ),

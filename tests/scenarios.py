@@ -69,6 +69,7 @@ from agentsdk.events import ResponseCompleted
 from agentsdk.hosted_tools import HostedMCPTool, WebSearchTool
 from agentsdk.models import Prompt
 from agentsdk.output import ModelRetry, OutputValidator, ValidatorContext, output_validator
+from agentsdk.permissions import Grant
 from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
@@ -550,6 +551,23 @@ def _approve_always(state: RunState, item: PendingCall) -> None:
 
 def _reject_always(state: RunState, item: PendingCall) -> None:
     state.reject(item, always_reject=True, reason="never")
+
+
+def _granted(world: World) -> Agent[Any, Any]:
+    tools = [tool_of(world, "look", "none"), tool_of(world, "pay", tags=["till"]), tool_of(world, "drop", permission="admin")]
+    helper = agent_of(world, [[call("look", x=1), call("drop", x=2)], "looked"], "helper", tools=tools)
+    replies = [
+        [call("look", x=1), call("pay", x=2), call("drop", x=3)],
+        [call("helper", input="look"), call("pay", x=4), FunctionCall("", "shell", '{"commands":[]}', kind="shell")],
+        "paid",
+    ]
+    shell = function_tool(lambda commands: "", name_override="shell", kind="shell", strict_mode=False)
+    return agent_of(world, replies, tools=[*tools, shell, helper.as_tool()])
+
+
+async def _grants(context: Any) -> list[Grant]:
+    """What the till may do: to look, and to pay in the first turn."""
+    return [Grant("read", name="till"), *([Grant("write", tags=["till"], name="payer")] if context.turn == 1 else [])]
 
 
 def _handoff_filtered(world: World) -> Agent[Any, Any]:
@@ -1191,6 +1209,7 @@ SCENARIOS = [
     Scenario("approved and rejected", _approvals, "paid", effects=4, decide=_approve_odd),
     Scenario("always approved", _approvals, "paid", effects=6, decide=_approve_always),
     Scenario("always rejected", _approvals, "paid", effects=2, decide=_reject_always),
+    Scenario("granted and refused", _granted, "paid", effects=3, config=RunConfig(grants=_grants)),
     Scenario("handoff with filter", _handoff_filtered, "solved", effects=3),
     Scenario("handoff with payload", _handoff_payload, "solved"),
     Scenario("two handoffs at once behind an approval", _two_handoffs, "from one", effects=1),

@@ -47,6 +47,7 @@ from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputValidator
+from agentsdk.permissions import Grant
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import BraveSearch, TavilySearch, TextSearch, web_fetch, web_search
@@ -280,6 +281,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(), run_config=RunConfig(window=ContextWindow(size=50_000, strategies=[made]))),
     ),
     "ContextCodec": (ContextCodec, {"encode": str, "decode": str}, with_config(context_codec=...)),
+    "Grant": (Grant, {"permission": "read"}, with_config(grants=...)),
     "Inbox": (agentsdk.Inbox, {}, with_config(inbox=...)),
     "Inbox.put": (agentsdk.Inbox().put, {"message": "x"}, unused),
     "StopAtTools": (agentsdk.StopAtTools, {}, lambda made: run(agent(tool_use_behavior=made))),

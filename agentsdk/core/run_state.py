@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Mapping
 from copy import copy
 from decimal import Decimal
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import msgspec
 from msgspec import structs
@@ -66,6 +66,9 @@ from agentsdk.types.items import (
 )
 from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
+
+if TYPE_CHECKING:
+    from agentsdk.core.refused_calls import RefusedCall
 
 SEAL = ("state_key",)
 """How a run's start says that its states are sealed."""
@@ -212,6 +215,13 @@ class RunState:
     def limit_reached(self) -> LimitReachedEvent | None:
         """The limit that the run stopped at: of what kind it is, how much is used, and of how much."""
         return self.value.limit
+
+    @property
+    def refused_calls(self) -> list[RefusedCall]:
+        """The calls that were refused as no grant covered them, nested runs included: who wanted what, and when."""
+        from agentsdk.core.refused_calls import refused_calls  # few runs have grants
+
+        return refused_calls(self.value.log)
 
     @property
     def value(self) -> State:

@@ -35,7 +35,7 @@ class _Question(FunctionBody[Any]):
 
 _body = _Question(_ask_user, partial(function_schema, _ask_user, name_override=_NAME), None, {})
 
-ask_user: FunctionTool[Any] = tool_of(_NAME, _body, True, {"external": True})
+ask_user: FunctionTool[Any] = tool_of(_NAME, _body, True, {"external": True, "permission": "read"})
 """Lets the model ask a person: `question`, and `choices` where only one of these is an answer.
 
 The call waits as a `ToolAnswerItem` with `question` and `choices`; `state.answer(item, "...")` goes on. `ask_user.clone` gives

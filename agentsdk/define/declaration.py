@@ -109,7 +109,7 @@ class Declaration:
             declared.is_enabled is True for declared in self.handoffs.values()
         )
         self.is_ordered = self._check_order(knows_all=not self._toolsets)
-        self.spec, self.request_tools = self.enabled(set(self.tools), set(self.handoffs))
+        self.spec, self.request_tools = self.without()
 
     @classmethod
     def of(cls, agent: Agent[Any, Any]) -> Declaration:
@@ -140,7 +140,7 @@ class Declaration:
         if self._extended is None:
             self._extended = more = copy(self)
             more.tools = {**self.tools, tool.name: tool}
-            more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
+            more.spec, more.request_tools = more.without()
         return self._extended
 
     def with_tools(self, tools: Sequence[FunctionTool[Any]]) -> Declaration:
@@ -154,13 +154,16 @@ class Declaration:
         more.is_ordered = more._check_order(knows_all=False)
         more.polling = self.polling | {tool.name for tool in tools if tool.polling}
         more.is_static = self.is_static and all(tool.is_enabled is True for tool in tools)
-        more.spec, more.request_tools = more.enabled(set(more.tools), set(more.handoffs))
+        more.spec, more.request_tools = more.without()
         return more
 
-    def enabled(self, tools: set[str], handoffs: set[str]) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
-        """The spec, and the model's tools, of an agent of which only these tools and handoffs are enabled."""
-        tool_specs = {name: tool.spec for name, tool in self.tools.items() if name in tools}
-        handoff_specs = {name: declared.spec for name, declared in self.handoffs.items() if name in handoffs}
+    def without(self, disabled: Collection[str] = ()) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
+        """The spec, and the model's tools, of the agent with all but these tools and handoffs, hosted ones by `hosted_name`."""
+        tool_specs = {name: tool.spec for name, tool in self.tools.items() if name not in disabled}
+        handoff_specs = {name: declared.spec for name, declared in self.handoffs.items() if name not in disabled}
+        hosted = self.hosted
+        if hosted and disabled:
+            hosted = tuple([tool for tool in hosted if hosted_name(tool) not in disabled])
         use, stop_at = _tool_use(self._behavior)
         spec = AgentSpec(
             self._name,
@@ -169,7 +172,7 @@ class Declaration:
             None if self.output is None else self.output.spec,
             use,
             stop_at,
-            hosted=self.hosted,
+            hosted=hosted,
         )
         told = list(tool_specs.values())
         if self.hosted:  # of an MCP server the provider is told by its own declaration
@@ -209,6 +212,11 @@ class Declaration:
                 f"agent {agent.name!r} has two tools or handoffs named {name!r}, expected unique names; "
                 "rename one with name_override or tool_name_override"
             )
+
+
+def hosted_name(tool: HostedTool) -> str:
+    """What a hosted tool is called among tools that are not offered: no tool of an agent's own has such a name."""
+    return f"hosted:{tool.name}"
 
 
 def _output_schema(agent: Agent[Any, Any]) -> AgentOutputSchema[Any] | None:

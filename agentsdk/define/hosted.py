@@ -19,7 +19,10 @@ APPROVED = "approved"
 class MCPApprovalTool(FunctionTool[Any]):
     """Handles the approvals of a server: a person is asked as its `needs_approval` says, and the result is the answer."""
 
+    server: HostedMCPTool
+
     def __init__(self, server: HostedMCPTool) -> None:
+        vars(self)["server"] = server
         super().__init__(
             approval_name(server.server_label),
             "",
@@ -29,6 +32,7 @@ class MCPApprovalTool(FunctionTool[Any]):
             needs_approval=server.needs_approval,
             effect="none",
             kind="mcp_approval",
+            permission=server.permission,
             kind_settings=replace(server, needs_approval=True).declared[1],
         )
 

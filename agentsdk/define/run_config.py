@@ -59,6 +59,7 @@ from agentsdk.types.text import storable_text
 
 if TYPE_CHECKING:  # most runs have no window: the strategies are imported by those that do
     from agentsdk.core.window.context_window import ContextWindow
+    from agentsdk.define.grants import Grants
     from agentsdk.define.toolset import Toolset
 
 
@@ -175,7 +176,8 @@ class RunConfig:
     `buffer_output`: a stream shows what may be the final output only once its output validators and guardrails have let it
     pass, and of what was sent back nothing; without it the reader sees the text as it comes.
 
-    `without_guards`: names of guardrails that a run was begun under and may go on without, "context" or "state_key" among them.
+    `without_guards`: names of guardrails that a run was begun under and may go on without, "grants", "context" or "state_key"
+    among them.
 
     `on_limit` says what happens at a limit that no error handler takes. `prices` are by the model's name, and come before those
     of the extra `prices`.
@@ -203,6 +205,9 @@ class RunConfig:
     `conversation_id` or `previous_response_id`: OpenAI's Responses API keeps the conversation that a new run goes on with,
     under that id or as it was after that reply. Only what it does not hold yet is sent, now and wherever the run goes on. No
     `session` or `window` goes with it.
+
+    `grants` are what the run may call: a `Grant`, several, or a callable that is asked each time a turn is entered (None:
+    everything). A tool that none of them covers is not offered, and refused when it is called all the same.
 
     `tool_timeout`, in seconds, and `tool_retry` are for tools without their own whose agents have none either; agents as tools
     have no timeout but their own.
@@ -257,6 +262,7 @@ class RunConfig:
     tool_retry: ToolRetrySettings = DEFAULT_TOOL_RETRY
     conversation_id: str | None = None
     previous_response_id: str | None = None
+    grants: Grants | None = None
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
@@ -297,6 +303,12 @@ def _is_window(value: object) -> bool:
     from agentsdk.core.window.context_window import ContextWindow
 
     return isinstance(value, ContextWindow)
+
+
+def _are_grants(value: object) -> bool:
+    from agentsdk.define.grants import GRANTS  # most runs have none
+
+    return GRANTS.fits(value)
 
 
 def _is_metadata(value: object) -> bool:
@@ -356,5 +368,6 @@ _FIELDS = Fields(
     tool_retry=TOOL_RETRY,
     conversation_id=optional(a_name("the id of a conversation; write 'conv_...'")),
     previous_response_id=optional(a_name("the id of a reply; pass result.last_response_id")),
+    grants=optional(Expected("a Grant, a list of them, or a callable that gives them; pass [Grant('read')]", _are_grants)),
 )
 _DEFAULT = RunConfig()

@@ -40,6 +40,7 @@ from agentsdk.types.declared import (
 from agentsdk.types.errors import AgentsException, CallbackError, ToolError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import CallKind
+from agentsdk.types.permission import PERMISSIONS, Permission
 from agentsdk.types.spec import Effect, ToolSpec
 from agentsdk.types.text import clean_text, clean_value
 
@@ -67,6 +68,8 @@ class FunctionTool(ToolFields[TContext]):
 
     Of the calls of a reply those of a `sequential` tool run alone, those on one `resource` one after the other, and those of a
     tool that comes `after` others when all calls of these have ended.
+
+    `permission` is what a run must be granted to call it: None for `"read"` where the effect is `"none"`, else `"write"`.
 
     A tool of another `kind` handles calls of that kind, whose arguments `CallKind` tells; `kind_settings` are what the provider
     is told of it besides.
@@ -179,6 +182,11 @@ class FunctionTool(ToolFields[TContext]):
     def runs_on_thread(self) -> bool:
         """Whether the body is a sync function, which nothing can stop."""
         return self._body.runs_on_thread
+
+    @property
+    def level(self) -> Permission:
+        """What a run must be granted to call it: its `permission`, or what follows from its effect."""
+        return self.permission or ("read" if self.effect == "none" else "write")
 
     @property
     def spec(self) -> ToolSpec:
@@ -410,6 +418,7 @@ _FIELDS = Fields(
     sequential=FLAG,
     after=sequence_of(a_name("the name of a tool"), "a list or tuple of names of tools; write ('write_file',)"),
     resource=optional(either(a_name(""), SYNC, what="a name, or a callable that is not async; write resource='db'")),
+    permission=optional(one_of(f"one of {PERMISSIONS}", PERMISSIONS)),
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

@@ -18,6 +18,7 @@ from agentsdk.types.declared import Expected, a, either, number
 from agentsdk.types.errors import InvalidArgumentsError, ToolError, ToolTimeoutError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import CallKind
+from agentsdk.types.permission import Permission
 from agentsdk.types.settings import ToolRetrySettings
 from agentsdk.types.signature import shows_options
 from agentsdk.types.spec import Effect
@@ -90,6 +91,7 @@ class ToolFields(Generic[TContext]):
     sequential: bool = False
     after: Sequence[str] = ()
     resource: str | ToolResource | None = None
+    permission: Permission | None = None
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -114,6 +116,7 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
     sequential: bool
     after: Sequence[str]
     resource: str | ToolResource | None
+    permission: Permission | None
 
 
 class ToolOptions(CallOptions[TContext], total=False):

@@ -15,10 +15,11 @@ from agentsdk.define.context import TurnContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import CallingAgent
 from agentsdk.define.tool_options import NeedsApproval, ToolFields, ToolOptions
-from agentsdk.types.declared import CALLABLE, RULE, Fields, a, a_name, mapping_of, sequence_of
+from agentsdk.types.declared import CALLABLE, RULE, Fields, a, a_name, either, mapping_of, one_of, sequence_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import Item
+from agentsdk.types.permission import PERMISSIONS, Permission
 from agentsdk.types.spec import ToolSpec
 from agentsdk.types.usage import Usage
 
@@ -123,6 +124,26 @@ class Toolset(Generic[TContext]):
             return tool.clone(needs_approval=needs_approval) if tool.needs_approval is False else tool
 
         return MappedToolset(self, asking)
+
+    def with_permissions(
+        self, permission: Permission | Mapping[str, Permission], *, tags: Sequence[str] = ()
+    ) -> Toolset[TContext]:
+        """The tools with this permission, or with those given by their names, and with `tags` beside their own.
+
+        A tool that the names leave out keeps its own.
+        """
+        _COMBINED.check_given(permission=permission, tags=tags)
+        more = tuple(tags)
+
+        def permitted(tool: FunctionTool[TContext]) -> FunctionTool[TContext]:
+            needed = tool.permission
+            if isinstance(permission, str):
+                needed = permission
+            elif tool.name in permission:
+                needed = permission[tool.name]
+            return tool.clone(permission=needed, tags=(*tool.tags, *[tag for tag in more if tag not in tool.tags]))
+
+        return MappedToolset(self, permitted)
 
     def with_defaults(self, **options: Unpack[ToolOptions[TContext]]) -> Toolset[TContext]:
         """The tools with these options (`timeout=30`, `effect="none"`) where one has the option's default."""
@@ -290,6 +311,7 @@ async def _answer(what: str, kind: type | tuple[type, ...], function: Callable[.
     return answer
 
 
+_PERMISSION = one_of("", PERMISSIONS)
 _COMBINED = Fields(
     "Toolset",
     rule=CALLABLE,
@@ -297,5 +319,9 @@ _COMBINED = Fields(
     prefix=a_name("a text that is not empty; write 'db_'"),
     names=mapping_of(a_name("a name"), "a dict of old names and new ones; write {'get': 'get_row'}"),
     needs_approval=RULE,
+    permission=either(
+        _PERMISSION, mapping_of(_PERMISSION, ""), what=f"one of {PERMISSIONS}, or a dict of them by tools' names"
+    ),
+    tags=sequence_of(a_name("a text that is not empty"), "a list or tuple of texts; write ('billing',)"),
     toolsets=sequence_of(a(Toolset, "a Toolset"), "toolsets"),
 )

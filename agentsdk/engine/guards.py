@@ -1,4 +1,4 @@
-"""Guards of a run: its guardrails and output validators, the key that seals its states, its context object.
+"""Guards of a run: its guardrails and output validators, its grants, the key that seals its states, its context object.
 
 A run's start records them by name. Who goes on with a run may have other settings than who began it. What guarded it then must
 still be there, or the run does not go on: a guardrail that nobody misses is one that nobody asks.
@@ -23,6 +23,7 @@ from agentsdk.types.events import RunStarted
 Guard = tuple[str, ...]
 
 CONTEXT: Guard = ("context",)
+GRANTS: Guard = ("grants",)
 
 
 def guards_of(agent: Agent[Any, Any], config: RunConfig, context: object) -> tuple[Guard, ...]:
@@ -30,6 +31,8 @@ def guards_of(agent: Agent[Any, Any], config: RunConfig, context: object) -> tup
     guards: list[Guard] = [] if context is None else [CONTEXT]
     if config.state_key is not None:
         guards.append(SEAL)
+    if config.grants is not None:
+        guards.append(GRANTS)
     if config.input_guardrails:
         guards += [("input guardrail", guardrail.name) for guardrail in config.input_guardrails]
     if config.output_guardrails:
@@ -49,7 +52,7 @@ def require_guards(state: State, agent: Agent[Any, Any], config: RunConfig, cont
     started = state.log[0]
     if state.ended is not None or not isinstance(started, RunStarted) or not started.guards:
         return
-    if any(len(guard) < 2 and guard not in (CONTEXT, SEAL) for guard in started.guards):
+    if any(len(guard) < 2 and guard not in (CONTEXT, SEAL, GRANTS) for guard in started.guards):
         raise StateCorruptError(
             f"run {state.run_id!r} records a guard that names nothing, expected what a run recorded; load an untouched copy"
         )
@@ -64,6 +67,11 @@ def require_guards(state: State, agent: Agent[Any, Any], config: RunConfig, cont
         raise StateMismatchError(
             f"run {state.run_id!r} was begun with a state_key and goes on here without one, expected the key that seals its "
             "states; pass RunConfig(state_key=...)"
+        )
+    if GRANTS in missing:
+        raise StateMismatchError(
+            f"run {state.run_id!r} was begun with grants and goes on here without any, expected what it may call; pass "
+            "RunConfig(grants=...), or let it call everything by RunConfig(without_guards=['grants'])"
         )
     owners = {guard[2:] for guard in missing} & _owners(agent)
     lost = [guard for guard in missing if not guard[2:] or guard[2:] in owners]

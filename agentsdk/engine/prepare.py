@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent, AgentTool
@@ -21,11 +21,15 @@ from agentsdk.types.items import Item, Message
 from agentsdk.types.spec import AgentSpec, HandoffSpec, ToolSpec
 from agentsdk.types.text import clean_text
 
+if TYPE_CHECKING:
+    from agentsdk.define.grants import Grant
+
 
 class Prepared(Struct, frozen=True):
     """A turn's agent: the declaration, and of it what is enabled. `disabled` names the rest.
 
-    `extra_instructions` follow the agent's own: those of toolsets and of the run, and what asks for the output.
+    `extra_instructions` follow the agent's own: those of toolsets and of the run, and what asks for the output. `grants` are
+    what it may call now, None for everything.
     """
 
     agent: Agent[Any, Any]
@@ -34,6 +38,7 @@ class Prepared(Struct, frozen=True):
     request_tools: tuple[ToolSpec | HandoffSpec, ...]
     disabled: tuple[str, ...] = ()
     extra_instructions: str = ""
+    grants: tuple[Grant, ...] | None = None
 
 
 def with_read_result(declared: Declaration, config: RunConfig, state: State) -> Declaration:
@@ -62,22 +67,27 @@ async def prepare(run: Run) -> Prepared:
         extra = f"{extra}\n\n{declared.output_prompt}" if extra else declared.output_prompt
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
+    prepared = Prepared(agent, declared, declared.spec, declared.request_tools, (), extra)
+    hidden: list[str] = []
+    if config.grants is not None:
+        from agentsdk.engine.grants import grants_of, not_granted
+
+        grants = await grants_of(run, config.grants)
+        prepared = structs.replace(prepared, grants=grants)
+        hidden = not_granted(grants, declared, agent.name)
     offered = None if turn is None or turn.response is None else turn
-    if declared.is_static and (offered is None or not offered.disabled):
-        return Prepared(agent, declared, declared.spec, declared.request_tools, (), extra)
     if offered is not None:
-        disabled = offered.disabled
-    else:
-        disabled = tuple([name for name, rule in _rules(declared) if not await _enabled(run, name, rule)])
-    return without(Prepared(agent, declared, declared.spec, declared.request_tools, (), extra), disabled)
+        return without(prepared, offered.disabled) if offered.disabled else prepared
+    if not declared.is_static:
+        hidden += [name for name, rule in _rules(declared) if name not in hidden and not await _enabled(run, name, rule)]
+    return without(prepared, tuple(hidden)) if hidden else prepared
 
 
 def without(prepared: Prepared, disabled: tuple[str, ...]) -> Prepared:
     """The turn's agent with all but these tools and handoffs."""
     declared = prepared.declared
-    tools = {name for name in declared.tools if name not in disabled}
-    handoffs = {name for name in declared.handoffs if name not in disabled}
-    return Prepared(prepared.agent, declared, *declared.enabled(tools, handoffs), disabled, prepared.extra_instructions)
+    spec, request_tools = declared.without(disabled)
+    return structs.replace(prepared, spec=spec, request_tools=request_tools, disabled=disabled)
 
 
 CONTINUE = Message("user", "Continue exactly where your last message stopped, without repeating any of it.")

@@ -158,13 +158,13 @@ class RecordedModels:
         declared, told = recorded_declaration(state, before, self._config, is_nested=bool(reply.position.path))
         told = "\n\n".join(filter(None, [told, declared.output_prompt]))
         declared = with_read_result(declared, self._config, state)
-        offered = declared.enabled(declared.tools.keys() - reply.disabled, declared.handoffs.keys() - reply.disabled)[1]
+        spec, offered = declared.without(reply.disabled)
         model, now = self._config.model or before.model, self.given_model(after)
         same = {
             "model": now is model or (isinstance(now, str) and now == model),
             "instructions": before.instructions == after.instructions and request.instructions.endswith(told),
             "prompt": before.prompt == after.prompt,
-            "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)) and declared.hosted == request.hosted,
+            "tools": list(map(_shown, offered)) == list(map(_shown, request.tools)) and spec.hosted == request.hosted,
             "output type": declared.spec.output == Declaration.of(after).spec.output,
             "settings": (before.model_settings, before.reset_tool_choice) == (after.model_settings, after.reset_tool_choice),
             "items": request.items == state.view,

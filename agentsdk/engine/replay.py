@@ -249,6 +249,7 @@ def _inert_config(config: RunConfig) -> RunConfig:
         call_model_input_filter=None,
         wrap_model_call=None,
         wrap_tool_call=None,
+        grants=None,  # who was refused has that for a result
         store=None,
     )
 

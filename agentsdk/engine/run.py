@@ -171,11 +171,11 @@ class Run(Journal, eq=False, kw_only=True):
         return chosen.name if chosen is not None and chosen.turns == self.state.turns else ""
 
     def turn_context(self) -> TurnContext[Any]:
-        """The run as its turn sees it before its model is asked."""
+        """The run as its turn sees it, when that begins and when it is entered again."""
         context, state = self.context, self.state
-        return TurnContext(
-            context.context, context.usage, turn=state.turns + 1, items=state.view, run_id=self.root_id, path=self.path
-        )
+        has_reply = state.turn is not None and state.turn.response is not None
+        number = state.turns if has_reply else state.turns + 1
+        return TurnContext(context.context, context.usage, turn=number, items=state.view, run_id=self.root_id, path=self.path)
 
     async def keep(self, overflow: Overflow) -> None:
         """Keep a result that is too long for the model, whole, where the run is kept."""

@@ -2,19 +2,20 @@
 
 A call takes the same steps in the same order whether the turn is new or re-entered:
 
-1. its arguments are JSON (`core.arguments`);
-2. they fit the tool's schema, the validators of its parameters' types included (`FunctionTool.bind`);
-3. its business rules have nothing against it: the `check` callables (`tool_checks`);
-4. its tool input guardrails let it pass;
-5. it is approved, where its declaration, its rule or a standing decision says that it must be;
-6. the intent is recorded;
-7. the body runs, again where it failed with what may pass (`tool_attempts`), or the answer from outside comes
+1. its tool is granted to the run, where it has grants (`grants`);
+2. its arguments are JSON (`core.arguments`);
+3. they fit the tool's schema, the validators of its parameters' types included (`FunctionTool.bind`);
+4. its business rules have nothing against it: the `check` callables (`tool_checks`);
+5. its tool input guardrails let it pass;
+6. it is approved, where its declaration, its rule or a standing decision says that it must be;
+7. the intent is recorded;
+8. the body runs, again where it failed with what may pass (`tool_attempts`), or the answer from outside comes
    (`external_calls`), and the result is recorded;
-8. its tool output guardrails judge the recorded result.
+9. its tool output guardrails judge the recorded result.
 
 What stops a call at one step is its result, and nobody is asked about it further down. A tool whose circuit is open is refused
-between steps 2 and 3. No body of a reply begins before all its calls have come through the first five. `_admitted` is those,
-`act` the sixth, `_answered` the rest.
+between steps 3 and 4. No body of a reply begins before all its calls have come through the first six. `_admitted` is those,
+`act` the seventh, `_answered` the rest.
 """
 
 from __future__ import annotations
@@ -130,6 +131,10 @@ async def _intend(run: Run, jobs: Sequence[Job]) -> None:
 
 async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
     """The calls that may run now. What the others get instead is recorded: an error, a refusal, or that they wait."""
+    if prepared.grants is not None:
+        from agentsdk.engine.grants import refuse_calls  # most runs may call everything
+
+        await refuse_calls(run, prepared.grants, prepared.declared, processed)
     turn = open_turn(run)
     results = turn.results
     for call in processed.unknown:

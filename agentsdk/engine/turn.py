@@ -6,6 +6,7 @@ resumed run and a replay are this same code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
@@ -66,7 +67,7 @@ async def run_single_turn(run: Run) -> SingleTurn:
     has_calls = processed.has_calls
     _raise_if_refused(run, turn.response, "" if has_calls else processed.refusal)
     if processed.unhandled:
-        raise _unhandled(run, processed.unhandled[0])
+        _raise_if_unhandled(run, prepared, processed.unhandled)
     if has_calls:
         if processed.outputs:
             await set_outputs_aside(run, processed)
@@ -165,8 +166,16 @@ def _raise_if_refused(run: Run, response: ModelResponse, refusal: str) -> None:
         )
 
 
-def _unhandled(run: Run, call: FunctionCall) -> UnsupportedCallError:
-    """The error for a call of a kind that no tool of the agent handles."""
+def _raise_if_unhandled(run: Run, prepared: Prepared, calls: Sequence[FunctionCall]) -> None:
+    """Raises `UnsupportedCallError` for a call of a kind that no tool of the agent handles, unless it is refused."""
+    calls = [call for call in calls if call.call_id not in open_turn(run).results]
+    if prepared.grants is not None:
+        from agentsdk.engine.grants import is_refused
+
+        calls = [call for call in calls if not is_refused(run, prepared.grants, prepared.declared, call)]
+    if not calls:
+        return
+    call = calls[0]
     if call.kind == "mcp_approval":
         what = f"the MCP server {call.namespace!r} is to have an approval"
         remedy = f"declare it as HostedMCPTool(server_label={call.namespace!r}, ...)"
@@ -175,7 +184,7 @@ def _unhandled(run: Run, call: FunctionCall) -> UnsupportedCallError:
         remedy = f"give it one, by function_tool(kind={call.kind!r}) say,"
         if call.kind == "custom":
             what, remedy = f"{what} to {call.name[:100]!r}", "give it that custom_tool"
-    return UnsupportedCallError(
+    raise UnsupportedCallError(
         f"{what}, and agent {run.agent.name!r} has no tool that handles it, expected a tool of that kind; no call of the reply "
         f"was run: {remedy} and resume error.state, or leave what makes such calls out of extra_body",
         kind=call.kind,

@@ -10,6 +10,7 @@ from typing import Literal
 
 from agentsdk.types.base import Compact
 from agentsdk.types.items import Item, Part
+from agentsdk.types.permission import Permission
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import ToolSpec
 from agentsdk.types.usage import Usage
@@ -274,12 +275,26 @@ class AnswerRefused(Compact, tag="answer_refused"):
     reason: str
 
 
+class NotGranted(Compact):
+    """Why a call was refused: no grant that its run had covered the tool for `agent`.
+
+    `permission` and `tags` are the tool's. `grants` are the names of those that there were.
+    """
+
+    tool: str
+    permission: Permission
+    tags: tuple[str, ...]
+    agent: str
+    grants: tuple[str, ...]
+
+
 class ToolFinished(Compact, tag="result"):
     """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut.
 
     `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran, or it waited for
     its answer, from `started_at` to `at` (Unix timestamps), the last time where it was tried again; both are 0 where it did
-    neither. `failure`: it failed with what may pass, or was refused, at `at`, because its tool's circuit was open.
+    neither. `failure`: it failed with what may pass, or was refused, at `at`, because its tool's circuit was open. It was
+    refused at `at` as well where it is `not_granted`.
     """
 
     call_id: str
@@ -290,6 +305,7 @@ class ToolFinished(Compact, tag="result"):
     started_at: float = 0.0
     at: float = 0.0
     failure: Literal["", "transient", "circuit"] = ""
+    not_granted: NotGranted | None = None
 
 
 class ToolAttemptFailed(Compact, tag="attempt_failed"):

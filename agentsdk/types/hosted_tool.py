@@ -6,6 +6,8 @@ import re
 from dataclasses import MISSING, fields
 from typing import Any, cast
 
+from agentsdk.types.permission import Permission
+
 
 class HostedTool:
     """A tool that the model's provider runs: declared here, never called here. The kinds of it are frozen dataclasses."""
@@ -18,12 +20,17 @@ class HostedTool:
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(self).__name__.removesuffix("Tool")).lower()
 
     @property
+    def level(self) -> Permission:
+        """What a run must be granted for the model to be told of it."""
+        return "read"
+
+    @property
     def settings(self) -> dict[str, object]:
-        """What was given, by the field's name: all that differs from the default."""
+        """What was given for the provider, by the field's name: all that differs from the default."""
         given: dict[str, object] = {}
         for field in fields(cast(Any, self)):
             value: object = getattr(self, field.name)
-            if field.default is MISSING or value != field.default:
+            if field.name != "permission" and (field.default is MISSING or value != field.default):
                 given[field.name] = value
         return given
 

@@ -31,6 +31,7 @@ from agentsdk.types.declared import (
 )
 from agentsdk.types.errors import UserError
 from agentsdk.types.hosted_tool import HostedTool
+from agentsdk.types.permission import PERMISSIONS, Permission
 
 Approval = Literal["always", "never"]
 ApprovalRule = Callable[[Any, dict[str, Any], str], bool | Awaitable[bool]]
@@ -241,6 +242,8 @@ class HostedMCPTool(HostedTool):
 
     With `require_approval="always"` the provider asks before each call, but for those of `approved_tools`; each request is a
     call of kind `"mcp_approval"` that waits for a person as far as `needs_approval` says. With `"never"` it asks for none.
+
+    `permission` is what a run must be granted to use the server.
     """
 
     server_label: str
@@ -253,6 +256,7 @@ class HostedMCPTool(HostedTool):
     require_approval: Approval = "always"
     approved_tools: Sequence[str] = ()
     needs_approval: bool | ApprovalRule = True
+    permission: Permission = "write"
 
     def __post_init__(self) -> None:
         _MCP.check(self)
@@ -272,6 +276,10 @@ class HostedMCPTool(HostedTool):
     def name(self) -> str:
         return f"mcp:{self.server_label}"
 
+    @property
+    def level(self) -> Permission:
+        return self.permission
+
 
 _NAMES = _texts("names of the server's tools; write ['search']")
 _MCP = Fields(
@@ -286,6 +294,7 @@ _MCP = Fields(
     require_approval=one_of(f"one of {get_args(Approval)}", get_args(Approval)),
     approved_tools=_NAMES,
     needs_approval=RULE,
+    permission=one_of(f"one of {PERMISSIONS}", PERMISSIONS),
 )
 
 
