@@ -19,7 +19,7 @@ ABOUT = {
     "cli": ("the command line: a worker, or an MCP server, as a process", ""),
     "testing": ("scripted models, recordings, fake servers, checks of stores", ""),
     "worker": ("Worker: takes the stored runs that are due, and drives them", ""),
-    "mcp": ("the Model Context Protocol: agents and tools as a server", ""),
+    "mcp": ("the Model Context Protocol: servers as toolsets; agents and tools as a server", ""),
     "runner": ("Runner: every way to begin, go on with, fork and replay a run", ""),
     "result": ("RunResult and RunResultStreaming", ""),
     "local_tools": ("tools that run in your process: pages and search of the web", ""),

@@ -45,6 +45,7 @@ from agentsdk import (
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
+from agentsdk.mcp import MCPServerStdio, MCPServerStreamableHttp
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputValidator
 from agentsdk.permissions import Grant
@@ -332,6 +333,8 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "TavilySearch": (TavilySearch, {"api_key": "k"}, lambda made: run(agent(tools=[web_search(made)]))),
     "TextSearch": (TextSearch, {"texts": {"a": "b"}}, lambda made: run(agent(tools=[web_search(made)]))),
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
+    "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
+    "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),

@@ -166,15 +166,11 @@ class FunctionTool(ToolFields[TContext]):
         if self._fingerprint is None:
             import hashlib  # 2.4 ms that a program without approvals and stored runs does not pay
 
-            try:
-                source = inspect.getsource(self._body.source)
-            except (OSError, TypeError):
-                source = ""
             declared = msgspec.to_builtins(self.spec, order="deterministic")
             del declared["polling"]  # says nothing of what the tool does
             if self.kind == "function":  # as it was before there were other kinds
                 del declared["kind"], declared["kind_settings"]
-            encoded = msgspec.json.encode((declared, source))
+            encoded = msgspec.json.encode((declared, self._body.code))
             vars(self)["_fingerprint"] = hashlib.sha256(encoded).hexdigest()[:16]
         return cast(str, self._fingerprint)
 

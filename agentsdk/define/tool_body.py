@@ -50,6 +50,15 @@ class ToolBody(Generic[TContext]):
         """The JSON schema of the arguments of a tool that was given none."""
         raise NotImplementedError
 
+    @property
+    def code(self) -> str:
+        """What decides, besides the declaration, what the tool does: an approval is bound to it. By default the source of the
+        callable, `""` where that cannot be read."""
+        try:
+            return inspect.getsource(self.source)
+        except (OSError, TypeError):
+            return ""
+
     def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
         """These parsed arguments as `start` takes them, checked; `given` is the JSON schema that the tool was given.
 

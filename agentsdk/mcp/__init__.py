@@ -7,16 +7,41 @@ from typing import TYPE_CHECKING
 from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from agentsdk.mcp.health import MCPHealth, MCPState
+    from agentsdk.mcp.options import MCPServerOptions, RequireApproval, ToolFilter
+    from agentsdk.mcp.server import MCPServer
     from agentsdk.mcp.serving.options import MCPRequest, ServeOptions
     from agentsdk.mcp.serving.serve import asgi_app, serve
+    from agentsdk.mcp.stdio import MCPServerStdio, MCPServerStdioParams
+    from agentsdk.mcp.streamable_http import MCPServerStreamableHttp, MCPServerStreamableHttpParams
 
-__all__ = ["MCPRequest", "ServeOptions", "asgi_app", "serve"]
+__all__ = [
+    "MCPHealth",
+    "MCPRequest",
+    "MCPServer",
+    "MCPServerOptions",
+    "MCPServerStdio",
+    "MCPServerStdioParams",
+    "MCPServerStreamableHttp",
+    "MCPServerStreamableHttpParams",
+    "MCPState",
+    "RequireApproval",
+    "ServeOptions",
+    "ToolFilter",
+    "asgi_app",
+    "serve",
+]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "agentsdk.mcp.health": "MCPHealth MCPState",
+            "agentsdk.mcp.options": "MCPServerOptions RequireApproval ToolFilter",
+            "agentsdk.mcp.server": "MCPServer",
             "agentsdk.mcp.serving.options": "MCPRequest ServeOptions",
             "agentsdk.mcp.serving.serve": "asgi_app serve",
+            "agentsdk.mcp.stdio": "MCPServerStdio MCPServerStdioParams",
+            "agentsdk.mcp.streamable_http": "MCPServerStreamableHttp MCPServerStreamableHttpParams",
         },
     )

@@ -30,7 +30,13 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── TransientToolError                 raised by a body for what may pass: the call is tried again; .retry_after
 │   ├── ToolCircuitOpenError               its last calls failed, so this one was not made (the model is told)
 │   ├── FetchError                         a page may not or cannot be had (the model is told)
-│   └── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
+│   ├── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
+│   └── MCPError                           an MCP server, or the way to it: .server (the model is told, where it is a call's)
+│       ├── MCPConnectionError             it did not start, could not be reached, or the connection ended
+│       ├── MCPTimeoutError                it was silent for too long
+│       ├── MCPStatusError                 it answered with an HTTP error, or a redirect that is not followed: .status
+│       ├── MCPProtocolError               what it sent is not the protocol, or not what its tool declares
+│       └── MCPCallError                   it refused a request, or says that a call failed: .code
 ├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
 │   ├── RequestLimitExceededError
@@ -312,6 +318,42 @@ class FetchError(ToolError):
 
 class ToolsetError(ToolError):
     """A toolset raised, did not answer in time, or offered what is no tool. Resuming asks it again."""
+
+
+class MCPError(ToolError):
+    """An MCP server failed, or the way to it. `server` is its name."""
+
+    def __init__(self, message: str, *, server: str = "") -> None:
+        super().__init__(message)
+        self.server = server
+
+
+class MCPConnectionError(MCPError):
+    """An MCP server did not start or could not be reached, or the connection to it ended."""
+
+
+class MCPTimeoutError(MCPError):
+    """An MCP server was silent for too long."""
+
+
+class MCPStatusError(MCPError):
+    """An MCP server answered with an HTTP error, or a redirect that is not followed. `status` is the HTTP status."""
+
+    def __init__(self, message: str, *, server: str = "", status: int) -> None:
+        super().__init__(message, server=server)
+        self.status = status
+
+
+class MCPProtocolError(MCPError):
+    """What an MCP server sent is not the protocol, or not what its tool declares."""
+
+
+class MCPCallError(MCPError):
+    """An MCP server refused a request, or says that a call failed. `code` is that of JSON-RPC, None where it gave none."""
+
+    def __init__(self, message: str, *, server: str = "", code: int | None = None) -> None:
+        super().__init__(message, server=server)
+        self.code = code
 
 
 class LimitExceededError(AgentsException):

@@ -1,0 +1,236 @@
+"""`connect`: a connection to an MCP server by the official package's session, and its errors as ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar, cast
+
+from mcp import types
+from mcp.client.session import ClientSession
+from mcp.shared.dispatcher import Dispatcher
+from mcp.shared.exceptions import MCPError as WireError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.transport_context import TransportContext
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import TypeAdapter, ValidationError
+
+from agentsdk.mcp.client.dispatcher import WatchedDispatcher
+from agentsdk.mcp.client.negotiate import negotiate
+from agentsdk.ports.mcp import (
+    Listing,
+    MCPEvents,
+    MCPServerInfo,
+    MCPToolDefinition,
+    MCPToolResult,
+    OnProgress,
+)
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import (
+    MCPCallError,
+    MCPConnectionError,
+    MCPError,
+    MCPProtocolError,
+    MCPStatusError,
+    MCPTimeoutError,
+)
+from agentsdk.types.text import escaped, shortened
+
+T = TypeVar("T")
+
+MAX_PAGES = 1_000
+"""How many pages of a list are read."""
+
+MAX_ENTRIES = 10_000
+"""How many entries of a list are read."""
+
+MAX_MESSAGE = 500
+"""How many characters of a server's own message are repeated."""
+
+_CLIENT = types.Implementation(name="agentsdk", version="0")
+_CALL_RESULT: TypeAdapter[types.CallToolResult] = TypeAdapter(types.CallToolResult)
+
+
+@asynccontextmanager
+async def connect(
+    name: str,
+    dispatchers: AbstractAsyncContextManager[Dispatcher[TransportContext]],
+    events: MCPEvents,
+    seconds: float,
+) -> AsyncGenerator[Connection]:
+    """A connection to the server called `name`, through what `dispatchers` gives, once its protocol is agreed on."""
+    async with dispatchers as inner:
+        dispatcher = WatchedDispatcher(inner, events, seconds / 2)
+        session = ClientSession(dispatcher=dispatcher, client_info=_CLIENT)
+        dispatcher.session = session
+        async with session:
+            connection = Connection(name, session, dispatcher, events)
+            await connection.asked("connect", negotiate(session), seconds)
+            yield connection
+
+
+def over_streams(transport: AbstractAsyncContextManager[Any]) -> AbstractAsyncContextManager[Dispatcher[TransportContext]]:
+    """The dispatcher over a transport's two streams."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncGenerator[Dispatcher[TransportContext]]:
+        async with transport as (receives, sends):
+            yield JSONRPCDispatcher(receives, sends)
+
+    return opened()
+
+
+class Connection:
+    """An `MCPConnection` over a session that its owner has entered."""
+
+    def __init__(self, name: str, session: ClientSession, dispatcher: WatchedDispatcher, events: MCPEvents) -> None:
+        self._name = name
+        self._session = session
+        self._dispatcher = dispatcher
+        self._events = events
+
+    @property
+    def info(self) -> MCPServerInfo:
+        """What the server says of itself."""
+        session = self._session
+        said = session.server_info
+        abilities = session.server_capabilities
+        return MCPServerInfo(
+            name=_shown(said.name) if said else "",
+            version=_shown(said.version) if said else "",
+            protocol_version=session.protocol_version or "",
+            instructions=session.instructions or "",
+            capabilities=frozenset(abilities.model_dump(exclude_none=True)) if abilities else frozenset(),
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection has not ended."""
+        return self._dispatcher.is_open
+
+    async def list_tools(self, seconds: float | None) -> Listing:
+        """All pages of the server's tools."""
+        if "tools" not in self.info.capabilities and self._session.server_capabilities is not None:
+            return Listing((), ("it offers no tools",))
+        found, problems = await self._pages("tools", self._session.list_tools, seconds)
+        tools = [_definition(tool) for page in found for tool in page.tools]
+        return Listing(tuple(tools[:MAX_ENTRIES]), problems)
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, object], seconds: float | None, on_progress: OnProgress | None = None
+    ) -> MCPToolResult:
+        """Call a tool by the server's own name for it."""
+        loop = asyncio.get_running_loop()
+        clock = asyncio.timeout(seconds)
+
+        async def on_change(progress: float, total: float | None, message: str | None) -> None:
+            if seconds is not None and not clock.expired():
+                clock.reschedule(loop.time() + seconds)
+            if on_progress is not None:
+                on_progress(progress, total, message)
+
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=dict(arguments)))
+        sent = self._session.send_request(request, _CALL_RESULT, progress_callback=on_change)
+        result = await self.asked("tools/call", sent, seconds, clock)
+        content = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in result.content]
+        return MCPToolResult(tuple(content), result.structured_content, result.is_error)
+
+    async def _pages(self, what: str, ask: Callable[..., Any], seconds: float | None) -> tuple[list[Any], tuple[str, ...]]:
+        """Every page of a list, as far as `MAX_PAGES` and `MAX_ENTRIES` go."""
+        pages: list[Any] = []
+        seen: set[str] = set()
+        cursor: str | None = None
+        count = 0
+
+        async def read() -> tuple[str, ...]:
+            nonlocal cursor, count
+            while True:
+                page = await ask(params=types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None)
+                pages.append(page)
+                count += len(getattr(page, what))
+                cursor = page.next_cursor
+                if cursor is None:
+                    return ()
+                if cursor in seen:
+                    return (f"its list of {what} gives one page twice, so it was read up to there",)
+                if len(pages) >= MAX_PAGES or count >= MAX_ENTRIES:
+                    return (f"its list of {what} was read up to {len(pages)} pages with {count} entries",)
+                seen.add(cursor)
+
+        return pages, await self.asked(f"{what}/list", read(), seconds)
+
+    async def asked(self, what: str, answer: Any, seconds: float | None, clock: asyncio.Timeout | None = None) -> Any:
+        """What the server answers within its time. Raises `MCPError`."""
+        clock = asyncio.timeout(seconds) if clock is None else clock
+        try:
+            async with clock:
+                return await answer
+        except WireError as error:
+            raise self._error(what, error, seconds) from None
+        except TimeoutError:
+            raise self._silent(what, seconds) from None
+        except MCPError:
+            raise
+        except ValidationError as error:
+            count = error.error_count()
+            where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+            raise MCPProtocolError(
+                f"MCP server {self._name!r} answered {what} with what is not the protocol: {count} faults, the first at "
+                f"{shortened(escaped(where), 100)!r}; tell its author",
+                server=self._name,
+            ) from None
+        except Exception as error:
+            text = shortened(escaped(str(error)), MAX_MESSAGE)
+            raise MCPProtocolError(
+                f"MCP server {self._name!r} answered {what} with what cannot be used: {text}", server=self._name
+            ) from error
+
+    def _silent(self, what: str, seconds: float | None) -> MCPTimeoutError:
+        return MCPTimeoutError(
+            f"MCP server {self._name!r} did not answer {what} within {seconds or 0:g} seconds; see whether it hangs, or "
+            "give it more time with client_session_timeout_seconds",
+            server=self._name,
+        )
+
+    def _error(self, what: str, error: WireError, seconds: float | None) -> MCPError:
+        """The package's error as ours."""
+        given: object = error.data
+        data = cast(JsonObject, given) if isinstance(given, dict) else {}
+        said = _shown(error.message)
+        status = data.get("http_status")
+        if isinstance(status, int):
+            return MCPStatusError(
+                f"MCP server {self._name!r} answered {what} with HTTP {status}: {said}", server=self._name, status=status
+            )
+        if data.get("unreachable"):
+            return MCPConnectionError(f"MCP server {self._name!r} cannot be reached for {what}: {said}", server=self._name)
+        if error.code == CONNECTION_CLOSED and not data.get("malformed"):
+            return MCPConnectionError(f"the connection to MCP server {self._name!r} ended during {what}", server=self._name)
+        if error.code == REQUEST_TIMEOUT and self.is_open:
+            return self._silent(what, seconds)
+        if data.get("malformed"):
+            return MCPProtocolError(
+                f"MCP server {self._name!r} answered {what} with what is not JSON-RPC; tell its author", server=self._name
+            )
+        return MCPCallError(
+            f"MCP server {self._name!r} refused {what}: {said} (code {error.code})", server=self._name, code=error.code
+        )
+
+
+def _shown(text: str) -> str:
+    return shortened(escaped(text), MAX_MESSAGE)
+
+
+def _definition(tool: types.Tool) -> MCPToolDefinition:
+    hints = tool.annotations
+    return MCPToolDefinition(
+        tool.name,
+        tool.description or "",
+        tool.input_schema,
+        tool.output_schema,
+        tool.title or (hints.title if hints else None) or "",
+        hints.read_only_hint if hints else None,
+        hints.destructive_hint if hints else None,
+        hints.idempotent_hint if hints else None,
+    )

@@ -1,0 +1,123 @@
+"""The streamable HTTP transport of the official package, over a client of ours that keeps a fault to its own request.
+
+In the package's transport a request that cannot connect ends the whole connection, other runs' calls with it, and an HTTP error
+loses its status. Here each is an answer to its own request. Bodies are capped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INTERNAL_ERROR
+
+from agentsdk.types.text import escaped
+
+MAX_BODY = 64 * 2**20
+"""The longest body, or event, in bytes that a server may send."""
+
+_REDIRECTS = range(300, 400)
+
+
+@asynccontextmanager
+async def http_transport(url: str, headers: Mapping[str, str], timeout: float) -> AsyncGenerator[TransportStreams]:
+    """The streams of messages to and from the server at `url`. `timeout`: seconds to connect and to send."""
+    limits = httpx2.Timeout(timeout, read=None)  # how long a server may be silent each request says for itself
+    sends = ContainedTransport(httpx2.AsyncHTTPTransport())
+    async with (
+        httpx2.AsyncClient(headers=dict(headers), timeout=limits, transport=sends, trust_env=False) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
+    ):
+        yield streams
+
+
+class ContainedTransport(httpx2.AsyncBaseTransport):
+    """Sends requests, and answers those that fail itself: with a JSON-RPC error that names the HTTP status, or that says that
+    nothing could be sent."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request_id = _request_id(request)
+        if request_id is None:  # a notification, or the stream of the server's own messages
+            return await self._inner.handle_async_request(request)
+        try:
+            response = await self._inner.handle_async_request(request)
+        except httpx2.TransportError as error:
+            return _answer(request, request_id, 503, {"unreachable": True}, type(error).__name__)
+        if response.status_code in _REDIRECTS and response.has_redirect_location:
+            target = request.url.join(response.headers["location"])
+            if (target.scheme, target.host, target.port) != (request.url.scheme, request.url.host, request.url.port):
+                await response.aclose()
+                where = escaped(f"{target.scheme}://{target.host}")
+                said = f"a redirect to {where}, which is not followed"
+                return _answer(request, request_id, 400, {"http_status": response.status_code}, said)
+            return response
+        if response.status_code >= 400:
+            return await _with_status(request, request_id, response)
+        response.stream = _CappedStream(response.stream)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _CappedStream(httpx2.AsyncByteStream):
+    """A body that breaks as the package expects one to break, and that ends after `MAX_BODY`."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._inner:
+                yield chunk
+        except httpx2.TransportError as error:
+            raise httpx2.StreamError(f"the body broke off: {type(error).__name__}") from error
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _with_status(request: httpx2.Request, request_id: object, response: httpx2.Response) -> httpx2.Response:
+    """An HTTP error as a JSON-RPC error with its status: the body's own where it is one."""
+    status = response.status_code
+    body = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_BODY:
+                break
+    except httpx2.HTTPError:
+        pass
+    await response.aclose()
+    try:
+        error = json.loads(body)["error"]
+        code, said, data = int(error["code"]), str(error["message"]), error.get("data")
+    except Exception:  # any shape of body may come with an error status
+        return _answer(request, request_id, 400, {"http_status": status}, response.reason_phrase)
+    return _answer(request, request_id, 400, data, said, code)
+
+
+def _answer(
+    request: httpx2.Request, request_id: object, status: int, data: object, said: str, code: int = INTERNAL_ERROR
+) -> httpx2.Response:
+    error = {"code": code, "message": said, "data": data}
+    return httpx2.Response(status, json={"jsonrpc": "2.0", "id": request_id, "error": error}, request=request)
+
+
+def _request_id(request: httpx2.Request) -> object:
+    """The id of the JSON-RPC request that is sent; None where it is none."""
+    if request.method != "POST":
+        return None
+    try:
+        message: Any = json.loads(request.content)
+        return message.get("id") if "method" in message else None
+    except (ValueError, httpx2.RequestNotRead):
+        return None

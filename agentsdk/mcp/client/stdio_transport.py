@@ -1,0 +1,274 @@
+"""The stdio transport: a server as a child process, one JSON-RPC message a line.
+
+The official package has one too. This one differs where a server misbehaves: a line is capped and costs time in proportion to
+its length, bytes that are no UTF-8 are replaced, what is no message (a banner) is skipped and said, a response that cannot be
+read fails its own request at once, and at the end the whole process group is killed, whether or not its first process left
+politely, within `CLOSE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import weakref
+from asyncio.subprocess import PIPE, SubprocessStreamProtocol
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import cast
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from agentsdk.types.text import clean_value, escaped, shortened
+
+MAX_LINE = 64 * 2**20
+"""The longest line in bytes that a server may send: a longer one ends the connection."""
+
+CLOSE_SECONDS = 5.0
+"""How long the end of a server takes at the most."""
+
+INHERITED = (
+    ("APPDATA", "LOCALAPPDATA", "PATH", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE")
+    if os.name == "nt"
+    else ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+)
+"""The variables of this process that a server gets besides those it is given: without them few programs start."""
+
+_CHUNK = 256 * 1024
+_POLITE = 1.5
+_TERMINATE = 1.0
+_MAX_SHOWN = 200
+_STDERR_LINES = 20
+_MAX_STDERR = 500
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+def child_environment(given: Mapping[str, str] | None) -> dict[str, str]:
+    """The environment of a server: the variables it is given, and a minimal set of this process's."""
+    known = {name: value for name in INHERITED if (value := os.environ.get(name)) is not None}
+    return known | dict(given or {})
+
+
+class _Child(SubprocessStreamProtocol):
+    """Knows when the process has left, also while others hold its pipes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=_CHUNK, loop=loop)
+        self.has_left = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.has_left.set()
+
+
+class StdioProcess:
+    """A server's process. `stderr` has the last lines it wrote there, `left_with` its code where it left by itself."""
+
+    def __init__(self, transport: asyncio.SubprocessTransport, child: _Child) -> None:
+        self._transport = transport
+        self._child = child
+        self.pid = transport.get_pid()
+        self.left_with: int | None = None
+        self.stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        # A process must not outlive an interpreter that ends without closing its loop.
+        self._at_exit = weakref.finalize(self, _kill_group, self.pid)
+
+    @property
+    def returncode(self) -> int | None:
+        """How the process left; None while it is there."""
+        return self._transport.get_returncode()
+
+    async def stop(self) -> None:
+        """Close its input, wait, ask it to end, then kill its whole group. Never longer than `CLOSE_SECONDS`."""
+        self.left_with = self.returncode
+        stdin = self._child.stdin
+        if stdin is not None:
+            stdin.close()
+        try:
+            if not await self._left_within(_POLITE):
+                _kill_group(self.pid, signal.SIGTERM)
+                await self._left_within(_TERMINATE)
+        finally:
+            self._at_exit()  # kills the group: what the server has started too
+            if self.returncode is None:
+                with suppress(ProcessLookupError, PermissionError):
+                    self._transport.kill()
+            with suppress(asyncio.CancelledError):
+                await self._left_within(_TERMINATE)
+            self._transport.close()
+
+    async def _left_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._child.has_left.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+def _kill_group(pid: int, number: int | None = None) -> None:
+    kill = getattr(os, "killpg", None)
+    if kill is not None:
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL if number is None else number)
+
+
+@asynccontextmanager
+async def stdio_transport(
+    command: str,
+    args: Sequence[str],
+    env: Mapping[str, str] | None,
+    cwd: str | os.PathLike[str] | None,
+    warn: Callable[[str], None],
+    started: Callable[[StdioProcess], None],
+) -> AsyncGenerator[Streams]:
+    """A server's process, and the streams of its messages. Raises `OSError` or `ValueError` where it cannot be started."""
+    loop = asyncio.get_running_loop()
+    made, child = await loop.subprocess_exec(
+        lambda: _Child(loop),
+        command,
+        *args,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=child_environment(env),
+        cwd=cwd,
+        start_new_session=True,
+    )
+    process = StdioProcess(made, child)
+    assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+    started(process)
+    sends, receives = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, to_write = anyio.create_memory_object_stream[SessionMessage](0)
+    tasks = [
+        loop.create_task(_read(child.stdout, sends, warn), name="mcp stdout"),
+        loop.create_task(_write(child.stdin, to_write, sends), name="mcp stdin"),
+        loop.create_task(_keep_stderr(child.stderr, process.stderr), name="mcp stderr"),
+    ]
+    try:
+        yield receives, outgoing
+    finally:
+        for task in tasks[:2]:
+            task.cancel()
+        for stream in (sends, receives, outgoing, to_write):
+            stream.close()
+        drain = loop.create_task(_drain(child.stdout, tasks[0]), name="mcp drain")  # lets a server that writes come to its end
+        tasks.append(drain)
+        stopping = loop.create_task(process.stop(), name="mcp stop")
+        try:
+            await _finished(stopping)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _finished(task: asyncio.Task[None]) -> None:
+    """Wait for a task that takes a bounded time, whoever cancels the waiting."""
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+    task.result()
+
+
+async def _read(
+    stdout: asyncio.StreamReader,
+    sends: MemoryObjectSendStream[SessionMessage | Exception],
+    warn: Callable[[str], None],
+) -> None:
+    """Pass on each line's message until the output ends."""
+    with sends:
+        pieces: list[bytes] = []
+        size = 0
+        while chunk := await stdout.read(_CHUNK):
+            *lines, rest = chunk.split(b"\n")
+            for line in lines:
+                size += len(line)
+                if size > MAX_LINE:
+                    break
+                for message in messages_of(b"".join([*pieces, line]), warn):
+                    await sends.send(SessionMessage(message))
+                pieces, size = [], 0
+            pieces.append(rest)
+            size += len(rest)
+            if size > MAX_LINE:
+                warn(f"it sent a line of more than {MAX_LINE:,} bytes, so the connection was closed")
+                return
+
+
+async def _write(
+    stdin: asyncio.StreamWriter,
+    to_write: MemoryObjectReceiveStream[SessionMessage],
+    sends: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    """Write each message as a line. Where the input is closed the connection has ended."""
+    try:
+        async for outgoing in to_write:
+            text = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
+            stdin.write(text.encode(errors="replace") + b"\n")
+            await stdin.drain()
+    except OSError:
+        sends.close()
+
+
+async def _keep_stderr(stderr: asyncio.StreamReader, kept: deque[str]) -> None:
+    while chunk := await stderr.read(_CHUNK):
+        lines = chunk.decode(errors="replace").splitlines()
+        kept.extend([shortened(escaped(line), _MAX_STDERR) for line in lines[-_STDERR_LINES:] if line.strip()])
+
+
+async def _drain(stdout: asyncio.StreamReader, reader: asyncio.Task[None]) -> None:
+    await asyncio.wait([reader])
+    with suppress(OSError):
+        while await stdout.read(_CHUNK):
+            pass
+
+
+def messages_of(line: bytes, warn: Callable[[str], None]) -> Iterator[JSONRPCMessage]:
+    """The messages of a line: one, those of a batch, none of what is no message."""
+    if not line.strip():
+        return
+    try:
+        yield jsonrpc_message_adapter.validate_json(line, by_name=False)
+        return
+    except ValidationError:
+        pass
+    try:
+        given: object = clean_value(json.loads(line.decode(errors="replace")))
+    except (ValueError, RecursionError):
+        warn(f"it wrote a line that is no message: {shortened(escaped(line.decode(errors='replace')), _MAX_SHOWN)!r}")
+        return
+    for entry in cast("list[object]", given) if isinstance(given, list) else [given]:
+        message = _mended(entry)
+        if message is None:
+            warn(f"it wrote JSON that is no message: {shortened(escaped(repr(entry)), _MAX_SHOWN)!r}")
+        else:
+            yield message
+
+
+def _mended(entry: object) -> JSONRPCMessage | None:
+    """A message of JSON that is nearly one. A response that cannot be read is an error response: its request must not hang."""
+    try:
+        return jsonrpc_message_adapter.validate_python(entry, by_name=False)
+    except (ValidationError, RecursionError):
+        pass
+    if not isinstance(entry, dict):
+        return None
+    known = cast("dict[str, object]", entry)
+    number = known.get("id")
+    if "method" in known or isinstance(number, bool) or not isinstance(number, int | str):
+        return None
+    error = ErrorData(code=INTERNAL_ERROR, message="the response is not JSON-RPC", data={"malformed": True})
+    return JSONRPCError(jsonrpc="2.0", id=number, error=error)

@@ -1,0 +1,125 @@
+"""The options that every MCP server has, their types and what they must be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, TypedDict, cast
+
+from agentsdk.define.tool_options import NeedsApproval
+from agentsdk.define.toolset import ToolRule
+from agentsdk.types.declared import (
+    CALLABLE,
+    FLAG,
+    SECONDS,
+    Expected,
+    Fields,
+    a,
+    a_name,
+    any_text,
+    either,
+    mapping_of,
+    one_of,
+    optional,
+    sequence_of,
+    whole,
+)
+from agentsdk.types.errors import UserError
+
+Asked = bool | Literal["always", "never"]
+
+RequireApproval = Asked | Mapping[str, Asked] | NeedsApproval[Any]
+"""Which calls a person must approve: all, none, by the server's name for the tool, or as a callable says for each call."""
+
+
+class ToolFilter(TypedDict, total=False):
+    """Which of a server's tools are offered, by the server's own names for them."""
+
+    allowed_tool_names: Sequence[str]
+    blocked_tool_names: Sequence[str]
+
+
+class MCPServerOptions(TypedDict, total=False):
+    """What every MCP server takes. `MCPServer` says what they mean."""
+
+    name: str | None
+    cache_tools_list: bool
+    tool_filter: ToolFilter | ToolRule[Any] | None
+    require_approval: RequireApproval | None
+    client_session_timeout_seconds: float | None
+    connect_timeout_seconds: float
+    tool_name_prefix: str
+    trusted: bool
+    use_structured_content: bool
+    include_instructions: bool
+    max_result_chars: int | None
+
+
+DEFAULTS: dict[str, object] = {
+    "name": None,
+    "cache_tools_list": True,
+    "tool_filter": None,
+    "require_approval": None,
+    "client_session_timeout_seconds": 60.0,
+    "connect_timeout_seconds": 20.0,
+    "tool_name_prefix": "",
+    "trusted": False,
+    "use_structured_content": False,
+    "include_instructions": False,
+    "max_result_chars": None,
+}
+_ASKED = either(FLAG, one_of("", ("always", "never")), what="True, False, 'always' or 'never'")
+_NAMES = sequence_of(a_name("the name of a tool"), "a list of names of tools")
+_FILTER = mapping_of(
+    _NAMES, "a dict; write {'allowed_tool_names': ['search']}", keys=("allowed_tool_names", "blocked_tool_names")
+)
+
+OPTIONS = Fields(
+    "MCPServer",
+    name=optional(a_name("a name for the server; a saved run knows its tools by it")),
+    cache_tools_list=FLAG,
+    tool_filter=optional(either(CALLABLE, _FILTER, what="a dict of allowed_tool_names and blocked_tool_names, or a callable")),
+    require_approval=optional(
+        either(
+            _ASKED,
+            CALLABLE,
+            mapping_of(_ASKED, ""),
+            what="'always', 'never', a dict of names of tools and either, or a callable",
+        )
+    ),
+    client_session_timeout_seconds=optional(SECONDS),
+    connect_timeout_seconds=SECONDS,
+    tool_name_prefix=Expected(
+        "a text of letters, digits, '_' and '-', 40 at the most",
+        lambda value: (
+            isinstance(value, str) and len(value) <= 40 and value.replace("-", "").replace("_", "a").isalnum()
+            if value
+            else value == ""
+        ),
+    ),
+    trusted=FLAG,
+    use_structured_content=FLAG,
+    include_instructions=FLAG,
+    max_result_chars=optional(whole("a whole number above 0, or None", least=1)),
+)
+PARAMETERS = Fields(
+    "params",
+    command=a_name("the program to start; write 'npx', say"),
+    args=sequence_of(any_text("a text"), "a list of texts; write ['--root', '.']"),
+    env=optional(mapping_of(any_text("a text"), "a dict of texts; write {'TOKEN': token}")),
+    url=a_name("the address of the server; write 'https://example.com/mcp'"),
+    headers=optional(mapping_of(any_text("a text"), "a dict of texts; write {'Authorization': ...}")),
+    timeout=SECONDS,
+    cwd=optional(a((str, os.PathLike), "a path")),
+)
+
+
+def checked_params(kind: str, params: object, known: Collection[str], needed: str) -> dict[str, Any]:
+    """The `params` of a server of that kind. Raises `UserError`."""
+    if not isinstance(params, Mapping) or needed not in params:
+        raise UserError(f"{kind} was given params without a {needed!r}, expected a dict; pass params={{{needed!r}: ...}}")
+    given = dict(cast("Mapping[str, Any]", params))
+    if unknown := sorted(map(str, given.keys() - set(known))):
+        raise UserError(f"{kind} was given params {unknown}, expected some of {sorted(known)}")
+    PARAMETERS.check_given(kind, **given)
+    return given

@@ -1,0 +1,342 @@
+"""`MCPServer`: the tools of an MCP server as a toolset, whichever way the server is reached.
+
+A server that is down, dies or hangs ends no run. While its tools cannot be listed those it had are still offered, and the model
+is told; a call that fails is a result that says why; the next use connects again, later after each attempt that failed. A call
+whose connection ended under it is not made again: it may have been carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, Self, Unpack, cast
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from agentsdk.define.context import ToolContext
+from agentsdk.define.tool import FunctionTool
+from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.mcp.health import MCPHealth, MCPState
+from agentsdk.mcp.names import tool_names
+from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, MCPServerOptions
+from agentsdk.mcp.owner import Owner, raised_anew
+from agentsdk.mcp.results import output_of
+from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
+from agentsdk.ports.mcp import Listing, MCPConnection, MCPEvents, MCPServerInfo, MCPToolDefinition
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import MCPConnectionError, MCPError, MCPStatusError, MCPTimeoutError
+from agentsdk.types.signature import shows_options
+
+logger = logging.getLogger("agentsdk.mcp")
+
+MAX_WARNINGS = 20
+"""How many warnings `health` keeps."""
+
+_FIRST_WAIT = 1.0
+_LONGEST_WAIT = 30.0
+
+
+class _Note(msgspec.Struct, omit_defaults=True):
+    """What a run records of a server's tools: the server's names where they are others, and why it is down."""
+
+    names: dict[str, str] = {}
+    down: str = ""
+
+
+class MCPServer(Toolset[Any]):
+    """An MCP server; subclasses say how it is reached. Give it to `Agent(toolsets=[server])`.
+
+    It is connected at first use, or by `async with server:`, which raises `MCPError` where that fails; and closed at the end of
+    that block, by `aclose()`, or with its event loop. It may be used again then. All runs of an event loop share a connection.
+
+    `name` is what saved runs know its tools by. `cache_tools_list`: the tools are listed once a connection, else each turn.
+    `tool_filter`: which tools are offered, by the server's names, or as `rule(context, tool)` says turn by turn.
+    `require_approval`: which calls wait for a person. `client_session_timeout_seconds`: how long the server may be silent in a
+    request (None for as long as it likes), `connect_timeout_seconds`: in all until it is connected. `tool_name_prefix` comes
+    before the names of its tools.
+
+    The descriptions of a server are shown to the model as quotations, unless you say that it is `trusted`. Then its hints count
+    too: a read-only tool has `effect="none"`, an idempotent one `"idempotent"`, a destructive one waits for a person unless
+    `require_approval` says otherwise.
+
+    `use_structured_content`: the model is sent that of a result in place of its text. `include_instructions`: what the server
+    says of its use, too. `max_result_chars`: the most of a result's text; None for as much as the run takes.
+    """
+
+    @shows_options(MCPServerOptions, DEFAULTS)
+    def __init__(self, default_name: str, identity: str, **options: Unpack[MCPServerOptions]) -> None:
+        if unknown := sorted(options.keys() - MCPServerOptions.__optional_keys__):
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unknown[0]!r}")
+        OPTIONS.check_given(type(self).__name__, **options)
+        self.name = options.get("name") or default_name
+        self.connect_timeout_seconds = options.get("connect_timeout_seconds", 20.0)
+        self.client_session_timeout_seconds = options.get("client_session_timeout_seconds", 60.0)
+        self._options = options
+        self._identity = identity
+        self._trusted = options.get("trusted", False)
+        self._owners: WeakKeyDictionary[asyncio.AbstractEventLoop, Owner] = WeakKeyDictionary()
+        self._state: MCPState = "new"
+        self._error: MCPError | None = None
+        self._failures = self._connections = 0
+        self._retry_at = 0.0
+        self._info = MCPServerInfo()
+        self._warnings: deque[str] = deque(maxlen=MAX_WARNINGS)
+        self._stderr: tuple[str, ...] = ()
+        self._made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
+        self._names: dict[str, str] = {}
+        self._last: Listing | None = None
+
+    def _connect(self, events: MCPEvents) -> AbstractAsyncContextManager[MCPConnection]:
+        """Opens a connection, in the task that also closes it."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def connect(self) -> None:
+        """Connect now. Raises `MCPError` where the server is down."""
+        self._retry_at = 0.0
+        await self._connected()
+
+    async def aclose(self) -> None:
+        """End the connection, from any task: nothing of it is left, at the latest after some seconds."""
+        owner = self._owners.pop(asyncio.get_running_loop(), None)
+        for loop, other in list(self._owners.items()):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(other.ask_to_close)
+        self._owners.clear()
+        self._state = "closed"
+        if owner is not None:
+            await owner.close()
+
+    @property
+    def health(self) -> MCPHealth:
+        """How it stands with the server, for a person to see."""
+        return MCPHealth(
+            self._state,
+            self._error,
+            self._failures,
+            max(self._retry_at - _now(), 0.0) if self._state == "down" else 0.0,
+            self._connections,
+            0 if self._last is None else len(self._last.tools),
+            self._info.protocol_version,
+            self._info.name,
+            self._info.version,
+            tuple(self._warnings),
+            self._stderr,
+        )
+
+    def invalidate_tools_cache(self) -> None:
+        """List the tools anew when they are next asked for."""
+        for owner in self._owners.values():
+            owner.listing = None
+
+    async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
+        note = _read_note(context.note)
+        listing: Listing | None
+        try:
+            listing = await self._listed(is_fresh=not self._options.get("cache_tools_list", True))
+            note.down = ""
+        except MCPError as error:
+            note.down = _reason(error)
+            listing = self._last
+        if listing is not None:
+            tools = self._tools(listing, note)
+            note.names = {name: original for name, original in self._names.items() if name != original}
+            offered = await self._filtered(context, tools)
+        else:  # this process has never seen its tools
+            offered = [self._recorded(context, name, note) for name in context.offered]
+        context.note = msgspec.json.encode(note).decode() if note.names or note.down else ""
+        return offered
+
+    async def get_instructions(self, context: ToolsetContext[Any]) -> str:
+        texts: list[str] = []
+        if self._options.get("include_instructions") and self._info.instructions:
+            texts.append(shown_description(self.name, self._info.instructions, self._trusted))
+        if down := _read_note(context.note).down:
+            texts.append(f"MCP server {self.name!r} is not available now: {down}. Its tools may be missing, and may fail.")
+        return "\n\n".join(texts)
+
+    async def find_tool(self, context: ToolsetContext[Any], name: str) -> FunctionTool[Any] | None:
+        """The tool as the server has it now: one that has changed since a person approved a call of it is asked about again."""
+        note = _read_note(context.note)
+        try:
+            tools = self._tools(await self._listed(is_fresh=True), note)
+        except MCPError:
+            return self._recorded(context, name, note) if name in context.offered else None
+        return next((tool for tool in await self._filtered(context, tools) if tool.name == name), None)
+
+    async def list_tools(self) -> list[FunctionTool[Any]]:
+        """The tools that the server has, before any filter. Raises `MCPError`."""
+        return self._tools(await self._listed(is_fresh=False), _Note())
+
+    async def _connected(self) -> MCPConnection:
+        """The connection of this event loop, opened where there is none. Raises `MCPError`."""
+        loop = asyncio.get_running_loop()
+        owner = self._owners.get(loop)
+        if owner is None or owner.is_over:
+            if self._error is not None and self._state == "down" and _now() < self._retry_at:
+                raise raised_anew(self._error)
+            self._state = "connecting"
+            events = MCPEvents(self._warn, lambda: self._ended(made), self._keep_stderr)
+            made = owner = self._owners[loop] = Owner(self.name, self._connect, events)
+        try:
+            connection = await owner.opened()
+        except MCPError as error:
+            if self._owners.get(loop) is owner:
+                del self._owners[loop]
+                self._failed(error)
+            raise
+        if self._state == "connecting":
+            self._state, self._error, self._failures = "ready", None, 0
+            self._connections += 1
+            self._info = connection.info
+        return connection
+
+    def _failed(self, error: MCPError) -> None:
+        self._state, self._error = "down", error
+        self._failures += 1
+        wait = 0.0 if self._failures == 1 else min(_FIRST_WAIT * 2 ** (self._failures - 2), _LONGEST_WAIT)
+        self._retry_at = _now() + wait
+        logger.warning("MCP server %r is down: %s", self.name, error)
+
+    def _ended(self, owner: Owner) -> None:
+        if owner.connection is not None and self._state == "ready":
+            self._state, self._retry_at = "down", 0.0
+            self._error = MCPConnectionError(f"the connection to MCP server {self.name!r} ended", server=self.name)
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warnings:
+            self._warnings.append(text)
+            logger.warning("MCP server %r: %s", self.name, text)
+
+    def _keep_stderr(self, lines: Sequence[str]) -> None:
+        self._stderr = tuple(lines)
+
+    async def _listed(self, *, is_fresh: bool) -> Listing:
+        """What the server lists; asked again where `is_fresh`. Those who ask at one time share one answer."""
+        connection = await self._connected()
+        owner = self._owners[asyncio.get_running_loop()]
+        return await owner.listed(connection, self._seconds, self._take, is_fresh=is_fresh)
+
+    def _take(self, listing: Listing) -> None:
+        for problem in listing.problems:
+            self._warn(problem)
+        self._last = listing
+
+    def _tools(self, listing: Listing, note: _Note) -> list[FunctionTool[Any]]:
+        """The tools of a listing, under the names that the model calls them. One whose definition stays is the same object."""
+        definitions: dict[str, MCPToolDefinition] = {}
+        for definition in listing.tools:
+            if definitions.setdefault(definition.name, definition) is not definition:
+                self._warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
+        self._names = tool_names(definitions, self._options.get("tool_name_prefix", ""), self._names | note.names)
+        made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
+        for name, original in self._names.items():
+            definition, known = definitions[original], self._made.get(name)
+            if known is not None and known[0] == definition:
+                made[name] = known
+                continue
+            options = effect_options(definition, self._trusted) | self._approval(original)
+            try:
+                tool = mcp_tool(name, definition, self.name, self._identity, self._call, options, self._trusted)
+            except ValueError as error:
+                self._warn(f"tool {original[:100]!r} was left out: {error}")
+                continue
+            made[name] = (definition, tool)
+        self._made = made
+        return [tool for _, tool in made.values()]
+
+    def _recorded(self, context: ToolsetContext[Any], name: str, note: _Note) -> FunctionTool[Any]:
+        original = note.names.get(name) or name.removeprefix(self._options.get("tool_name_prefix", ""))
+        options = self._approval(original)
+        spec = context.offered[name]
+        if not options and spec.needs_approval:
+            options = {"needs_approval": True}
+        return recorded_mcp_tool(spec, original, self._identity, self._call, options)
+
+    def _approval(self, original: str) -> dict[str, object]:
+        rule: object = self._options.get("require_approval")
+        if isinstance(rule, Mapping):
+            rule = cast("Mapping[str, Asked]", rule).get(original)
+        if rule is None:
+            return {}
+        return {"needs_approval": rule if callable(rule) else rule in (True, "always")}
+
+    async def _filtered(self, context: ToolsetContext[Any], tools: list[FunctionTool[Any]]) -> Sequence[FunctionTool[Any]]:
+        rule = self._options.get("tool_filter")
+        if rule is None:
+            return tools
+        if callable(rule):
+            return await _Given(self.name, tools).filtered(rule).get_tools(context)
+        allowed, blocked = rule.get("allowed_tool_names"), rule.get("blocked_tool_names", ())
+        return [
+            tool
+            for tool in tools
+            if (original := self._names[tool.name]) not in blocked and (allowed is None or original in allowed)
+        ]
+
+    @property
+    def _seconds(self) -> float | None:
+        return self.client_session_timeout_seconds
+
+    async def _call(self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject) -> object:
+        """The body of every tool. Raises `MCPError`, which the model is told of."""
+        connection = await self._connected()
+        try:
+            result = await connection.call_tool(definition.name, arguments, self._seconds)
+        except (MCPConnectionError, MCPTimeoutError) as error:
+            kind = type(error)
+            raise kind(
+                f"{error}. Whether the call was carried out is not known: look before you make it again", server=self.name
+            ) from None
+        return output_of(
+            self.name,
+            definition.name,
+            result,
+            definition.output_schema,
+            self._options.get("use_structured_content", False),
+            self._options.get("max_result_chars"),
+        )
+
+
+class _Given(Toolset[Any]):
+    def __init__(self, name: str, tools: Sequence[FunctionTool[Any]]) -> None:
+        self.name = name
+        self._tools = tools
+
+    async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
+        return self._tools
+
+
+def _read_note(text: str) -> _Note:
+    try:
+        return msgspec.json.decode(text, type=_Note) if text else _Note()
+    except msgspec.MsgspecError:
+        return _Note()
+
+
+def _reason(error: MCPError) -> str:
+    """Why a server is down, in words of ours: what it says itself is not for the model."""
+    if isinstance(error, MCPTimeoutError):
+        return "it does not answer"
+    if isinstance(error, MCPStatusError):
+        return f"it answers with HTTP {error.status}"
+    return "it cannot be reached" if isinstance(error, MCPConnectionError) else "it does not keep to the protocol"
+
+
+def _now() -> float:
+    import time
+
+    return time.monotonic()

@@ -1,0 +1,102 @@
+"""The port to an MCP server: a connection that is open, and what it answers. `agentsdk.mcp.client` is the adapter.
+
+What a server says comes as plain values. A `Listing` leaves out the entries that are not the protocol and says so: one bad
+definition does not cost the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentsdk.types.base import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class MCPToolDefinition:
+    """A tool as its server declares it. The hints are what the server says of it; None where it says nothing."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None = None
+    title: str = ""
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The tools of a server; `problems` says what of its answer was left out, and why."""
+
+    tools: tuple[MCPToolDefinition, ...]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MCPToolResult:
+    """What a call gave: content blocks as the protocol has them, structured content where there is some."""
+
+    content: tuple[JsonObject, ...]
+    structured: object = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MCPServerInfo:
+    """What a server says of itself when it is connected: its name and version, the protocol's version, what it can do."""
+
+    name: str = ""
+    version: str = ""
+    protocol_version: str = ""
+    instructions: str = ""
+    capabilities: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MCPEvents:
+    """What a connection tells while it is open: `warn` of what the server sent that was left out, `ended` when it has ended,
+    `stderr` of the lines that a stdio server wrote there last."""
+
+    warn: Callable[[str], None]
+    ended: Callable[[], None]
+    stderr: Callable[[Sequence[str]], None]
+
+
+OnProgress = Callable[[float, float | None, str | None], None]
+"""Called with what is done, what there is to do in all where the server says it, and its message."""
+
+
+class MCPConnection(Protocol):
+    """A server that answers. Its methods may be called from any task of its event loop; they raise `MCPError`.
+
+    One that is cancelled has told the server so. `seconds` is how long the server may be silent, None
+    for as long as it likes: a sign of progress counts.
+    """
+
+    @property
+    def info(self) -> MCPServerInfo:
+        """What the server says of itself."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection has not ended."""
+        ...
+
+    async def list_tools(self, seconds: float | None) -> Listing:
+        """All pages of the server's tools."""
+        ...
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, object], seconds: float | None, on_progress: OnProgress | None = None
+    ) -> MCPToolResult:
+        """Call a tool by the server's own name for it."""
+        ...
+
+
+Connect = Callable[[MCPEvents], AbstractAsyncContextManager[MCPConnection]]
+"""Opens a connection, in the task that also closes it."""

@@ -1,0 +1,109 @@
+"""A server of raw JSON-RPC over stdio, small enough to start in a moment: `python little_server.py [handshake|modern]`.
+
+Its tools do what their names say. `rename NAME` lists the tool `mutable` under another description from then on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+ERA = sys.argv[1] if len(sys.argv) > 1 else "handshake"
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+lock = threading.Lock()
+state = {"description": "First.", "calls": 0}
+
+
+def tool(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "description": f"Does {name}.", "inputSchema": TEXT, **more}
+
+
+def tools() -> list[dict[str, Any]]:
+    return [
+        tool("echo", annotations={"readOnlyHint": True}),
+        tool("environment"),
+        tool("count"),
+        tool("die"),
+        tool("hang", annotations={"readOnlyHint": True}),
+        tool("slow"),
+        tool("fail"),
+        tool("refuse"),
+        tool("wipe", annotations={"destructiveHint": True, "idempotentHint": True}),
+        tool("dotted.name/one"),
+        tool("mutable", description=state["description"]),
+        tool("change"),
+        tool("pictures"),
+        tool("structured", outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
+    ]
+
+
+def send(message: dict[str, Any]) -> None:
+    with lock:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def called(number: object, params: dict[str, Any]) -> None:
+    name, text = params["name"], str(params.get("arguments", {}).get("text", ""))
+    token = params.get("_meta", {}).get("progressToken")
+    state["calls"] += 1
+    answer: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    if name == "die":
+        os._exit(3)
+    elif name == "hang":
+        return
+    elif name == "environment":
+        answer["content"][0]["text"] = json.dumps(dict(os.environ))
+    elif name == "count":
+        answer["content"][0]["text"] = f"{os.getpid()} {state['calls']}"
+    elif name == "slow":
+        for step in range(1, 4):
+            progress = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
+            send({"method": "notifications/progress", "params": progress})
+    elif name == "fail":
+        answer = {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
+    elif name == "refuse":
+        return send({"id": number, "error": {"code": -32602, "message": "not like this"}})
+    elif name == "change":
+        state["description"] = text
+        send({"method": "notifications/tools/list_changed"})
+    elif name == "pictures":
+        image = {"type": "image", "mimeType": "image/png"}
+        answer["content"] = [{"type": "text", "text": "two"}, {**image, "data": PIXEL}, {**image, "data": "no base64!"}]
+    elif name == "structured":
+        answer = {"content": [], "structuredContent": json.loads(text)}
+    send({"id": number, "result": {**answer, **({"resultType": "complete"} if ERA == "modern" else {})}})
+
+
+def answered(message: dict[str, Any]) -> None:
+    number, method, params = message.get("id"), message.get("method"), message.get("params", {})
+    capabilities = {"tools": {"listChanged": True}}
+    if method == "server/discover" and ERA == "modern":
+        found = {"supportedVersions": ["2026-07-28"], "capabilities": capabilities, "instructions": "Use it well."}
+        send({"id": number, "result": {**found, "resultType": "complete", "ttlMs": 0, "cacheScope": "public"}})
+    elif method == "initialize" and ERA == "handshake":
+        info = {"serverInfo": {"name": "little", "version": "1"}, "instructions": "Use it well."}
+        send({"id": number, "result": {"protocolVersion": "2025-11-25", "capabilities": capabilities, **info}})
+    elif method == "tools/list":
+        more = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"} if ERA == "modern" else {}
+        send({"id": number, "result": {"tools": tools(), **more}})
+    elif method == "tools/call":
+        called(number, params)
+    elif method == "notifications/cancelled":
+        sys.stderr.write(f"cancelled {params['requestId']}\n")
+        sys.stderr.flush()
+    elif number is not None and method is not None:
+        send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
+
+
+if __name__ == "__main__":
+    sys.stderr.write("hello\n")
+    sys.stderr.flush()
+    for line in sys.stdin:
+        answered(json.loads(line))
+    time.sleep(0)
