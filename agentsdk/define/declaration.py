@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -172,13 +172,29 @@ class Declaration:
             None if self.output is None else self.output.spec,
             use,
             stop_at,
-            hosted=hosted,
+            hosted=self._with_search(hosted, tool_specs),
         )
         told = list(tool_specs.values())
         if self.hosted:  # of an MCP server the provider is told by its own declaration
             told = [tool for tool in told if tool.kind != "mcp_approval"]
         offered: tuple[ToolSpec | HandoffSpec, ...] = (*told, *handoff_specs.values())
         return spec, offered if self.output_tool is None else (*offered, self.output_tool)
+
+    def _with_search(self, hosted: tuple[HostedTool, ...], tools: Mapping[str, ToolSpec]) -> tuple[HostedTool, ...]:
+        """The hosted tools of a request with these tools: with the provider's search where some are there to be found by it."""
+        told = [name for name, tool in tools.items() if not tool.defer_loading]
+        if len(told) == len(tools) and not hosted:
+            return hosted
+        from agentsdk.types.hosted_tools import ToolSearchTool  # most agents have no such tools
+
+        answer = () if self.output_tool is None else (self.output_tool.name,)
+        searches = [tool for tool in hosted if isinstance(tool, ToolSearchTool)]
+        if searches:
+            if not answer:
+                return hosted
+            others = [tool for tool in hosted if not isinstance(tool, ToolSearchTool)]
+            return (*others, ToolSearchTool(pinned=(*searches[0].pinned, *answer)))
+        return hosted if len(told) == len(tools) else (*hosted, ToolSearchTool(pinned=(*told, *answer)))
 
     def _free_of_output_tool(self, names: Collection[str]) -> None:
         if self.output_tool is not None and self.output_tool.name in names:

@@ -71,6 +71,9 @@ class FunctionTool(ToolFields[TContext]):
 
     `permission` is what a run must be granted to call it: None for `"read"` where the effect is `"none"`, else `"write"`.
 
+    With `defer_loading` the model is not told of the tool before it has found it by the provider's own search: see
+    `agentsdk.hosted_tools.ToolSearchTool`.
+
     A tool of another `kind` handles calls of that kind, whose arguments `CallKind` tells; `kind_settings` are what the provider
     is told of it besides.
 
@@ -167,7 +170,7 @@ class FunctionTool(ToolFields[TContext]):
             import hashlib  # 2.4 ms that a program without approvals and stored runs does not pay
 
             declared = msgspec.to_builtins(self.spec, order="deterministic")
-            del declared["polling"]  # says nothing of what the tool does
+            del declared["polling"], declared["defer_loading"]  # which say nothing of what the tool does
             if self.kind == "function":  # as it was before there were other kinds
                 del declared["kind"], declared["kind_settings"]
             encoded = msgspec.json.encode((declared, self._body.code))
@@ -201,6 +204,7 @@ class FunctionTool(ToolFields[TContext]):
                 self.polling,
                 self.kind,
                 self.kind_settings or {},
+                self.defer_loading,
             )
         return cast(ToolSpec, self._spec)
 
@@ -401,6 +405,7 @@ _FIELDS = Fields(
     failure_error_function=optional(CALLABLE),
     reconcile=optional(CALLABLE),
     polling=FLAG,
+    defer_loading=FLAG,
     external=FLAG,
     tags=sequence_of(a_name("a text that is not empty"), "a list or tuple of texts; write ('billing',)"),
     kind=one_of(f"one of {_KINDS}", _KINDS),

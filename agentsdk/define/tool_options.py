@@ -92,6 +92,7 @@ class ToolFields(Generic[TContext]):
     after: Sequence[str] = ()
     resource: str | ToolResource | None = None
     permission: Permission | None = None
+    defer_loading: bool = False
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -117,6 +118,7 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
     after: Sequence[str]
     resource: str | ToolResource | None
     permission: Permission | None
+    defer_loading: bool
 
 
 class ToolOptions(CallOptions[TContext], total=False):

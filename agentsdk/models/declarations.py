@@ -17,8 +17,9 @@ _MAX_DEPTH = 32
 
 
 def tools_text(tools: Sequence[ToolSpec | HandoffSpec]) -> str:
-    """The tools as text."""
-    functions = "\n\n".join(map(_function, tools))
+    """The tools as text: those that the model is told of."""
+    told = [tool for tool in tools if isinstance(tool, HandoffSpec) or not tool.defer_loading]
+    functions = "\n\n".join(map(_function, told))
     return f"# Tools\n\n## functions\n\nnamespace functions {{\n\n{functions}\n\n}} // namespace functions"
 
 

@@ -21,6 +21,10 @@ _ADAPTERS = {
 }
 
 
+_BROUGHT_BY = {"ToolSearchTool": "the tool, defer_loading=True and SelectedToolset(by='provider')"}
+"""What of an agent brings a tool to its requests, where it is not the tool alone."""
+
+
 def check_hosted_tools(tools: Sequence[HostedTool], known: Mapping[str, Sequence[str]], api: str) -> None:
     """Raise `UserError` for a tool that `api` does not have, and for a setting that it does not take.
 
@@ -31,7 +35,7 @@ def check_hosted_tools(tools: Sequence[HostedTool], known: Mapping[str, Sequence
         if name not in known:
             raise UserError(
                 f"{name} is not available with {api}, expected a provider that has it: {_with(name)}; use its model, or leave "
-                "the tool out"
+                f"{_BROUGHT_BY.get(name, 'the tool')} out"
             )
         for setting in tool.settings:
             if setting not in known[name]:

@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from typing import Any, Generic, Literal, cast
 
 from agentsdk.define.function_tool import function_tool
@@ -74,6 +74,10 @@ class SelectedToolset(Toolset[TContext]):
     logged, and the record's note says so. `query` gives the text that tools are ranked for, by default `latest_request`; they
     are ranked again only where it has changed, or the tools have. `search_above=None` gives the model no search, 0 always.
 
+    With `by="provider"` the model's provider has all of them: it tells the model of the `pinned` ones, and of those that it
+    finds by the provider's own search (`ToolSearchTool`). The other options have no meaning then. A provider without such a
+    search is a `UserError` when the model is asked.
+
     Wrap it around what changes tools (`registry.prefixed(...)`), not the other way: a search tells the model the names inside.
     Raises `UserError` for a wrong value, and where this Python's SQLite has no full-text search.
     """
@@ -83,7 +87,7 @@ class SelectedToolset(Toolset[TContext]):
         toolset: Toolset[TContext],
         *,
         top: int = 8,
-        by: Literal["lexical"] | Embedder = "lexical",
+        by: Literal["lexical", "provider"] | Embedder = "lexical",
         pinned: Sequence[str] = (),
         query: ToolQuery[TContext] | None = None,
         all_up_to: int = 20,
@@ -104,14 +108,20 @@ class SelectedToolset(Toolset[TContext]):
             search_name=search_name,
             embedder_timeout=embedder_timeout,
         )
-        if most < top + len(pinned) + 1:
+        if by == "provider":
+            if query is not None:
+                raise UserError(
+                    "SelectedToolset(by='provider') has a query, and the provider takes none; leave one of them out"
+                )
+        elif most < top + len(pinned) + 1:
             raise UserError(
                 f"SelectedToolset(most={most!r}) is less than its top ({top!r}), its {len(pinned)} pinned tools and the search "
                 "tool need, expected room for them; raise most"
             )
-        if not top and search_above is None:
+        elif not top and search_above is None:
             raise UserError("SelectedToolset(top=0, search_above=None) would never offer more than what is pinned; give one")
-        require_fts5()
+        else:
+            require_fts5()
         self.name = toolset.name
         self._inner = toolset
         self._top = top
@@ -125,11 +135,14 @@ class SelectedToolset(Toolset[TContext]):
         self._search_name = search_name
         self._indexes: list[_Index[TContext]] = []
         self._missed: set[str] = set()
+        self._deferred: tuple[tuple[FunctionTool[TContext], ...], tuple[FunctionTool[TContext], ...]] = ((), ())
 
     async def get_tools(self, context: ToolsetContext[TContext]) -> Sequence[FunctionTool[TContext]]:
         given = await self._inner.get_tools(context)
         if not _is_many(given, self._all_up_to):
             return given
+        if self._by == "provider":
+            return self._found_by_provider(given)
         index = await self._index(given)
         chosen = [*self._always(index), *self._new(context, index), *await self._ranked(context, index)]
         kept = [name for name in context.offered if name in index.tools]
@@ -142,20 +155,35 @@ class SelectedToolset(Toolset[TContext]):
         return await self._inner.get_instructions(context)
 
     async def find_tool(self, context: ToolsetContext[TContext], name: str) -> FunctionTool[TContext] | None:
-        if name != self._search_name:
+        if name != self._search_name or self._by == "provider":
             return await self._inner.find_tool(context, name)
         given = await self._inner.get_tools(context)
         return (await self._index(given)).tools.get(name) if _is_many(given, self._all_up_to) else None
 
     def _always(self, index: _Index[TContext]) -> Iterator[str]:
-        for name in self._pinned:
-            if name in index.tools:
-                yield name
-            elif name not in self._missed:
-                self._missed.add(name)
-                logger.warning("toolset %r has no tool %r, which is pinned; expected one of its names", self.name, name)
+        self._warn_of_missing(index.tools)
+        yield from [name for name in self._pinned if name in index.tools]
         if self._has_search(index):
             yield self._search_name
+
+    def _warn_of_missing(self, names: Container[str]) -> None:
+        for name in self._pinned:
+            if name not in names and name not in self._missed:
+                self._missed.add(name)
+                logger.warning("toolset %r has no tool %r, which is pinned; expected one of its names", self.name, name)
+
+    def _found_by_provider(self, given: Sequence[FunctionTool[TContext]]) -> Sequence[FunctionTool[TContext]]:
+        """The tools for the provider's own search; a copy is the same one each turn."""
+        before, made = self._deferred
+        tools = tuple(given)
+        if tools != before:
+            self._warn_of_missing({tool.name for tool in tools})
+            known = dict(zip(before, made, strict=True))
+            made = tuple(
+                [known.get(tool) or (tool if tool.name in self._pinned else tool.clone(defer_loading=True)) for tool in tools]
+            )
+            self._deferred = (tools, made)
+        return made
 
     def _new(self, context: ToolsetContext[TContext], index: _Index[TContext]) -> Iterator[str]:
         """What the model has called, or found, and was not offered. In a run's first turn also what was called before it."""
@@ -315,7 +343,11 @@ _FIELDS = Fields(
     "SelectedToolset",
     toolset=a(Toolset, "a Toolset; pass a ToolRegistry, say"),
     top=_COUNT,
-    by=either(one_of("", ("lexical",)), EMBEDDER, what="'lexical' or an Embedder; pass OpenAIEmbedder(...), say"),
+    by=either(
+        one_of("", ("lexical", "provider")),
+        EMBEDDER,
+        what="'lexical', 'provider' or an Embedder; pass OpenAIEmbedder(...), say",
+    ),
     pinned=sequence_of(a_name("a tool's name"), "a list or tuple of tool names; write ('help',)"),
     query=optional(CALLABLE),
     all_up_to=_COUNT,

@@ -22,6 +22,7 @@ class ToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
     `needs_approval` is None where a callable decides call by call. `polling`: it is there to be called again and again, so that
     calling it is no loop. `kind` is that of the calls it handles, `kind_settings` what the provider is told of it besides.
+    `defer_loading`: the model is not told of it before it has found it by its provider's own search.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ToolSpec(Struct, frozen=True, forbid_unknown_fields=True):
     polling: bool = False
     kind: CallKind = "function"
     kind_settings: JsonObject = {}
+    defer_loading: bool = False
 
 
 class HandoffSpec(Struct, frozen=True):

@@ -79,6 +79,7 @@ def test_a_polling_tool_says_so_and_stays_the_tool_that_was_approved() -> None:
 
     assert state_of_job.spec.polling
     polled = add.clone(polling=True)
+    assert add.clone(defer_loading=True).fingerprint == add.fingerprint
     assert (add.spec.polling, polled.spec.polling) == (False, True)
     assert polled.fingerprint == add.fingerprint != add.clone(effect="none").fingerprint
 

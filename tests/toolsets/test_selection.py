@@ -393,8 +393,8 @@ async def test_what_the_inner_toolset_does_wrong_is_told_as_ever(caplog: pytest.
     [
         ({"toolset": 3}, "toolset=3"),
         ({"top": -1}, "top=-1"),
-        ({"by": "semantic"}, r"by='semantic'\), expected 'lexical' or an Embedder"),
-        ({"by": WordEmbedder}, "expected 'lexical' or an Embedder"),
+        ({"by": "semantic"}, r"by='semantic'\), expected 'lexical', 'provider' or an Embedder"),
+        ({"by": WordEmbedder}, "expected 'lexical', 'provider' or an Embedder"),
         ({"pinned": "help"}, "pinned='help'"),
         ({"pinned": [""]}, r"pinned\[0\]=''"),
         ({"query": "go"}, "query='go'"),

@@ -33,9 +33,9 @@ def names_of(tools: Sequence[HostedTool]) -> dict[str, str]:
     return {_NAMES[kind]: kind for kind in kinds if kind in _NAMES}
 
 
-def deferred(tools: Sequence[HostedTool]) -> Sequence[str] | None:
+def deferred(tools: Sequence[HostedTool]) -> frozenset[str] | None:
     """The names that are pinned where the model searches the tools; None where it does not."""
-    return next((tool.pinned for tool in tools if isinstance(tool, ToolSearchTool)), None)
+    return next((frozenset(tool.pinned) for tool in tools if isinstance(tool, ToolSearchTool)), None)
 
 
 def hosted_fields(tools: Sequence[HostedTool]) -> JsonObject:

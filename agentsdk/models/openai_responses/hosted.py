@@ -39,9 +39,9 @@ def included(tools: Sequence[HostedTool]) -> list[str]:
     return include
 
 
-def deferred(tools: Sequence[HostedTool]) -> Sequence[str] | None:
+def deferred(tools: Sequence[HostedTool]) -> frozenset[str] | None:
     """The names that are pinned where the model searches the tools; None where it does not."""
-    return next((tool.pinned for tool in tools if isinstance(tool, ToolSearchTool)), None)
+    return next((frozenset(tool.pinned) for tool in tools if isinstance(tool, ToolSearchTool)), None)
 
 
 def is_chosen(choice: str, tools: Sequence[HostedTool]) -> bool:
