@@ -10,7 +10,7 @@ import mcp_types as wire
 import msgspec
 
 from agentsdk.core.json_schema import problems_with
-from agentsdk.core.state import transcript
+from agentsdk.core.state import State, transcript
 from agentsdk.define.tool_output import to_output
 from agentsdk.mcp.serving.offer import RESULT_KEY, Served
 from agentsdk.result import RunResult
@@ -51,6 +51,17 @@ def answer_of(served: Served, result: RunResult[object]) -> wire.CallToolResult:
         # A guardrail put a text in its place, it was cut, or the declared type is not what is returned. All of it is told.
         return wire.CallToolResult(content=content, is_error=True, _meta={ERROR: "InvalidOutputError"})
     return wire.CallToolResult(content=content, structured_content=structured)
+
+
+def output_text(state: State) -> str:
+    """The output of a run as text; `""` while there is none."""
+    items = transcript(state)
+    if state.ended is None:
+        return ""
+    last = items[-1] if items else None
+    if not isinstance(last, FunctionCallOutput):
+        return state.ended.output
+    return last.output if isinstance(last.output, str) else f"[{len(last.output)} parts]"
 
 
 def error_of(error: AgentsException) -> wire.CallToolResult:

@@ -37,7 +37,8 @@ from agentsdk.ports.run_store import wait_for_revision
 from agentsdk.result import RunResult
 from agentsdk.runner import Runner
 from agentsdk.stores.memory import MemoryRunStore
-from agentsdk.types.errors import AgentsException, RunConflictError, ToolError, UserError
+from agentsdk.types.errors import AgentsException, RunConflictError, RunNotFoundError, ToolError, UserError
+from agentsdk.types.summary import RunSummary
 from agentsdk.types.text import storable_text
 
 logger = logging.getLogger("agentsdk")
@@ -73,7 +74,7 @@ class Calls:
         self._going: dict[str, _Going] = {}
         self._paused: dict[str, None] = {}
         self._free = asyncio.Semaphore(settings.max_calls)
-        self._in_all = 0
+        self._is_closed = False
 
     async def call(
         self, served: Served, arguments: Mapping[str, Any], run_id: str, answers: Mapping[str, Any], caller: Caller
@@ -82,6 +83,8 @@ class Calls:
         given = run_id or os.urandom(16).hex()
         request = caller.describe(served.name, given)
         stored_id = self._stored_id(request.principal, given)
+        if self.is_durable and not run_id:
+            await caller.tell(f"run_id {given}")  # for a client that loses its connection before the answer
         keep = False
         answer: wire.CallToolResult | wire.InputRequiredResult
         try:
@@ -102,8 +105,17 @@ class Calls:
         give = self._settings.context
         return None if give is None else await call_user("the context callable of the MCP server", give, request)
 
+    async def look(self, run_id: str, request: MCPRequest) -> tuple[RunSummary, RunState]:
+        """How a run stands that the caller began as `run_id`. Raises `RunNotFoundError`."""
+        stored_id = self._stored_id(request.principal, run_id)
+        summary = await self._store.summary(stored_id)
+        if summary is None:
+            raise RunNotFoundError(f"there is no run {run_id!r}, expected the run_id of a call; call the tool to begin it")
+        return summary, await Runner.load(stored_id, run_config=self._config)
+
     async def aclose(self) -> None:
         """Cancel what is in work, and wait until it has wound down."""
+        self._is_closed = True
         tasks = [going.task for going in self._going.values()]
         for task in tasks:
             task.cancel()
@@ -131,7 +143,8 @@ class Calls:
             if result.is_finished:
                 return answer_of(served, result)
             state = result.to_state()
-            asked = questions(state.interruptions) if self._settings.ask_client and caller.can_be_asked else {}
+            may_ask = self._settings.ask_client and (caller.can_be_asked or answers)
+            asked = questions(state.interruptions) if may_ask else {}
             if not asked:
                 return self._waits(state, request)
             if not answers and caller.repeats:
@@ -168,39 +181,43 @@ class Calls:
         return failed("ApprovalRequired" if state.interruptions else "RunPaused", f"the run has stopped: {why}\n{remedy}")
 
     async def _run(self, served: Served, given: str, stored_id: str, caller: Caller, request: MCPRequest) -> RunResult[Any]:
-        """Go on with the run until it ends or waits; the request's cancellation is the run's."""
-        going = self._going.get(stored_id)
-        if going is None:
-            if self._in_all >= self._settings.max_calls + self._settings.max_waiting_calls:
-                raise ToolError(f"the server has {self._in_all} calls at work, expected fewer; call again later")
-            self._in_all += 1
-            task = asyncio.create_task(self._driven(served, given, stored_id, caller, request), name=f"mcp call {stored_id}")
-            going = self._going[stored_id] = _Going(given, task)
-            task.add_done_callback(lambda _: self._ended(stored_id))
-        if going.given != given:
-            raise RunConflictError(
-                f"the run of run_id {request.run_id!r} was begun with other arguments, expected the same at each call; choose "
-                "another run_id"
-            )
-        going.waiting += 1
+        """Go on with the run until it ends or waits; the request's cancellation is the run's, if no other request wants it."""
         async with Progress(self._config, stored_id, served, caller):
-            try:
-                return await asyncio.shield(going.task)
-            except asyncio.CancelledError:
-                if going.waiting == 1 and not going.task.done():
-                    going.task.cancel()
-                    # The scope of the request cancels again and again; that must not reach the run a second time.
-                    with anyio.CancelScope(shield=True):
-                        await wait_until_done(going.task)
-                raise
-            finally:
-                going.waiting -= 1
+            while not self._is_closed:
+                going = self._going.get(stored_id) or self._begin(served, given, stored_id, request)
+                if going.given != given:
+                    raise RunConflictError(
+                        f"the run of run_id {request.run_id!r} was begun with other arguments, expected the same at each call; "
+                        "choose another run_id"
+                    )
+                await self._wait(going)
+                if not going.task.cancelled():
+                    return going.task.result()
+        raise ToolError("the server is ending, expected it to go on; call again when it is up")
 
-    def _ended(self, stored_id: str) -> None:
-        self._in_all -= 1
-        del self._going[stored_id]
+    def _begin(self, served: Served, given: str, stored_id: str, request: MCPRequest) -> _Going:
+        if len(self._going) >= self._settings.max_calls + self._settings.max_waiting_calls:
+            raise ToolError(f"the server has {len(self._going)} calls at work, expected fewer; call again later")
+        task = asyncio.create_task(self._driven(served, given, stored_id, request), name=f"mcp call {stored_id}")
+        going = self._going[stored_id] = _Going(given, task)
+        task.add_done_callback(lambda _: self._going.pop(stored_id))
+        return going
 
-    async def _driven(self, served: Served, given: str, stored_id: str, caller: Caller, request: MCPRequest) -> RunResult[Any]:
+    async def _wait(self, going: _Going) -> None:
+        going.waiting += 1
+        try:
+            await asyncio.wait((going.task,))
+        except asyncio.CancelledError:
+            if going.waiting == 1:
+                going.task.cancel()
+                # The scope of the request cancels again and again: that must not reach the run a second time.
+                with anyio.CancelScope(shield=True):
+                    await wait_until_done(going.task)
+            raise
+        finally:
+            going.waiting -= 1
+
+    async def _driven(self, served: Served, given: str, stored_id: str, request: MCPRequest) -> RunResult[Any]:
         metadata = {**(self._config.metadata or {}), "mcp.tool": served.name, "mcp.run_id": request.run_id}
         if request.principal:
             metadata["mcp.principal"] = request.principal

@@ -54,7 +54,6 @@ class Offer:
 
     name: str
     instructions: str = ""
-    is_fixed = True
 
     async def tools(self, context: Any) -> Mapping[str, Served]:
         """All tools, for who has this context object. Raises an `AgentsException` for a toolset that fails."""
@@ -69,27 +68,27 @@ class Offer:
         return lambda: None
 
 
-class _Fixed(Offer):
+class FixedOffer(Offer):
+    """Tools that never change: `served`, by name."""
+
     def __init__(self, name: str, served: Iterable[Served]) -> None:
         self.name = name
-        self._served: dict[str, Served] = {}
+        self.served: dict[str, Served] = {}
         for one in served:
-            if one.name in self._served:
+            if one.name in self.served:
                 raise UserError(
                     f"two of what is to be served are named {one.name!r}, expected unique names; rename one of them"
                 )
-            self._served[one.name] = one
-        if not self._served:
+            self.served[one.name] = one
+        if not self.served:
             raise UserError("an empty list is to be served, expected tools or agents; pass at least one")
 
     async def tools(self, context: Any) -> Mapping[str, Served]:
-        return self._served
+        return self.served
 
 
 class _Found(Offer):
     """What a toolset has, asked each time. What was made of a tool is kept while the toolset gives the same one."""
-
-    is_fixed = False
 
     def __init__(self, toolset: Toolset[Any], timeout: float) -> None:
         self.name = toolset.name
@@ -132,7 +131,7 @@ def offer_of(thing: object, toolset_timeout: float) -> Offer:
         return _Found(cast(Any, thing), toolset_timeout)
     several = cast("Sequence[object]", thing) if isinstance(thing, Sequence) and not isinstance(thing, str | bytes) else [thing]
     served = [_served(one) for one in several]
-    return _Fixed(served[0].name if len(served) == 1 else "agentsdk", served)
+    return FixedOffer(served[0].name if len(served) == 1 else "agentsdk", served)
 
 
 def _served(thing: object) -> Served:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, cast
 
@@ -20,10 +20,11 @@ from mcp.shared.exceptions import MCPError
 from agentsdk.mcp.serving.answers import RUN_ID, error_of, failed
 from agentsdk.mcp.serving.caller import Caller
 from agentsdk.mcp.serving.calls import Calls, require_run_id
-from agentsdk.mcp.serving.offer import Offer, Served, offer_of
+from agentsdk.mcp.serving.get_run import GET_RUN, get_run, get_run_tool
+from agentsdk.mcp.serving.offer import FixedOffer, Offer, Served, offer_of
 from agentsdk.mcp.serving.options import Settings
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import AgentsException
+from agentsdk.types.errors import AgentsException, UserError
 
 logger = logging.getLogger("agentsdk")
 
@@ -48,6 +49,9 @@ class AgentServer:
         self._settings = settings
         self.name = settings.name or self._offer.name
         self.calls = Calls(self.name, settings)
+        if isinstance(self._offer, FixedOffer):
+            self._require_free(self._offer.served)
+        changes = not isinstance(self._offer, FixedOffer)
         self._bus = InMemorySubscriptionBus()
         self._sessions: dict[object, ServerSession] = {}
         self.server = _Server(
@@ -58,10 +62,10 @@ class AgentServer:
             get_tool_input_schema=lambda _: None,  # no argument is ever to be sent as a header
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_subscriptions_listen=None if self._offer.is_fixed else ListenHandler(self._bus),
+            on_subscriptions_listen=ListenHandler(self._bus) if changes else None,
         )
-        self.server.tells_changes = not self._offer.is_fixed
-        if not self._offer.is_fixed:
+        self.server.tells_changes = changes
+        if changes:
             self.server.add_notification_handler("notifications/initialized", wire.NotificationParams, self._remember)
 
     @asynccontextmanager
@@ -101,16 +105,20 @@ class AgentServer:
         try:
             context = await self.calls.context_of(Caller(request).describe())
             tools = await self._offer.tools(context)
+            self._require_free(tools)
         except AgentsException as error:
             logger.warning("listing the tools of MCP server %r failed", self.name, exc_info=error)
             raise MCPError(wire.INTERNAL_ERROR, str(error)) from error
-        return wire.ListToolsResult(tools=[self._described(tool) for tool in tools.values()])
+        own = [get_run_tool()] if self.calls.is_durable else []
+        return wire.ListToolsResult(tools=[*(self._described(tool) for tool in tools.values()), *own])
 
     async def _call_tool(
         self, request: Request, params: wire.CallToolRequestParams
     ) -> wire.CallToolResult | wire.InputRequiredResult:
         caller, arguments = Caller(request), dict(params.arguments or {})
         try:
+            if params.name == GET_RUN and self.calls.is_durable:
+                return await get_run(self.calls, arguments, caller)
             context = await self.calls.context_of(caller.describe(params.name))
             served = await self._offer.find(context, params.name)
             if served is None:
@@ -129,6 +137,10 @@ class AgentServer:
         except Exception:  # what it says could be anything: the log has it, not the client
             logger.exception("a call of %r of MCP server %r failed", params.name, self.name)
             return failed("InternalError", "the call failed inside the server; its log says why")
+
+    def _require_free(self, names: Container[str]) -> None:
+        if self.calls.is_durable and GET_RUN in names:
+            raise UserError(f"a tool to be served is named {GET_RUN!r}, which a server with a store has itself; rename it")
 
     def _given_run_id(self, served: Served, arguments: dict[str, Any], params: wire.CallToolRequestParams) -> object:
         """The run that the client named, taken out of the arguments where it stands there."""
