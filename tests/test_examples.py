@@ -65,6 +65,12 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "sent:  I am [address]. What is in order 1815?\nran:   show_order\n"
         "answer: Order 1815: two chairs, paid by card ************1111.\n",
     ),
+    "models.py": (
+        ['{"city": "Rome"}', call("count_people", city="Rome"), "2.8 million.", "2.8 million."],
+        "about:  Rome\n"
+        "turn 1: quick\nturn 2: careful\nanswer: 2.8 million. [2 sent, 0 from the cache]\n"
+        "turn 1: quick\nturn 2: careful\nanswer: 2.8 million. [1 sent, 1 from the cache]\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
@@ -210,6 +216,7 @@ LOCALLY: dict[str, Sequence[str]] = {
     "wrapping.py": [
         r"^sent:  I am \[address\]\. What is in order 1815\?\nran:   show_order\nanswer: Order .* card \*+1111\.$",
     ],
+    "models.py": [r"^about:  .", r"^turn 2: careful\nanswer: .", r" \[1 sent, 1 from the cache\]$"],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "output_function.py": [r"^(child: 5|adult: 12) euros$"],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
@@ -257,7 +264,7 @@ LOCALLY: dict[str, Sequence[str]] = {
 
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
-    here -= {"service.py", "hosted_tools.py"}  # test_service.py, and below
+    here -= {"service.py", "hosted_tools.py", "execution.py"}  # test_service.py, and below
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
 
 
@@ -268,6 +275,19 @@ def test_hosted_tools(tmp_path: Path) -> None:
         "web_search: {'query': 'asyncio'} ['https://docs.python.org/3/']\n"
         "mcp: Ticket 7 []\n"
         "answer: Opened ticket 7. ['Python']\n"
+    )
+
+
+def test_execution(tmp_path: Path) -> None:
+    """Its model is scripted."""
+    failed = "- Error while running the tool: ConnectionError: no route to host\n"
+    assert asyncio.run(run("execution.py", tmp_path)) == (
+        "get_price, attempt 1\nget_price, attempt 2\n"
+        "write a.py: one\nwrite b.py: three\nwrite a.py: two\ntest\n"
+        "search lamp\nsearch lamps\n"
+        f"told:\n- A lamp costs 5\n- passed\n- written\n- written\n- written\n{failed}{failed}"
+        "- Error: tool 'search' was not called: its last 2 calls failed, and it is not tried again for 60 seconds; "
+        "go on without it\n"
     )
 
 
