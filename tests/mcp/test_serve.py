@@ -208,3 +208,23 @@ async def test_a_cancelled_request_cancels_the_run_before_it_is_done(era: str) -
             await waiting
         await ended.wait()
         assert text(await client.call_tool("add", {"a": 1, "b": 1})) == "2"
+
+
+@both
+async def test_a_thousand_calls_at_once_are_all_answered_few_at_a_time(era: str) -> None:
+    working = most = 0
+
+    @function_tool
+    async def work(number: int) -> int:
+        """Work."""
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        await asyncio.sleep(0)
+        working -= 1
+        return number
+
+    async with connected([work], era, {"max_calls": 8, "max_waiting_calls": 992}) as client:
+        results = await asyncio.gather(*[client.call_tool("work", {"number": number}) for number in range(1_000)])
+    assert [result.structured_content for result in results] == [{"result": number} for number in range(1_000)]
+    assert most <= 8
