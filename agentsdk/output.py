@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from agentsdk.define.critique import Critique, reviewed_by
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.output_function import OutputFunction
 from agentsdk.define.output_validator import ModelRetry, OutputValidator, ValidatorContext, output_validator
 
 __all__ = [
     "AgentOutputSchema",
+    "Critique",
     "ModelRetry",
     "OutputFunction",
     "OutputValidator",
     "ValidatorContext",
     "output_validator",
+    "reviewed_by",
 ]

@@ -819,6 +819,26 @@ def _never_accepted(world: World) -> Agent[Any, Any]:
     return agent_of(world, replies, output_type=int, output_validators=validators)
 
 
+def _critics(world: World) -> Agent[Any, Any]:
+    """A critic that looks things up and asks a person; for what is short enough nobody asks it."""
+    tools = [tool_of(world, "look", "none"), tool_of(world, "file", needs_approval=True)]
+    critic = agent_of(world, [call("look", x=1), call("file", x=2), "too long"], "critic", tools=tools)
+    second = agent_of(world, ["hm"], "second")
+
+    async def review(ctx: ValidatorContext[Any], output: str) -> None:
+        said = await ctx.run(critic, f"Review: {output}")
+        opinions = [await ctx.run(second, "Do you agree?") for _ in range(2)]
+        assert opinions == ["hm", "hm"]
+        world.did(f"output validator review in turn {ctx.turn} of {'/'.join((ctx.run_id, *ctx.path))}")
+        if len(output) > 15:
+            raise ModelRetry(said)
+
+    validator = output_validator(review, agents=[critic, second], when=lambda ctx, output: len(output) > 10)
+    replies = [call("helper", input="?"), "an answer that is long", "longer still", "short"]
+    helper = agent_of(world, ["so long an answer", "fine"], "helper", output_validators=[validator])
+    return agent_of(world, replies, tools=[helper.as_tool()], output_validators=[validator], max_output_retries=2)
+
+
 def _input_guardrail(world: World) -> Agent[Any, Any]:
     @input_guardrail
     async def beside(ctx: RunContextWrapper[Any], agent: Agent[Any, Any], given: object) -> GuardrailFunctionOutput:
@@ -1229,6 +1249,7 @@ SCENARIOS = [
     Scenario("output validators of a function that is called", _validated_by_call, [2, 2, 9], effects=1),
     Scenario("output validators of a tool's result, and in an agent as tool", _validated_tool_result, "add gave 2", effects=2),
     Scenario("output validator never accepts, then it does", _never_accepted, 2, recover=_as_it_stands),
+    Scenario("critics asked by output validators", _critics, "longer still", effects=6),
     Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
     Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),
     Scenario("output guardrails pass", _output_guardrail, "all good", effects=1),

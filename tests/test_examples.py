@@ -80,6 +80,15 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "day:  Friday\ncity: Oslo\nwho:  Alice and Bob\n",
     ),
     "output_function.py": ([call("final_result", kind="child")], "child: 5 euros\n"),
+    "reflection.py": (
+        [
+            "A chair of solid oak, for life.",
+            '{"accepted": false, "feedback": "Name the price."}',
+            "A chair of solid oak, for 120 euros.",
+            '{"accepted": true, "feedback": ""}',
+        ],
+        "Critic says: Name the price.\nanswer: A chair of solid oak, for 120 euros.\n4 requests in all\n",
+    ),
     "handoff_triage.py": (
         [call("transfer_to_french_tutor"), "Chat.", call("transfer_to_maths_tutor"), "Four."],
         "What is the French word for cat?\n  Triage -> French tutor: Chat.\n"
@@ -219,6 +228,7 @@ LOCALLY: dict[str, Sequence[str]] = {
     "models.py": [r"^about:  .", r"^turn 2: careful\nanswer: .", r" \[1 sent, 1 from the cache\]$"],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "output_function.py": [r"^(child: 5|adult: 12) euros$"],
+    "reflection.py": [r"^answer: .", r"^\d+ requests in all$"],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
     "guardrails.py": [r"^stopped: input guardrail 'no_card_numbers' stopped", r"^answer: .", r"^\[no_promises: "],

@@ -77,6 +77,20 @@ def request_id(prefix: str, turn: int, attempt: int = 0, summary: int = 0) -> st
     return f"{prefix}-{turn}{tail}-summary-{summary}" if summary else f"{prefix}-{turn}{tail}"
 
 
+def validator_run_id(turn: int, validator: str, occurrence: int, agent: str, asked: str, number: int = 0) -> str:
+    """What the nested run of an agent is known by that an output validator asks in turn `turn` of its run.
+
+    `asked` says what, and `number` how often it has asked that before.
+    """
+    known = digest("validator run", str(turn), validator, str(occurrence), agent, asked, str(number))
+    return validator_run_prefix(validator, agent) + known[:PLAIN_DIGITS]
+
+
+def validator_run_prefix(validator: str, agent: str) -> str:
+    """What the ids of its runs of that agent begin with."""
+    return f"{validator}:{agent}:"
+
+
 def header_key(request_id: str) -> str:
     """A request's id as the value of a header: itself if it is short and plain, else a digest, which no plain id equals."""
     return request_id if _SAFE.fullmatch(request_id) else f"sha256:{digest('header', request_id)}"

@@ -7,7 +7,7 @@ interruption > handoff > tool use is final > final output > run again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -148,7 +148,7 @@ def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedRespons
     """The next step of an open turn whose reply is `processed`: the first rule that applies."""
     turn = state.turn
     assert turn is not None, "only an open turn has a next step"
-    for rule in PRIORITY if processed.has_calls else WITHOUT_CALLS:
+    for rule in PRIORITY if processed.has_calls or turn.children else WITHOUT_CALLS:
         step = rule(spec, state, turn, processed)
         if step is not None:
             return _as_validated(step, turn) if turn.validated else step
@@ -174,7 +174,16 @@ def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall
             pending.append(ToolApprovalItem(call, state.agent, path, refused))
         elif (awaited := turn.outside.awaited.get(call_id)) is not None and call_id not in turn.outside.answers:
             pending.append(ToolAnswerItem(call, state.agent, path, refused, awaited=awaited))
+    for run_id, child in validator_runs(turn):
+        pending.extend(interruptions(child, (*path, run_id)))
     return tuple(pending)
+
+
+def validator_runs(turn: OpenTurn) -> Iterator[tuple[str, State]]:
+    """The nested runs of a turn that no call of it drives, but an output validator, each with its id."""
+    if turn.children:
+        called = {call.call_id for call in turn.calls}
+        yield from [(run_id, child) for run_id, child in turn.children.items() if run_id not in called]
 
 
 def next_deadline(pending: Sequence[PendingCall]) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.core.call_order import find_cycle
 from agentsdk.core.output_prompt import prompt_for
@@ -27,6 +27,8 @@ class Declaration:
     How the model is brought to its `output`: by a tool that is offered (`output_tool`), by words that follow the instructions
     (`output_prompt`), or by its adapter (`request_output`).
 
+    `nested_agents` may have runs nested in its own: those that are its tools, and those that its output validators ask.
+
     Raises `UserError` naming agent and field for a wrong one.
     """
 
@@ -45,6 +47,7 @@ class Declaration:
         "is_ordered",
         "is_static",
         "may_be_guarded",
+        "nested_agents",
         "output",
         "output_prompt",
         "output_tool",
@@ -100,7 +103,11 @@ class Declaration:
         self.output_prompt = prompt_for(output) if output is not None and output.mode == "prompted" else ""
         self.request_output = None if self.output_tool is not None or self.output_prompt else output
         self._free_of_output_tool(self.tools | self.handoffs)
-        self.reaches_agents = bool(self.handoffs) or any(isinstance(tool, AgentTool) for tool in self._tools)
+        self.nested_agents: list[Agent[Any, Any]] = [tool.agent for tool in self.tools.values() if isinstance(tool, AgentTool)]
+        if self.validators:
+            asked = [one for validator in self.validators for one in validator.agents]
+            self.nested_agents += cast("list[Agent[Any, Any]]", asked)
+        self.reaches_agents = bool(self.handoffs or self.nested_agents)
         is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self.tools.values())
         self.may_be_guarded = (
             self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails or self.validators)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, cast, overload
+from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from agentsdk.define.context import TurnContext
+from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool_guardrail import CallingAgent, callable_name
 from agentsdk.define.tool_options import TIMEOUT
-from agentsdk.types.declared import CALLABLE, Fields, a_name, optional
+from agentsdk.types.declared import CALLABLE, Fields, a_name, having, optional, sequence_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext, TOutput
-from agentsdk.types.items import Item
+from agentsdk.types.items import InputItem, Item
 from agentsdk.types.text import require_text
 from agentsdk.types.usage import Usage
 
@@ -30,15 +31,37 @@ class ModelRetry(Exception):  # noqa: N818 - the field's name
         self.feedback = feedback
 
 
+T = TypeVar("T")
+
+
+class AskedAgent(Protocol[T]):
+    """An `Agent` that a validator asks, as far as its type can be named here. `T` is its final output."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def output_type(self) -> type[T] | Sequence[type[T]] | AgentOutputSchema[T] | None:
+        """What its final output is."""
+        ...
+
+
+Ask = Callable[[AskedAgent[Any], "str | Sequence[InputItem]"], Awaitable[Any]]
+"""Runs an agent on an input; its final output."""
+
+
 class ValidatorContext(TurnContext[TContext]):
-    """The run as an output validator sees it. `items` is the history that the model was sent before it gave the output.
+    """The run as an output validator sees it. `input` is what it was given, without a session's history; `items` the history
+    that the model was sent before it gave the output.
 
     `agent` gave the output. `text` is the output as text: of a type its JSON. `attempt` counts the outputs since the last one
     that was accepted, from 1. `retries_left` says how often the model can still be sent back: with 0 a `ModelRetry` ends the
     run with `InvalidOutputError`.
     """
 
-    __slots__ = ("agent", "attempt", "retries_left", "text")
+    __slots__ = ("_ask", "agent", "attempt", "input", "retries_left", "text")
 
     def __init__(
         self,
@@ -50,15 +73,30 @@ class ValidatorContext(TurnContext[TContext]):
         items: Sequence[Item] = (),
         run_id: str = "",
         path: tuple[str, ...] = (),
+        input: Sequence[Item] = (),
         text: str = "",
         attempt: int = 1,
         retries_left: int = 1,
+        ask: Ask | None = None,
     ) -> None:
         super().__init__(context, usage, turn=turn, items=items, run_id=run_id, path=path)
         self.agent = agent
+        self.input = input
         self.text = text
         self.attempt = attempt
         self.retries_left = retries_left
+        self._ask = ask
+
+    async def run(self, agent: AskedAgent[T], input: str | Sequence[InputItem]) -> T:
+        """Run an agent of the validator's, a critic say, in a run nested in this one: its final output.
+
+        Its turns, tokens and limits are this run's, and it is recorded with it: a run that is resumed does not ask again what
+        it has asked already, and goes on with what was cut. What ends the nested run in an error is raised. Raises `UserError`
+        for an agent that is not one of the validator's `agents`, and outside a run.
+        """
+        if self._ask is None:
+            raise UserError("this ValidatorContext is of no run, expected that of a run; let a run call the validator")
+        return cast(T, await self._ask(agent, input))
 
 
 OutputValidatorFunction = Callable[[ValidatorContext[TContext], TOutput], "TOutput | Awaitable[TOutput | None] | None"]
@@ -74,17 +112,21 @@ class OutputValidator(Generic[TContext, TOutput]):
     """Judges the final output of its agent, before the output guardrails do.
 
     `when` chooses the outputs that it judges (None: all); it accepts the others. `timeout` are the seconds it has, `math.inf`
-    for no end. Raises `UserError` for a field that is wrong.
+    for no end. `agents` are those that it may run by `context.run`. Raises `UserError` for a field that is wrong.
     """
 
     function: OutputValidatorFunction[TContext, TOutput]
     name: str
     when: When[TContext, TOutput] | None = None
     timeout: float = DEFAULT_TIMEOUT
+    agents: Sequence[AskedAgent[Any]] = ()
 
     def __post_init__(self) -> None:
         _FIELDS.check(self)
         require_text("an output validator", self.name)
+        names = [agent.name for agent in self.agents]
+        if len(set(names)) < len(names):
+            raise UserError(f"output validator {self.name!r} has agents {names}, expected unique names; rename one of them")
 
     def __call__(self, context: ValidatorContext[TContext], output: TOutput) -> TOutput | Awaitable[TOutput | None] | None:
         """Call the function, as a test may."""
@@ -97,6 +139,7 @@ _FIELDS = Fields(
     name=a_name("a str that is not empty; name the validator"),
     when=optional(CALLABLE),
     timeout=TIMEOUT,
+    agents=sequence_of(having(("as_tool", "clone"), "an Agent", texts=("name",)), "a list or tuple of agents; pass [agent]"),
 )
 
 
@@ -107,6 +150,7 @@ def output_validator(
     name: str | None = None,
     when: When[TContext, TOutput] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    agents: Sequence[AskedAgent[Any]] = (),
 ) -> OutputValidator[TContext, TOutput]: ...
 @overload
 def output_validator(
@@ -115,6 +159,7 @@ def output_validator(
     name: str | None = None,
     when: When[TContext, TOutput] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    agents: Sequence[AskedAgent[Any]] = (),
 ) -> Callable[[OutputValidatorFunction[TContext, TOutput]], OutputValidator[TContext, TOutput]]: ...
 def output_validator(
     func: OutputValidatorFunction[TContext, TOutput] | None = None,
@@ -122,6 +167,7 @@ def output_validator(
     name: str | None = None,
     when: When[TContext, TOutput] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    agents: Sequence[AskedAgent[Any]] = (),
 ) -> (
     OutputValidator[TContext, TOutput]
     | Callable[[OutputValidatorFunction[TContext, TOutput]], OutputValidator[TContext, TOutput]]
@@ -129,7 +175,7 @@ def output_validator(
     """Make `func(context, output)`, sync or async, an output validator with options. A plain function is one without."""
 
     def make(function: OutputValidatorFunction[TContext, TOutput]) -> OutputValidator[TContext, TOutput]:
-        return OutputValidator(function, callable_name(function) if name is None else name, when, timeout)
+        return OutputValidator(function, callable_name(function) if name is None else name, when, timeout, agents)
 
     return make if func is None else make(func)
 

@@ -1,16 +1,17 @@
-"""Copies of an agent and of all it can reach, by handoff or as a tool, each part replaced on the way."""
+"""Copies of an agent and of all it can reach, by handoff, as a tool or by a validator, each part replaced on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.tool import FunctionTool
 
 if TYPE_CHECKING:
+    from agentsdk.define.output_validator import AskedAgent
     from agentsdk.define.toolset import Toolset
 
 
@@ -41,7 +42,15 @@ def copied(
             copies[id(in_place_of)] = twin
         twin.tools = [*declared.hosted, *[tool_copy(one) for one in declared.tools.values()]]
         twin.handoffs = [replace(handoff(one), agent=agent_copy(one.agent)) for one in declared.handoffs.values()]
+        if twin.output_validators:
+            from agentsdk.define.output_validator import validators_of  # most agents have none
+
+            validators = validators_of(twin.output_validators)
+            twin.output_validators = [replace(one, agents=list(map(asked_copy, one.agents))) for one in validators]
         return twin
+
+    def asked_copy(asked: AskedAgent[Any]) -> Agent[Any, Any]:
+        return agent_copy(cast("Agent[Any, Any]", asked))
 
     def tool_copy(one: FunctionTool[Any]) -> FunctionTool[Any]:
         twin = tool(one)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from agentsdk.core.call_order import held_calls
-from agentsdk.core.next_step import interruptions, next_deadline
+from agentsdk.core.next_step import interruptions, next_deadline, validator_runs
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, is_cancelled
 from agentsdk.define.agent import Agent
@@ -197,4 +197,5 @@ def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
         child = turn.children.get(call.call_id)
         if child is None or not interruptions(child) or not only_waits(child, nested_agent(state, agent, call.call_id)):
             return False
-    return True
+    judging = [(run_id, child) for run_id, child in validator_runs(turn) if child.ended is None]
+    return all(interruptions(child) and only_waits(child, nested_agent(state, agent, run_id)) for run_id, child in judging)

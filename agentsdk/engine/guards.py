@@ -14,7 +14,7 @@ from typing import Any
 
 from agentsdk.core.run_state import SEAL
 from agentsdk.core.state import State
-from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, UserError
@@ -93,11 +93,11 @@ def _declared(first: Agent[Any, Any]) -> Iterator[Guard]:
     for agent in reachable(first):
         yield from [("output guardrail", guardrail.name, agent.name) for guardrail in agent.output_guardrails]
         yield from [("output validator", one.name, agent.name) for one in Declaration.of(agent).validators]
+        for nested in Declaration.of(agent).nested_agents:
+            yield from [("input guardrail", guardrail.name, nested.name) for guardrail in nested.input_guardrails]
         for name, tool in Declaration.of(agent).tools.items():
             yield from [("tool input guardrail", one.name, agent.name, name) for one in tool.tool_input_guardrails]
             yield from [("tool output guardrail", one.name, agent.name, name) for one in tool.tool_output_guardrails]
-            if isinstance(tool, AgentTool):
-                yield from [("input guardrail", guardrail.name, tool.agent.name) for guardrail in tool.agent.input_guardrails]
 
 
 def _owners(first: Agent[Any, Any]) -> set[Guard]:
@@ -110,12 +110,12 @@ def _owners(first: Agent[Any, Any]) -> set[Guard]:
 
 
 def reachable(first: Agent[Any, Any]) -> list[Agent[Any, Any]]:
-    """`first` and every agent it can reach, by handoff or as a tool."""
+    """`first` and every agent it can reach, by handoff, as a tool or by an output validator."""
     found, seen = [first], {id(first)}
     for agent in found:
         declaration = Declaration.of(agent)
         reached = [declared.agent for declared in declaration.handoffs.values()]
-        reached += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]
+        reached += declaration.nested_agents
         for other in reached:
             if id(other) not in seen:
                 seen.add(id(other))

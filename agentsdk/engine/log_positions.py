@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
+from agentsdk.core.keys import validator_run_prefix
 from agentsdk.core.state import State, apply, new_state
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.declaration import Declaration
@@ -46,16 +47,28 @@ def log_positions(recorded: State, first: Agent[Any, Any]) -> Iterator[LogPositi
 
 
 def nested_agent(state: State, agent: Agent[Any, Any] | None, call_id: str) -> Agent[Any, Any] | None:
-    """The agent whose turn it is in the nested run of a call that waits in `state`, where `agent` made that call."""
+    """The agent whose turn it is in the nested run of a call that waits in `state`, where `agent` made that call, or in that of
+    one of its output validators."""
     turn = state.turn
     if agent is None or turn is None:
         return None
-    call = next((call for call in turn.calls if call.call_id == call_id), None)
-    tool = None if call is None else handler_of(call, Declaration.of(agent).tools)
-    if not isinstance(tool, AgentTool):
+    call, declared = next((call for call in turn.calls if call.call_id == call_id), None), Declaration.of(agent)
+    if call is None:
+        first = _asked_agent(declared, call_id)
+    else:
+        tool = handler_of(call, declared.tools)
+        first = tool.agent if isinstance(tool, AgentTool) else None
+    if first is None:
         return None
     child = turn.children.get(call_id)
-    return find_agent(tool.agent, tool.agent.name if child is None else child.agent)
+    return find_agent(first, first.name if child is None else child.agent)
+
+
+def _asked_agent(declared: Declaration, run_id: str) -> Agent[Any, Any] | None:
+    """The agent that an output validator asks in this nested run."""
+    asked = [(validator.name, agent) for validator in declared.validators for agent in validator.agents]
+    found = next((agent for name, agent in asked if run_id.startswith(validator_run_prefix(name, agent.name))), None)
+    return cast("Agent[Any, Any] | None", found)
 
 
 def check_agent(agent: Agent[Any, Any], recorded: State) -> None:

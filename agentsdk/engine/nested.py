@@ -9,7 +9,7 @@ from typing import Any, cast
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.overflow import cap_output
 from agentsdk.core.pairing import joined
-from agentsdk.define.agent import AgentTool
+from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.define.tool_options import default_tool_error_function
@@ -152,16 +152,23 @@ async def _begin(child: Run, job: Job, tool: AgentTool[Any], session: Session | 
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
         await child.record(RunStarted("", tool.agent.name, items, known, child.deps.now()))
         await hooks.agent_started(child)
-    elif child.state.agent != child.agent.name:
-        current = find_agent(tool.agent, child.state.agent)
-        if current is None:
-            raise StateMismatchError(
-                f"the nested run of tool {tool.name!r} is at agent {child.state.agent!r}, expected an agent that "
-                f"{tool.agent.name!r} can reach by handoffs; resume with the agents it was started with"
-            )
-        child.agent = current
+    else:
+        find_current_agent(child, tool.agent, f"tool {tool.name!r}")
     if tool.max_turns is not None:
         child.limits = RunLimits(turns=tool.max_turns)
+
+
+def find_current_agent(child: Run, first: Agent[Any, Any], what: str) -> None:
+    """Find the agent that a nested run, which `first` began, has come to."""
+    if child.state.agent == child.agent.name:
+        return
+    current = find_agent(first, child.state.agent)
+    if current is None:
+        raise StateMismatchError(
+            f"the nested run of {what} is at agent {child.state.agent!r}, expected an agent that {first.name!r} can reach by "
+            "handoffs; resume with the agents it was started with"
+        )
+    child.agent = current
 
 
 async def _driven(child: Run, tool: AgentTool[Any], listener: Channel[StreamEvent] | None) -> None:

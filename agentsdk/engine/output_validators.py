@@ -19,7 +19,8 @@ from agentsdk.engine.final_output import final_value, max_retries, output_result
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.prepare import Prepared
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, input_of
+from agentsdk.engine.validator_runs import ValidatorRuns, ValidatorWaits
 from agentsdk.types.errors import CallbackError, InvalidOutputError, UserError
 from agentsdk.types.events import GuardrailPlace, OutputValidated
 from agentsdk.types.text import storable_text
@@ -37,7 +38,10 @@ async def validate_output(run: Run, prepared: Prepared, processed: ProcessedResp
         place, validator = pending.pop(0)
         if run.final_output is None:
             run.final_output = final_value(prepared.declared.output, step.output, step.is_json)
-        verdict = await _verdict(run, prepared, step, place, validator)
+        try:
+            verdict = await _verdict(run, prepared, step, place, validator)
+        except ValidatorWaits:
+            return resolve_next_step(prepared.spec, run.state, processed)
         is_over = not pending or bool(verdict.feedback)
         await run.record(*(output_results(run, processed, verdict.feedback) if is_over else ()), verdict)
         if verdict.feedback:
@@ -55,10 +59,11 @@ async def _verdict(
     name, occurrence, occurrences = place
     what, value = f"output validator {name!r} of agent {prepared.agent.name!r}", run.final_output
     before = as_json(value)
-    context = _context(run, prepared, value if isinstance(value, str) else before)
+    runs = ValidatorRuns(run, place, validator, what)
+    context = _context(run, prepared, value if isinstance(value, str) else before, runs)
     feedback = changed = ""
     try:
-        given = await _answer(context, value, validator, what)
+        given = await _answer(run, context, value, validator, what)
     except ModelRetry as retry:
         feedback = storable_text(retry.feedback)
     else:
@@ -68,8 +73,11 @@ async def _verdict(
     return OutputValidated(name, feedback, changed, occurrence, occurrences)
 
 
-async def _answer(context: ValidatorContext[Any], value: object, validator: OutputValidator[Any, Any], what: str) -> object:
+async def _answer(
+    run: Run, context: ValidatorContext[Any], value: object, validator: OutputValidator[Any, Any], what: str
+) -> object:
     """What the validator returns; None where it is not to judge this output. Raises `ModelRetry`."""
+    is_cancelled = run.deps.grace.left() is not None
     clock = asyncio.timeout(None if validator.timeout == inf else validator.timeout)
     try:
         async with clock:
@@ -81,13 +89,15 @@ async def _answer(context: ValidatorContext[Any], value: object, validator: Outp
             raise error.__cause__ from None
         raise
     except TimeoutError as error:
+        if not is_cancelled:
+            run.deps.grace.reset()  # only the validator was
         raise CallbackError(
             f"{what} did not answer within {validator.timeout:g} seconds, expected an answer; see what it waits for, "
             " or raise its timeout, and resume error.state"
         ) from error
 
 
-def _context(run: Run, prepared: Prepared, text: str) -> ValidatorContext[Any]:
+def _context(run: Run, prepared: Prepared, text: str, runs: ValidatorRuns) -> ValidatorContext[Any]:
     context, state = run.context, run.state
     return ValidatorContext(
         context.context,
@@ -97,9 +107,11 @@ def _context(run: Run, prepared: Prepared, text: str) -> ValidatorContext[Any]:
         items=state.view,
         run_id=run.root_id,
         path=run.path,
+        input=input_of(state),
         text=text,
         attempt=state.invalid_outputs + 1,
         retries_left=max(0, max_retries(run) - state.invalid_outputs),
+        ask=runs.ask,
     )
 
 

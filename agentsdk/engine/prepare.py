@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from agentsdk.core.state import State
-from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.define.run_config import RunConfig
@@ -136,7 +136,8 @@ def find_agent(start: Agent[Any, Any], name: str) -> Agent[Any, Any] | None:
 def check_agent_names(start: Agent[Any, Any]) -> None:
     """Raises `UserError` where two agents have one name among those that one run can be with: a saved run knows them by it.
 
-    Those are the agents that `start` can reach by handoffs, and so for each agent that one of them uses as a tool.
+    Those are the agents that `start` can reach by handoffs, and so for each agent that one of them uses as a tool, or that an
+    output validator of one asks.
     """
     if not Declaration.of(start).reaches_agents:
         return
@@ -155,7 +156,7 @@ def check_agent_names(start: Agent[Any, Any]) -> None:
                     f"handoffs: one is at {_arrows(paths[agent.name])}, the other at {_arrows(path)}; rename one of them"
                 )
             paths[agent.name] = path
-            waiting += [tool.agent for tool in agent.tools if isinstance(tool, AgentTool)]
+            waiting += Declaration.of(agent).nested_agents
 
 
 def _reachable(start: Agent[Any, Any]) -> Iterator[tuple[Agent[Any, Any], tuple[str, ...]]]:

@@ -207,7 +207,7 @@ class RecordedRun:
                 case ArgumentsRefused() | ApprovalJudged(begun=False):
                     call = calls[*path, event.call_id]
                     call.edited, call.kind = None, call.asked
-                case RunStarted() if path:
+                case RunStarted() if path in calls:
                     calls[path].history = event.input[: event.history]
                 case AnswerAwaited():
                     calls[*path, event.call_id].awaited = event

@@ -17,7 +17,7 @@ from agentsdk.core.revisions import step_start
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, apply, fold
 from agentsdk.core.summary import summarize
-from agentsdk.define.agent import Agent, AgentTool
+from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import with_retries
@@ -253,7 +253,8 @@ def _decided_anew(state: State, run_id: str, path: tuple[str, ...], keep: bool) 
             events.append(structs.replace(decided, digest=digest, always=False))
         elif not keep and asked is not None and asked.needed and (decided is not None or call_id in turn.intended):
             events.append(structs.replace(asked, begun=call_id in turn.intended))
-        if (child := turn.children.get(call_id)) is not None:
+    for call_id, child in turn.children.items():
+        if call_id not in turn.results:
             events += [Nested(call_id, event) for event in _decided_anew(child, run_id, (*path, call_id), keep)]
     return events
 
@@ -274,7 +275,7 @@ def fingerprint_of(first: Agent[Any, Any]) -> str:
         if isinstance(agent.prompt, Prompt):
             declared.append(agent.prompt)
         waiting += [handoff.agent for handoff in declaration.handoffs.values()]
-        waiting += [tool.agent for tool in declaration.tools.values() if isinstance(tool, AgentTool)]
+        waiting += declaration.nested_agents
     encoded = msgspec.json.encode(declared, order="deterministic")
     return hashlib.sha256(encoded).hexdigest()[:16]
 

@@ -12,7 +12,6 @@ import pytest
 
 from agentsdk import RunState
 from agentsdk.core.state import fold
-from agentsdk.define.agent import AgentTool
 from agentsdk.define.declaration import Declaration
 from agentsdk.define.read_result import read_result
 from agentsdk.engine.run import Run
@@ -192,5 +191,5 @@ def agents_of(scenario: Scenario) -> list[Any]:
             continue
         found.append(agent)
         waiting += [declared.agent for declared in Declaration.of(agent).handoffs.values()]
-        waiting += [tool.agent for tool in agent.tools if isinstance(tool, AgentTool)]
+        waiting += Declaration.of(agent).nested_agents
     return found
