@@ -280,9 +280,9 @@ class RunState:
         """Let a call run; with `always_approve` also every later call of its tool.
 
         With `arguments` it runs with these in place of the model's, all of them given; the model is told. Those that do not fit
-        the tool are refused when the run goes on. `by` says who decided. A call that has not begun at `expires_at` (a Unix
-        timestamp) waits again. Raises `UserError` if the call does not wait, and for arguments of one that has begun, or
-        together with `always_approve`.
+        the tool are refused when the run goes on, or here if a toolset offered it, as its schema is recorded. `by` says who
+        decided. A call that has not begun at `expires_at` (a Unix timestamp) waits again. Raises `UserError` if the call does
+        not wait, for arguments that do not fit, and for those of one that has begun, or together with `always_approve`.
         """
         _ARGUMENTS.check_given(
             "RunState.approve",
@@ -487,7 +487,7 @@ class RunState:
         """The call with other arguments."""
         from agentsdk.core.given_json import arguments_text  # few approvals change anything
 
-        text = arguments_text(item, arguments)
+        text = arguments_text(self._state, item, arguments)
         if canonical_arguments(text) == canonical_arguments(item.arguments):
             return item.call
         if always or item.call_id in turn.intended:

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import json
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -20,6 +21,7 @@ from agentsdk.core.arguments import approval_digest
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem
 from agentsdk.core.run_state import SEAL, RunState
 from agentsdk.core.state import UNANSWERED, UNKNOWN_OUTCOME, fold
+from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, StateTamperedError, UserError
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -40,12 +42,14 @@ from agentsdk.types.events import (
     RunPaused,
     RunStarted,
     ToolFinished,
+    ToolsetChanged,
     ToolsIntended,
     ViewReplaced,
     unnested,
 )
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.spec import ToolSpec
 from agentsdk.types.usage import Usage
 from tests.core.histories import logs, unpaired
 
@@ -409,6 +413,55 @@ def test_what_cannot_be_arguments_is_refused(arguments: Any, problem: str) -> No
     state = paused()
     with pytest.raises(UserError, match=problem):
         state.approve(approval(state), arguments=arguments)
+    assert decisions(state) == ()
+
+
+STRICT: JsonObject = {
+    "type": "object",
+    "properties": {
+        "to": {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "string"}, True]},
+        "amounts": {"type": "array", "items": {"$ref": "#/$defs/Amount"}},
+    },
+    "required": ["to", "amounts"],
+    "additionalProperties": False,
+    "$defs": {
+        "Person": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+        "Amount": {"type": "object", "properties": {"of": {"type": "integer"}}, "required": ["of"]},
+    },
+}
+
+
+@pytest.mark.parametrize("path", [(), ("c",)], ids=["outermost", "nested"])
+@pytest.mark.parametrize(
+    ("strict", "arguments", "problem"),
+    [
+        (True, {"amounts": [{}]}, ""),
+        (True, {"amounts": [{"of": "1"}]}, "amounts[0].of: expected an integer"),
+        (True, {"amount": 1}, "amount: unknown"),
+        (False, {"to": "Ada", "amounts": [{"of": 1}]}, ""),
+        (False, {"to": "Ada"}, "amounts: missing"),
+    ],
+)
+def test_arguments_of_what_a_toolset_offered_must_fit_its_schema(
+    path: tuple[str, ...], strict: bool, arguments: Any, problem: str
+) -> None:
+    offered = [
+        ToolsetChanged("other", (ToolSpec("look", "", {}),)),
+        ToolsetChanged("tools", (ToolSpec("pay", "", STRICT, strict),)),
+    ]
+    log: list[RunEvent] = [LOG[0]]
+    for event in LOG[1:]:
+        is_reply = isinstance(unnested(event)[1], ModelReplied) and unnested(event)[0] == path
+        log += [Nested("c", one) if path else one for one in offered] if is_reply else []
+        log.append(event)
+    state = RunState(fold(log))
+    item = next(item for item in state.interruptions if item.path == path and item.tool_name == "pay")
+    if not problem:
+        state.approve(item, arguments=arguments)
+        assert len(decisions(state)) == 2
+        return
+    with pytest.raises(UserError, match=rf"(?s)of tool 'pay' do not fit:.*{re.escape(problem)}"):
+        state.approve(item, arguments=arguments)
     assert decisions(state) == ()
 
 

@@ -7,7 +7,7 @@ import json
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel
 
 from agentsdk import (
     Agent,
@@ -36,6 +36,7 @@ from agentsdk.items import FunctionCall, FunctionCallOutput
 from agentsdk.runs import Decision, PendingCall
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import ToolResult, ToolsToFinalOutputResult
+from agentsdk.toolsets import ToolRegistry
 from agentsdk.types.events import RunEvent, unnested
 from agentsdk.types.spec import Effect
 from tests.engine.conftest import OpenStore
@@ -419,3 +420,44 @@ async def test_a_rerun_changes_them_as_the_person_did_and_takes_the_result_from_
     till.asks = False
     rerun = await Runner.replay(agent, "r", change=agent.clone(), run_config=config)
     assert [item.arguments for item in rerun.held] == ['{"amount":5}', '{"amount":3}']
+
+
+class Order(BaseModel):
+    number: int
+    items: list[str] = []
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["outermost", "nested"])
+async def test_those_of_a_toolsets_tool_are_checked_when_they_are_given_by_id_too(nested: bool) -> None:
+    ran: list[object] = []
+
+    @function_tool(needs_approval=True)
+    def pay(amount: int, order: Order, note: str = "") -> str:
+        """Pay."""
+        ran.append((amount, order.number))
+        return "paid"
+
+    given = call("pay", amount=5, order={"number": 1, "items": []}, note="")
+    agent = Agent[Any, str]("clerk", model=ScriptedModel([given, "Paid."]), toolsets=[ToolRegistry[Any]([pay])])
+    path: tuple[str, ...] = ()
+    if nested:
+        outer = ScriptedModel([call("clerk", input="pay"), "Paid."])
+        agent, path = Agent[Any, str]("outer", model=outer, tools=[agent.as_tool()]), ("call_1_1",)
+    config = RunConfig(store=MemoryRunStore(), run_id="r")
+    state = (await Runner.run(agent, "Pay 5.", run_config=config)).to_state()
+    item = approval(state.interruptions)
+    assert item.path == path
+    for wrong, why in [
+        ({"amount": "5", "order": {"number": 1}}, "amount: expected an integer, got a string"),
+        ({"amount": 5, "order": {"number": "1"}}, "order.number: expected an integer"),
+        ({"amount": 5, "order": {"number": 1}, "to": "me"}, "to: unknown"),
+    ]:
+        says = f"(?s)the edited arguments of call 'call_1_1' of tool 'pay' do not fit:.*{why}"
+        with pytest.raises(UserError, match=says):
+            state.approve(item, arguments=wrong)
+        with pytest.raises(UserError, match=says):
+            await Runner.decide("r", Decision("call_1_1", "approve", arguments=wrong, path=path), run_config=config)
+    right = Decision("call_1_1", "approve", arguments={"amount": 3, "order": {"number": 2}}, path=path)
+    await Runner.decide("r", right, run_config=config)
+    assert (await Runner.drive(agent, "r", run_config=config)).final_output == "Paid."
+    assert ran == [(3, 2)]
