@@ -35,6 +35,7 @@ class Owner:
         self.listing: Listing | None = None
         self._name = name
         self._asking: asyncio.Task[Listing | MCPError] | None = None
+        self._probing: asyncio.Task[bool] | None = None
         self._is_settled = asyncio.Event()
         self._leave = asyncio.Event()
 
@@ -86,6 +87,22 @@ class Owner:
             raise raised_anew(answer)
         return answer
 
+    async def answers(self, connection: MCPConnection, seconds: float) -> bool:
+        """Whether the server still answers; where it does not, the connection is ended. Those who ask at one time share one
+        answer."""
+        probing = self._probing
+        if probing is None or probing.done():
+
+            async def probe() -> bool:
+                does = await connection.answers(seconds)
+                if not does:
+                    self._leave.set()
+                return does
+
+            name = f"MCP server {self._name}: ping"
+            self._probing = probing = self.task.get_loop().create_task(probe(), name=name, context=contextvars.Context())
+        return await asyncio.shield(probing)
+
     async def close(self) -> None:
         """End the connection, and wait until nothing of it is left."""
         self.ask_to_close()
@@ -115,8 +132,8 @@ class Owner:
         finally:
             self._leave.set()
             self._is_settled.set()
-            if self._asking is not None:
-                await asyncio.wait([self._asking])  # it has its error: the connection is gone
+            if asking := [task for task in (self._asking, self._probing) if task is not None]:
+                await asyncio.wait(asking)  # they have their errors: the connection is gone
 
     def _as_ours(self, error: BaseException) -> MCPError:
         while isinstance(error, BaseExceptionGroup):

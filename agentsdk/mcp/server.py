@@ -37,6 +37,7 @@ logger = logging.getLogger("agentsdk.mcp")
 MAX_WARNINGS = 20
 """How many warnings `health` keeps."""
 
+_PROBE = 5.0
 _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 30.0
 
@@ -80,6 +81,7 @@ class MCPServer(Toolset[Any]):
         self._identity = identity
         self._trusted = options.get("trusted", False)
         self._owners: WeakKeyDictionary[asyncio.AbstractEventLoop, Owner] = WeakKeyDictionary()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._state: MCPState = "new"
         self._error: MCPError | None = None
         self._failures = self._connections = 0
@@ -119,6 +121,9 @@ class MCPServer(Toolset[Any]):
         self._state = "closed"
         if owner is not None:
             await owner.close()
+        loop = asyncio.get_running_loop()
+        if before := [task for task in self._leaving if task.get_loop() is loop]:
+            await asyncio.wait(before)  # connections that had ended, and whose processes are on their way out
 
     @property
     def health(self) -> MCPHealth:
@@ -188,6 +193,9 @@ class MCPServer(Toolset[Any]):
         if owner is None or owner.is_over:
             if self._error is not None and self._state == "down" and _now() < self._retry_at:
                 raise raised_anew(self._error)
+            if owner is not None and not owner.task.done():
+                self._leaving.add(owner.task)
+                owner.task.add_done_callback(self._leaving.discard)
             self._state = "connecting"
             events = MCPEvents(self._warn, lambda: self._ended(made), self._keep_stderr)
             made = owner = self._owners[loop] = Owner(self.name, self._connect, events)
@@ -198,6 +206,8 @@ class MCPServer(Toolset[Any]):
                 del self._owners[loop]
                 self._failed(error)
             raise
+        if connection.is_doubtful and not await owner.answers(connection, min(self._seconds or _PROBE, _PROBE)):
+            return await self._connected()
         if self._state == "connecting":
             self._state, self._error, self._failures = "ready", None, 0
             self._connections += 1

@@ -59,12 +59,16 @@ class MCPServerStdio(MCPServer):
             nonlocal process
             process = child
 
+        def has_left() -> bool:
+            return process is not None and process.has_left
+
         params, is_open = self._params, False
         transport = stdio_transport(
             params["command"], params.get("args", ()), params.get("env"), params.get("cwd"), events.warn, started
         )
         try:
-            async with connect(self.name, over_streams(transport), events, self.connect_timeout_seconds) as connection:
+            opened = connect(self.name, over_streams(transport), events, self.connect_timeout_seconds, has_left)
+            async with opened as connection:
                 is_open = True
                 yield connection
         except (OSError, ValueError) as error:

@@ -87,6 +87,15 @@ class MCPConnection(Protocol):
         """Whether the connection has not ended."""
         ...
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the server was last silent, or answered with an HTTP error: it may not know this connection any more."""
+        ...
+
+    async def answers(self, seconds: float) -> bool:
+        """Whether the server answers a request that does nothing, or is heard of in any other way meanwhile."""
+        ...
+
     async def list_tools(self, seconds: float | None) -> Listing:
         """All pages of the server's tools."""
         ...

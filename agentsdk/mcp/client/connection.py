@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError as WireError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from agentsdk.mcp.client.dispatcher import WatchedDispatcher
@@ -58,14 +59,18 @@ async def connect(
     dispatchers: AbstractAsyncContextManager[Dispatcher[TransportContext]],
     events: MCPEvents,
     seconds: float,
+    has_left: Callable[[], bool] = lambda: False,
 ) -> AsyncGenerator[Connection]:
-    """A connection to the server called `name`, through what `dispatchers` gives, once its protocol is agreed on."""
+    """A connection to the server called `name`, through what `dispatchers` gives, once its protocol is agreed on.
+
+    `has_left` says whether there is no server any more, which may be known before the connection has ended.
+    """
     async with dispatchers as inner:
         dispatcher = WatchedDispatcher(inner, events, seconds / 2)
         session = ClientSession(dispatcher=dispatcher, client_info=_CLIENT)
         dispatcher.session = session
         async with session:
-            connection = Connection(name, session, dispatcher, events)
+            connection = Connection(name, session, dispatcher, events, has_left)
             await connection.asked("connect", negotiate(session), seconds)
             yield connection
 
@@ -84,8 +89,17 @@ def over_streams(transport: AbstractAsyncContextManager[Any]) -> AbstractAsyncCo
 class Connection:
     """An `MCPConnection` over a session that its owner has entered."""
 
-    def __init__(self, name: str, session: ClientSession, dispatcher: WatchedDispatcher, events: MCPEvents) -> None:
+    def __init__(
+        self,
+        name: str,
+        session: ClientSession,
+        dispatcher: WatchedDispatcher,
+        events: MCPEvents,
+        has_left: Callable[[], bool],
+    ) -> None:
         self._name = name
+        self._has_left = has_left
+        self._doubted_at: int | None = None
         self._session = session
         self._dispatcher = dispatcher
         self._events = events
@@ -107,7 +121,26 @@ class Connection:
     @property
     def is_open(self) -> bool:
         """Whether the connection has not ended."""
-        return self._dispatcher.is_open
+        return self._dispatcher.is_open and not self._has_left()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the last thing heard of the server was silence, or an HTTP error."""
+        return self._doubted_at == self._dispatcher.heard
+
+    async def answers(self, seconds: float) -> bool:
+        """Whether the server answers a request that does nothing, or is heard of in any other way meanwhile."""
+        session, heard = self._session, self._dispatcher.heard
+        version = session.protocol_version or ""
+        probe: Any = session.send_discover(version) if version in MODERN_PROTOCOL_VERSIONS else session.send_ping()
+        try:
+            await self.asked("ping", probe, seconds)
+        except (MCPCallError, MCPProtocolError):
+            pass  # an answer all the same
+        except MCPError:
+            return self._dispatcher.heard != heard
+        self._doubted_at = None
+        return True
 
     async def list_tools(self, seconds: float | None) -> Listing:
         """All pages of the server's tools."""
@@ -167,8 +200,12 @@ class Connection:
             async with clock:
                 return await answer
         except WireError as error:
-            raise self._error(what, error, seconds) from None
+            ours = self._error(what, error, seconds)
+            if isinstance(ours, MCPStatusError | MCPTimeoutError):
+                self._doubted_at = self._dispatcher.heard
+            raise ours from None
         except TimeoutError:
+            self._doubted_at = self._dispatcher.heard
             raise self._silent(what, seconds) from None
         except MCPError:
             raise

@@ -56,6 +56,8 @@ class WatchedDispatcher(Dispatcher[TransportContext]):
         self._discover_seconds = discover_seconds
         self.session: ClientSession | None = None
         self.is_open = True
+        self.heard = 0
+        """How often the server has answered a request."""
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -63,6 +65,7 @@ class WatchedDispatcher(Dispatcher[TransportContext]):
         if method == "server/discover" and opts is not None:
             opts["timeout"] = self._discover_seconds
         raw = await self._inner.send_raw_request(method, params, opts)
+        self.heard += 1
         if method in LISTS:
             return self._mended(method, raw)
         return raw

@@ -21,6 +21,7 @@ from agentsdk.types.text import escaped
 MAX_BODY = 64 * 2**20
 """The longest body, or event, in bytes that a server may send."""
 
+_GOOD_BYE = 2.0
 _REDIRECTS = range(300, 400)
 
 
@@ -30,7 +31,9 @@ async def http_transport(url: str, headers: Mapping[str, str], timeout: float) -
     limits = httpx2.Timeout(timeout, read=None)  # how long a server may be silent each request says for itself
     sends = ContainedTransport(httpx2.AsyncHTTPTransport())
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=limits, transport=sends, trust_env=False) as client,
+        httpx2.AsyncClient(
+            headers={"accept-encoding": "identity", **headers}, timeout=limits, transport=sends, trust_env=False
+        ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
     ):
         yield streams
@@ -44,6 +47,8 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "DELETE":  # the end of a session: nobody waits long for a server to say good bye
+            request.extensions["timeout"] = httpx2.Timeout(_GOOD_BYE).as_dict()
         request_id = _request_id(request)
         if request_id is None:  # a notification, or the stream of the server's own messages
             return await self._inner.handle_async_request(request)
@@ -61,6 +66,9 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
             return response
         if response.status_code >= 400:
             return await _with_status(request, request_id, response)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()  # what it unpacks to has no bound
+            return _answer(request, request_id, 400, {"http_status": response.status_code}, "a compressed body, not asked for")
         response.stream = _CappedStream(response.stream)
         return response
 
@@ -69,14 +77,18 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
 
 
 class _CappedStream(httpx2.AsyncByteStream):
-    """A body that breaks as the package expects one to break, and that ends after `MAX_BODY`."""
+    """A body that breaks as the package expects one to break, and that breaks after `MAX_BODY`."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
         try:
             async for chunk in self._inner:
+                size += len(chunk)
+                if size > MAX_BODY:
+                    raise httpx2.StreamError(f"the body is longer than {MAX_BODY:,} bytes")
                 yield chunk
         except httpx2.TransportError as error:
             raise httpx2.StreamError(f"the body broke off: {type(error).__name__}") from error

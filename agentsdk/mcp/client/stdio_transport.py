@@ -9,8 +9,10 @@ politely, within `CLOSE_SECONDS`.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import os
+import re
 import signal
 import weakref
 from asyncio.subprocess import PIPE, SubprocessStreamProtocol
@@ -22,7 +24,7 @@ from typing import cast
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, RequestId, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from agentsdk.types.text import clean_value, escaped, shortened
@@ -40,7 +42,14 @@ INHERITED = (
 )
 """The variables of this process that a server gets besides those it is given: without them few programs start."""
 
+_RESPONSE = re.compile(
+    rb'\s{0,9}\{\s{0,9}"jsonrpc"\s{0,9}:\s{0,9}"2\.0"\s{0,9},\s{0,9}"id"\s{0,9}:\s{0,9}(\d{1,15})\s{0,9},\s{0,9}"result"'
+)
+"""How a response begins, also one that is no JSON or nests too deep."""
+
 _CHUNK = 256 * 1024
+_WAITING = 256  # messages for a server that does not read: a request it does not take can still be called off
+_LAST_WORDS = 0.5
 _POLITE = 1.5
 _TERMINATE = 1.0
 _MAX_SHOWN = 200
@@ -79,6 +88,17 @@ class StdioProcess:
         self.stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         # A process must not outlive an interpreter that ends without closing its loop.
         self._at_exit = weakref.finalize(self, _kill_group, self.pid)
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it has ended, also where the event loop has not been told yet."""
+        waitid = getattr(os, "waitid", None)
+        if waitid is None or self._child.has_left.is_set():
+            return self._child.has_left.is_set()
+        try:
+            return waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
 
     @property
     def returncode(self) -> int | None:
@@ -146,12 +166,13 @@ async def stdio_transport(
     assert child.stdin is not None and child.stdout is not None and child.stderr is not None
     started(process)
     sends, receives = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, to_write = anyio.create_memory_object_stream[SessionMessage](0)
+    outgoing, to_write = anyio.create_memory_object_stream[SessionMessage](_WAITING)
     tasks = [
         loop.create_task(_read(child.stdout, sends, warn), name="mcp stdout"),
         loop.create_task(_write(child.stdin, to_write, sends), name="mcp stdin"),
         loop.create_task(_keep_stderr(child.stderr, process.stderr), name="mcp stderr"),
     ]
+    tasks.append(loop.create_task(_end_with(child, tasks[0]), name="mcp exit"))
     try:
         yield receives, outgoing
     finally:
@@ -208,6 +229,13 @@ async def _read(
                 return
 
 
+async def _end_with(child: _Child, reader: asyncio.Task[None]) -> None:
+    """End the reading with the process: what it has started may hold its output open for ever."""
+    await child.has_left.wait()
+    await asyncio.wait([reader], timeout=_LAST_WORDS)
+    reader.cancel()
+
+
 async def _write(
     stdin: asyncio.StreamWriter,
     to_write: MemoryObjectReceiveStream[SessionMessage],
@@ -238,6 +266,7 @@ async def _drain(stdout: asyncio.StreamReader, reader: asyncio.Task[None]) -> No
 
 def messages_of(line: bytes, warn: Callable[[str], None]) -> Iterator[JSONRPCMessage]:
     """The messages of a line: one, those of a batch, none of what is no message."""
+    line = line.removeprefix(codecs.BOM_UTF8)  # some runtimes write one first
     if not line.strip():
         return
     try:
@@ -248,7 +277,10 @@ def messages_of(line: bytes, warn: Callable[[str], None]) -> Iterator[JSONRPCMes
     try:
         given: object = clean_value(json.loads(line.decode(errors="replace")))
     except (ValueError, RecursionError):
-        warn(f"it wrote a line that is no message: {shortened(escaped(line.decode(errors='replace')), _MAX_SHOWN)!r}")
+        begin = line[:_MAX_SHOWN].decode(errors="replace")
+        warn(f"it wrote a line that is no message: {shortened(escaped(begin), _MAX_SHOWN)!r}")
+        if (begins := _RESPONSE.match(line)) is not None:
+            yield _unreadable(int(begins[1]))
         return
     for entry in cast("list[object]", given) if isinstance(given, list) else [given]:
         message = _mended(entry)
@@ -270,5 +302,10 @@ def _mended(entry: object) -> JSONRPCMessage | None:
     number = known.get("id")
     if "method" in known or isinstance(number, bool) or not isinstance(number, int | str):
         return None
+    return _unreadable(number)
+
+
+def _unreadable(request_id: RequestId) -> JSONRPCError:
+    """What stands for a response that cannot be read: its request must not wait for another."""
     error = ErrorData(code=INTERNAL_ERROR, message="the response is not JSON-RPC", data={"malformed": True})
-    return JSONRPCError(jsonrpc="2.0", id=number, error=error)
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
