@@ -38,7 +38,13 @@ DURABLE: dict[str, tuple[str, ...]] = {
 }
 """What the benchmarks of durable runs need beside: kept apart, so that the figures of an import stay those of the package."""
 
-_ALL = REQUIREMENTS | DURABLE
+MCP: dict[str, tuple[str, ...]] = {
+    "openai-agents-mcp": (*REQUIREMENTS["openai-agents"], "mcp==2.3.0"),
+    "pydantic-ai-mcp": ("pydantic-ai-slim[openai,mcp]==2.68.0", "mcp==2.3.0"),
+}
+"""What the rows of misbehaving MCP servers need beside."""
+
+_ALL = REQUIREMENTS | DURABLE | MCP
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,310 @@
+"""The lifecycle matrix: who opens a server, who closes it, and what happens in between. Any `Contestant` plays it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.mcp.misbehaving.play import PROGRAM, Contestant, Script, Target, alive
+from tests.mcp.misbehaving.servers.base import HANDSHAKE, MODERN
+
+Row = Callable[["Place"], Awaitable[None]]
+ROWS: dict[str, Row] = {}
+ROOT = Path(PROGRAM.partition("/tests/mcp/")[0])
+
+
+def row(test: Row) -> Row:
+    """Registers a row by its name."""
+    ROWS[test.__name__] = test
+    return test
+
+
+class Place:
+    """A contestant, and the servers that it is given: each has a journal of its own."""
+
+    def __init__(self, contestant: Contestant, era: str, folder: str) -> None:
+        self.contestant, self.era, self.folder = contestant, era, folder
+        self.journals: list[str] = []
+
+    def target(self, case: str = "healthy", timeout: float = 10) -> Target:
+        """Where a new server is."""
+        journal = os.path.join(self.folder, f"journal-{len(self.journals)}")
+        self.journals.append(journal)
+        os.mkfifo(journal + ".bell")
+        return Target(sys.executable, ("-S", "-E", PROGRAM, case, self.era, journal), timeout=timeout)
+
+    def server(self, case: str = "healthy", timeout: float = 10) -> Any:
+        """A new server, not opened."""
+        return self.contestant.server(self.target(case, timeout))
+
+    async def run(self, server: Any, expected: str = "ok") -> None:
+        """A run that calls the server's tool, and what must come of it."""
+        script = Script([("ping", {}), ("plain", {})])
+        await self.contestant.run(server, script)
+        assert script.outcomes == [expected, "ok"], f"expected {expected}, got {script.outcomes}: {script.outputs}"
+
+    async def opened(self, case: str = "healthy", timeout: float = 10) -> Any:
+        """A server that is open: a run without a call of it."""
+        server = self.server(case, timeout)
+        await self.contestant.run(server, Script([("plain", {})]))
+        return server
+
+    @asynccontextmanager
+    async def in_a_call(self, server: Any) -> AsyncIterator[asyncio.Task[None]]:
+        """A run whose call has reached the server opened last, which does not answer it."""
+        task = asyncio.create_task(self.run(server))
+        try:
+            await self.until(lambda: self.count("call") > 0)
+            yield task
+        finally:
+            if not task.done():
+                task.cancel()
+            await asyncio.wait([task])
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Waits until the journal of the server made last fulfils a condition."""
+        pipe = os.open(self.journals[-1] + ".bell", os.O_RDONLY | os.O_NONBLOCK)
+        rings = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(pipe, lambda: (os.read(pipe, 4096), rings.set()))
+        try:
+            async with asyncio.timeout(10):
+                while not condition():
+                    await rings.wait()
+                    rings.clear()
+        finally:
+            loop.remove_reader(pipe)
+            os.close(pipe)
+
+    def lines(self) -> list[str]:
+        """All lines of the journals."""
+        return [line for name in self.journals if os.path.exists(name) for line in Path(name).read_text().splitlines()]
+
+    def count(self, word: str) -> int:
+        """How many lines begin with a word."""
+        return sum(line.split(" ")[0] == word for line in self.lines())
+
+
+@contextmanager
+def place(contestant: Contestant, era: str) -> Iterator[Place]:
+    """A place, and the check that no process is left when it is done with."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Place(contestant, era, folder)
+        try:
+            yield made
+        finally:
+            left = alive(made.lines())
+        assert not left, f"left behind: processes {left}"
+
+
+async def play(name: str, contestant: Contestant, era: str = MODERN) -> None:
+    """Plays a row. Raises AssertionError, or what the row raised."""
+    before = asyncio.all_tasks()
+    with place(contestant, era) as made:
+        await ROWS[name](made)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        left = [task.get_name() for task in asyncio.all_tasks() - before]
+        assert not left, f"left behind: tasks {left}"
+
+
+@row
+async def closed_from_another_task(here: Place) -> None:
+    server = here.server()
+    await asyncio.create_task(here.run(server))
+    await asyncio.create_task(here.contestant.close(server))
+
+
+@row
+async def first_in_first_out(here: Place) -> None:
+    first = await here.opened()
+    second = await here.opened()
+    await here.contestant.close(first)
+    await here.run(second)
+    await here.contestant.close(second)
+
+
+@row
+async def opened_in_gather(here: Place) -> None:
+    servers = await asyncio.gather(here.opened(), here.opened(), here.opened())
+    await asyncio.gather(*[here.run(server) for server in servers])
+    await asyncio.gather(*[here.contestant.close(server) for server in servers])
+
+
+@row
+async def closed_twice(here: Place) -> None:
+    server = await here.opened()
+    await here.contestant.close(server)
+    await here.contestant.close(server)
+
+
+@row
+async def never_opened(here: Place) -> None:
+    await here.contestant.close(here.server())
+
+
+@row
+async def opened_again(here: Place) -> None:
+    server = await here.opened()
+    await here.contestant.close(server)
+    await here.run(server)
+    await here.contestant.close(server)
+    assert here.count("start") == 2
+
+
+@row
+async def closed_in_a_call(here: Place) -> None:
+    """The run goes on: its call has failed."""
+    server = await here.opened("silence/call", 30)
+    async with here.in_a_call(server) as run:
+        began = time.monotonic()
+        await here.contestant.close(server)
+        with suppress(AssertionError):  # a call that was told has no pong
+            await run
+        assert time.monotonic() - began < 10, "the run waited for a server that was closed"
+    await here.contestant.close(server)
+
+
+@row
+async def killed_in_a_call(here: Place) -> None:
+    server = await here.opened("silence/first_call", 30)
+    async with here.in_a_call(server) as run:
+        os.kill(next(int(line.split()[1]) for line in here.lines() if line.startswith("start")), signal.SIGKILL)
+        with suppress(AssertionError):
+            await run
+    await here.run(server)
+    await here.contestant.close(server)
+    assert here.count("call") == 2, "a call in doubt was repeated"
+
+
+@row
+async def cancelled_call(here: Place) -> None:
+    server = await here.opened("silence/first_call", 30)
+    async with here.in_a_call(server) as run:
+        run.cancel()
+        with suppress(asyncio.CancelledError):
+            await run
+        assert run.cancelled()
+    await here.run(server)
+    await here.contestant.close(server)
+    assert here.count("start") == 1, "a cancelled call cost the connection"
+
+
+@row
+async def run_with_a_deadline(here: Place) -> None:
+    server = await here.opened("silence/first_call", 30)
+    try:
+        async with asyncio.timeout(0.3):
+            await here.run(server)
+        raise AssertionError("the deadline did not end the run")
+    except TimeoutError:
+        pass
+    await here.run(server)
+    await here.contestant.close(server)
+
+
+@row
+async def cancelled_while_it_opens(here: Place) -> None:
+    server = here.server("silence/opening", 30)
+    opening = asyncio.create_task(here.run(server))
+    await here.until(lambda: here.count("start") > 0 and len(here.lines()) > 1)
+    opening.cancel()
+    await asyncio.wait([opening])
+    assert opening.cancelled()
+    await here.contestant.close(server)
+
+
+@row
+async def a_hundred_runs(here: Place) -> None:
+    server = here.server()
+    await asyncio.gather(*[here.run(server) for _ in range(100)])
+    await here.contestant.close(server)
+    assert here.count("start") == 1, f"{here.count('start')} processes were started"
+    assert here.count("call") == 100
+
+
+@row
+async def a_hundred_runs_cancelled(here: Place) -> None:
+    server = await here.opened("silence/call", 30)
+    runs = [asyncio.create_task(here.run(server)) for _ in range(100)]
+    await here.until(lambda: here.count("call") == 100)
+    for run in runs:
+        run.cancel()
+    await asyncio.wait(runs)
+    assert all(run.cancelled() for run in runs)
+    await here.contestant.close(server)
+
+
+@row
+async def many_servers(here: Place) -> None:
+    servers = [here.server() for _ in range(10)]
+    await asyncio.gather(*[here.run(server) for server in servers])
+    for server in servers:
+        await here.contestant.close(server)
+
+
+@row
+async def ten_cycles(here: Place) -> None:
+    for _ in range(10):
+        server = here.server()
+        await here.run(server)
+        await here.contestant.close(server)
+
+
+def _in_a_process(*given: str) -> Row:
+    async def test(here: Place) -> None:
+        await asyncio.to_thread(ended, here, *given)
+
+    return test
+
+
+def ended(here: Place, case: str, how: str) -> None:
+    """A process that runs an agent and ends in one of the ways of `ending`: within five seconds, quietly."""
+    target = here.target(case)
+    module = type(here.contestant).__module__
+    command = [sys.executable, "-m", "tests.mcp.misbehaving.ending", module, how, *target.args[2:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=ROOT)
+    assert child.stdout is not None
+    try:
+        said = child.stdout.readline()
+        began = time.monotonic()
+        assert said == b"ran\n", f"the process did not run: {child.communicate(timeout=20)[1][-1_000:]!r}"
+        if how == "interrupted":
+            child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=20)
+        took = time.monotonic() - began
+    except subprocess.TimeoutExpired:
+        raise AssertionError("the process hangs") from None
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+    assert took <= 5, f"the process took {took:.1f} s to end"
+    expected = {"raises": b"ValueError: the user's own", "interrupted": b"KeyboardInterrupt"}.get(how)
+    if expected is None:
+        assert not errors, f"the process wrote {errors[-1_000:]!r}"
+    else:
+        assert expected in errors and b"ExceptionGroup" not in errors, f"the process wrote {errors[-1_000:]!r}"
+
+
+for _case, _how in (
+    ("healthy", "never_closed"),
+    ("lifecycle/leaves_a_grandchild", "never_closed"),
+    ("lifecycle/stubborn", "never_closed"),
+    ("healthy", "raises"),
+    ("healthy", "two_loops"),
+    ("silence/call", "interrupted"),
+):
+    ROWS[f"{_how}_{_case.replace('/', '_')}"] = _in_a_process(_case, _how)
+
+ERAS = (HANDSHAKE, MODERN)

@@ -1,0 +1,98 @@
+"""Servers that do not answer."""
+
+from __future__ import annotations
+
+import time
+
+from tests.mcp.misbehaving.servers.base import PONG, Message, Server, case, text
+
+
+@case("silence/opening")
+class Opening(Server):
+    def receive(self, message: Message) -> None:
+        self.note(f"{message.get('method')} ignored")
+
+
+@case("silence/first_opening")
+class FirstOpening(Server):
+    def receive(self, message: Message) -> None:
+        if self.starts > 1:
+            super().receive(message)
+
+
+@case("silence/discover")
+class Discover(Server):
+    """A handshake server that drops methods it does not know, as some do."""
+
+    def on_discover(self, message: Message) -> None:
+        pass
+
+
+@case("silence/list")
+class List(Server):
+    def on_list(self, message: Message) -> None:
+        pass
+
+
+@case("silence/first_list")
+class FirstList(Server):
+    def on_list(self, message: Message) -> None:
+        if self.count("tools/list") > 1:
+            super().on_list(message)
+
+
+@case("silence/call")
+class Call(Server):
+    def on_call(self, message: Message) -> None:
+        pass
+
+
+@case("silence/first_call")
+class FirstCall(Server):
+    def on_call(self, message: Message) -> None:
+        if self.count("call") > 1:
+            super().on_call(message)
+
+
+@case("silence/after_a_call")
+class AfterCall(Server):
+    """Answers one call, and then nothing any more until it is started again."""
+
+    def receive(self, message: Message) -> None:
+        if self.calls:
+            self.note(f"{message.get('method')} ignored")
+        else:
+            super().receive(message)
+
+
+@case("silence/late_answer")
+class Late(Server):
+    """The answer of the first call comes with the second's."""
+
+    def on_call(self, message: Message) -> None:
+        if self.calls == 1:
+            self.first = message
+        elif self.calls == 2:
+            self.answer(self.first, text("the first call's answer"))
+            self.answer(message, PONG)
+        else:
+            self.answer(message, PONG)
+
+
+@case("silence/progress_only")
+class Progress(Server):
+    def on_call(self, message: Message) -> None:
+        token = message["params"].get("_meta", {}).get("progressToken", "none")
+        for step in range(200):
+            self.notify("notifications/progress", progressToken=token, progress=step)
+
+
+@case("silence/deaf")
+class Deaf(Server):
+    """Reads no more after its list: what is sent then stays in the pipe."""
+
+    def on_list(self, message: Message) -> None:
+        super().on_list(message)
+        if self.starts == 1:
+            self.note("deaf")
+            time.sleep(60)
