@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import signal
 from dataclasses import replace
 from typing import Any, cast
 
@@ -45,8 +46,8 @@ async def _serve(given: argparse.Namespace) -> None:
         config = replace(config, lease=given.lease)
     context = load_object(given.context) if given.context else None
     store = open_store(given.store) if given.store else None
-    try:
-        await serve(
+    serving = asyncio.ensure_future(
+        serve(
             cast(Any, thing),
             http=given.http,
             name=given.name,
@@ -54,7 +55,32 @@ async def _serve(given: argparse.Namespace) -> None:
             config=config,
             context=cast(Any, context),
         )
+    )
+    try:
+        await (serving if given.http else _until_signalled(serving))
     finally:
         if store is not None:
             await store.aclose()
         await aclose()
+
+
+async def _until_signalled(serving: asyncio.Future[None]) -> None:
+    """Over stdio: SIGTERM and SIGINT cancel the calls in work; their runs wind down. (Over HTTP uvicorn sees to it.)"""
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        serving.cancel()
+
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(one, stop)
+    try:
+        await serving
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+    finally:
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(one)

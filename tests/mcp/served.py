@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,13 @@ async def ship(order: int) -> str:
     if os.environ.get("MCP_HANGS"):
         await asyncio.Event().wait()
     return f"order {order} is on its way"
+
+
+@function_tool
+def chatty() -> str:
+    """Prints, and reads."""
+    print('{"jsonrpc": "2.0", "id": 2, "result": {}}', flush=True)
+    return f"read {sys.stdin.read()!r}"
 
 
 tools: list[FunctionTool[Any]] = [add, weather, refund, broken, ask_user]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import mcp_types as wire
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
+
+from agentsdk.mcp.serving.stdio import lines_of
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.anyio
@@ -62,31 +68,116 @@ async def test_progress_is_what_the_tool_emits(era: str) -> None:
     assert told == [(1, "looking"), (2, '{"found":"Rome"}')]
 
 
-def test_what_is_no_message_is_left_out_and_the_server_goes_on() -> None:
-    """Written by hand: no client sends this."""
-    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
-    lines = [
-        b"no json at all",
-        b"\xff\xfe{}",
-        b"[]",
-        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}).encode(),
-        b'{"jsonrpc": "2.0", "id": 2, "method": ',
-        json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/list"}).encode(),
-    ]
-    process = subprocess.Popen(
-        command("tools"), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    with process:
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(b"\n".join(lines) + b"\n")
-        process.stdin.flush()
-        answers = {}
-        while 3 not in answers:
-            answer = json.loads(process.stdout.readline())
-            answers[answer["id"]] = answer
-        process.stdin.close()
-        assert process.wait(30) == 0
-    assert answers[3]["result"]["tools"][0]["name"] == "add"
+@contextmanager
+def process(thing: str, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The server, for messages written by hand: no client sends these."""
+    given = {**os.environ, **environment}
+    with subprocess.Popen(
+        command(thing, *options), cwd=ROOT, env=given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def send(to: subprocess.Popen[bytes], *messages: bytes | dict[str, Any]) -> None:
+    assert to.stdin is not None
+    for message in messages:
+        line = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
+        to.stdin.write(line + b"\n")
+    to.stdin.flush()
+
+
+def answers(of: subprocess.Popen[bytes], number: int) -> list[dict[str, Any]]:
+    assert of.stdout is not None
+    return [json.loads(of.stdout.readline()) for _ in range(number)]
+
+
+HELLO: dict[str, Any] = {
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+}
+
+
+def test_what_is_no_message_is_answered_as_json_rpc_has_it_and_the_server_goes_on() -> None:
+    with process("tools") as server:
+        send(server, HELLO)
+        assert answers(server, 1)[0]["result"]["serverInfo"]["name"] == "agentsdk"
+        bad = [
+            b"no json at all",
+            b"\xff\xfe{}",
+            b"[]",
+            b'{"id": 5, "method": 7}',
+            b'{"jsonrpc": "2.0", "id": 2, "meth',
+            b"",
+            b" ",
+        ]
+        send(server, *bad, b'"' + b"x" * 9_000_000 + b'"', {"id": 3, "method": "tools/list"})
+        refused = answers(server, 6)
+        assert [answer["error"]["code"] for answer in refused] == [-32700, -32700, -32600, -32600, -32700, -32600]
+        assert [answer["id"] for answer in refused] == [None, None, None, 5, None, None]
+        assert "longer than 8388608 bytes" in refused[-1]["error"]["message"]
+        assert answers(server, 1)[0]["result"]["tools"][0]["name"] == "add"
+        assert server.stdin is not None
+        server.stdin.close()
+        assert server.wait(30) == 0
+
+
+def test_two_requests_of_one_id_are_both_answered() -> None:
+    called = {"id": 2, "method": "tools/call", "params": {"name": "add", "arguments": {"a": 1, "b": 2}}}
+    with process("tools") as server:
+        send(server, HELLO, called, called)
+        assert [answer["id"] for answer in answers(server, 3)] == [1, 2, 2]
+
+
+def test_what_a_tool_prints_is_not_taken_for_a_message() -> None:
+    called = {"id": 2, "method": "tools/call", "params": {"name": "chatty", "arguments": {}}}
+    with process("chatty") as server:
+        send(server, HELLO, called)
+        assert answers(server, 2)[1]["result"]["content"][0]["text"] == "read ''"
+
+
+@pytest.mark.parametrize("end", ["eof", "SIGTERM", "SIGINT"])
+def test_a_server_that_ends_in_the_middle_of_a_call_winds_its_run_down(end: str, tmp_path: Path) -> None:
+    """The run is handed back: the next server goes on at once, though the lease is long."""
+    store = f"sqlite:{tmp_path}/runs.db"
+    given = {"name": "Shop", "arguments": {"input": "Order 7.", "run_id": "order-7"}}
+    called = {"id": 2, "method": "tools/call", "params": given}
+    journal = tmp_path / "journal"
+    with process("shop", "--store", store, "--lease", "300", MCP_JOURNAL=str(journal), MCP_HANGS="1") as server:
+        send(server, HELLO, called)
+        while "shipping 7" not in (journal.read_text(encoding="utf-8") if journal.exists() else ""):
+            assert server.poll() is None
+            time.sleep(0.02)
+        if end == "eof":
+            assert server.stdin is not None
+            server.stdin.close()
+        else:
+            server.send_signal(getattr(signal, end))
+        assert server.wait(30) == 0
+    with process("shop", "--store", store, MCP_JOURNAL=str(journal)) as server:
+        send(server, HELLO, called)
+        assert answers(server, 2)[1]["result"]["content"][0]["text"] == "All done."
+    assert journal.read_text(encoding="utf-8").splitlines() == ["paid 7", "shipping 7", "shipping 7"]
+
+
+@given(
+    lines=st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=6),
+    sizes=st.lists(st.integers(1, 9)),
+)
+def test_lines_are_the_same_however_they_arrive(lines: list[bytes], sizes: list[int]) -> None:
+    text = b"".join(line + b"\n" for line in lines)
+    left = iter([*sizes, len(text) + 1])
+
+    def read() -> bytes:
+        nonlocal text
+        size = next(left, 0)
+        piece, text = text[:size], text[size:]
+        return piece
+
+    assert list(lines_of(read, 8)) == [line if len(line) <= 8 else None for line in lines]
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ async def serve(thing: Servable, *, http: str | None = None, **options: Unpack[S
     """
     served = agent_server(thing, options)
     if http is None:
-        from mcp.server.stdio import stdio_server
+        from agentsdk.mcp.serving.stdio import stdio_streams
 
-        async with stdio_server() as (read, write):
+        async with stdio_streams() as (read, write):
             await served.server.run(read, write, served.server.create_initialization_options())
     else:
         await _serve_http(served, http)
