@@ -149,6 +149,7 @@ SUBMODULES = (
     "output",
     "permissions",
     "runs",
+    "sandboxes",
     "sessions",
     "stores",
     "testing",

@@ -59,6 +59,9 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── StateVersionError                  written by a newer version
 │   ├── StateTamperedError                 its seal, or its encryption in a store, does not fit
 │   └── StateMismatchError                 of another agent, of one that changed, or without what guarded the run
+├── SandboxError                           a sandbox; a command that fails in one raises nothing
+│   ├── SandboxUnavailableError            none can be had here: what to install
+│   └── SandboxFileError                   a file of its workspace; .path
 └── StoreError                             what keeps sessions and runs
     ├── RunConflictError                   the run is elsewhere: held by another process, or further on
     ├── RunNotFoundError
@@ -463,6 +466,22 @@ class StateTamperedError(StateError):
 
 class StateMismatchError(StateError):
     """The state is of another agent, of one that has changed, or goes on without a guard that the run was begun under."""
+
+
+class SandboxError(AgentsException):
+    """A sandbox failed. A command that runs in it and fails raises nothing: its exit code says so."""
+
+
+class SandboxUnavailableError(SandboxError):
+    """The sandbox cannot isolate on this system; the message says what to install. Nothing was run."""
+
+
+class SandboxFileError(SandboxError):
+    """A path leads out of the workspace, or what is there is not what was asked for. `path` is the path as given."""
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class StoreError(AgentsException):

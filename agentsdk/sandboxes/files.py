@@ -1,0 +1,88 @@
+"""`HostFiles`: the files of a workspace on this machine, each operation on a thread."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Sequence
+from typing import TypeVar, TypeVarTuple
+
+from agentsdk.ports.sandbox import MIB, FileInfo, Match, Sandbox, SandboxFiles, SandboxLimits
+from agentsdk.sandboxes.workspace import Workspace
+from agentsdk.types.declared import is_whole, shown
+from agentsdk.types.errors import SandboxError, UserError
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+_SEARCH_TIMEOUT = 30.0
+
+
+class HostFiles(SandboxFiles):
+    """Reads and writes here; searches in the sandbox, as a pattern may take for ever."""
+
+    def __init__(self, workspace: Workspace, sandbox: Sandbox) -> None:
+        self._workspace = workspace
+        self._sandbox = sandbox
+
+    async def read(self, path: str, *, max_bytes: int = 10 * MIB) -> bytes:
+        """See `SandboxFiles.read`."""
+        _check_count("max_bytes", max_bytes)
+        return await self.on_thread(self._workspace.read, path, max_bytes)
+
+    async def write(self, path: str, data: bytes) -> None:
+        """See `SandboxFiles.write`."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise UserError(f"data is {shown(data)}, expected bytes; text.encode(), say")
+        await self.on_thread(self._workspace.write, path, bytes(data))
+
+    async def list(self, path: str = ".", *, max_entries: int = 10_000) -> list[FileInfo]:
+        """See `SandboxFiles.list`."""
+        _check_count("max_entries", max_entries)
+        return await self.on_thread(self._workspace.list, path, max_entries)
+
+    async def stat(self, path: str) -> FileInfo:
+        """See `SandboxFiles.stat`."""
+        return await self.on_thread(self._workspace.stat, path)
+
+    async def remove(self, path: str, *, recursive: bool = False) -> None:
+        """See `SandboxFiles.remove`."""
+        await self.on_thread(self._workspace.remove, path, recursive)
+
+    async def search(self, pattern: str, path: str = ".", *, glob: str = "*", max_matches: int = 200) -> Sequence[Match]:
+        """See `SandboxFiles.search`."""
+        _check_count("max_matches", max_matches)
+        found = posixpath.normpath(posixpath.join(".", self._workspace.relative((await self.stat(path)).path)))
+        # -Z ends a name with NUL, so that any name can be told from what follows.
+        grep = ["grep", "-rnIZsE", f"--max-count={max_matches}", f"--include={glob}", "-e", pattern, "--", found]
+        limits = SandboxLimits(output=4 * MIB)
+        done = await self._sandbox.run(grep, timeout=_SEARCH_TIMEOUT, limits=limits, env={"LC_ALL": "C.UTF-8"})
+        if done.timed_out:
+            raise SandboxError(f"the search took more than {_SEARCH_TIMEOUT:g} s; search fewer files")
+        if done.exit_code > 1 and done.stderr:
+            raise UserError(f"the pattern cannot be searched for ({done.stderr.strip()[-200:]}), expected a POSIX expression")
+        matches = _matches(done.stdout)
+        return sorted(matches, key=lambda match: (match.path, match.line))[:max_matches]
+
+    async def on_thread(self, function: Callable[[*Arguments], T], *given: *Arguments) -> T:
+        """Call it on a thread, and wait for its end also where the caller is cancelled: no operation is left half done."""
+        from anyio import to_thread
+
+        return await to_thread.run_sync(function, *given)
+
+
+def _matches(printed: str) -> list[Match]:
+    """What grep found, of lines `path NUL number : text`: a path may hold anything but NUL, a text anything but NUL and a new line."""
+    matches: list[Match] = []
+    path, *rest = printed.split("\0")
+    for piece in rest:
+        number, _, line = piece.partition(":")
+        text, whole, following = line.partition("\n")
+        if number.isdigit() and whole:  # not so where output was cut
+            matches.append(Match(posixpath.normpath(path), int(number), text))
+        path = following
+    return matches
+
+
+def _check_count(name: str, count: int) -> None:
+    if not is_whole(count, 1):
+        raise UserError(f"{name} is {shown(count)}, expected a whole number, 1 or more")
