@@ -71,7 +71,7 @@ class HostFiles(SandboxFiles):
 
 
 def _matches(printed: str) -> list[Match]:
-    """What grep found, of lines `path NUL number : text`: a path may hold anything but NUL, a text anything but NUL and a new line."""
+    """What grep found, in lines `path NUL number : text`: a path may hold a new line, a text neither that nor NUL."""
     matches: list[Match] = []
     path, *rest = printed.split("\0")
     for piece in rest:

@@ -13,7 +13,7 @@ import posixpath
 import secrets
 import stat
 from collections import deque
-from collections.abc import Iterator, MutableSequence
+from collections.abc import Generator, MutableSequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -119,7 +119,7 @@ class Workspace:
         return path[len(self.workdir) :].strip("/") or "."
 
     @contextmanager
-    def open_folder(self, path: str) -> Iterator[int]:
+    def open_folder(self, path: str) -> Generator[int, None, None]:
         """A folder, open; closed at the end."""
         with self.at(path) as (above, name):
             folder = os.open(name, _FOLDER, dir_fd=above)
@@ -129,7 +129,7 @@ class Workspace:
                 os.close(folder)
 
     @contextmanager
-    def at(self, path: str, *, follow: bool = True, make: bool = False) -> Iterator[tuple[int, str]]:
+    def at(self, path: str, *, follow: bool = True, make: bool = False) -> Generator[tuple[int, str], None, None]:
         """The open folder in which the last part of `path` is, and that part, which is no link; `.` for the workspace itself.
 
         With `make` the folders on the way are made; without `follow` the last part may be a link.

@@ -47,7 +47,9 @@ async def arguments(ground: Ground) -> None:
 async def variables(ground: Ground) -> None:
     given = {"NAME": "a value", "EMPTY": "", "LINES": "a\nb", "LD_PRELOAD": "/nowhere.so", "UNICODE": "ü"}
     done = await ground.sandbox.run(["env", "-0"], env=given)
-    seen = dict(entry.partition("=")[::2] for entry in done.stdout.rstrip("\0").split("\0"))
+    seen: dict[str, str] = {}
+    for entry in done.stdout.rstrip("\0").split("\0"):
+        name, _, seen[name] = entry.partition("=")
     expect({name: seen.get(name) for name in given}, given, "the variables that were given")
     expect(seen.get("HOME"), ground.sandbox.workdir, "HOME")
     expect(VARIABLE in seen or SECRET in done.stdout, False, "whether a variable of the host's is there")
