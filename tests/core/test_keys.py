@@ -9,7 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentsdk.core.arguments import canonical_arguments
-from agentsdk.core.keys import approval_key, call_key, digest, header_key, request_id, request_prefix
+from agentsdk.core.keys import (
+    approval_key,
+    call_key,
+    digest,
+    header_key,
+    request_id,
+    request_prefix,
+    validator_run_id,
+    validator_run_prefix,
+)
 from agentsdk.types.items import FunctionCall
 from agentsdk.types.text import clean_text
 
@@ -56,6 +65,17 @@ def test_an_approval_is_for_a_call_of_one_kind_and_namespace(one: Any, other: An
     ]
     assert (keys[0] == keys[1]) == (tuple(map(clean_text, one)) == tuple(map(clean_text, other)))
     assert keys[0] != approval_key(1, "run", (), FunctionCall("c", one[2], "{}"))
+
+
+TEXTS = HOSTILE.map(clean_text)
+VALIDATIONS = st.tuples(st.integers(1, 99), TEXTS, st.integers(0, 3), TEXTS, TEXTS, st.integers(0, 3))
+
+
+@given(VALIDATIONS, VALIDATIONS)
+@example((1, "v", 0, "a:b", "x", 0), (1, "v:a", 0, "b", "x", 0))
+def test_two_runs_of_validators_share_an_id_only_if_they_are_one(one: Any, other: Any) -> None:
+    assert (validator_run_id(*one) == validator_run_id(*other)) == (one == other)
+    assert validator_run_id(*one).startswith(validator_run_prefix(one[1], one[3]))
 
 
 @given(REQUESTS, REQUESTS)
