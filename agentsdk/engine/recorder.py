@@ -218,20 +218,35 @@ class Recorder:
     async def _durable(self) -> None:
         """Wait for what is queued now. A caller who is cancelled goes on when its fate is known, or the grace is over."""
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        saved.add_done_callback(retrieve_exception)
         self._waiting.append(saved)
         self._start_writing()
-        # A call that waits here when the run is cancelled still has to end before the calls are given up.
-        share = STORE if self._grace.left(RECORD) == 0.0 else RECORD
-        cancelled = await wait_within_grace(saved, self._grace, share)
-        if not saved.done() and self._writer is not None:
-            self._writer.cancel()
-            await asyncio.wait({saved}, timeout=LAST_MOMENT)
-            if not saved.done():  # an append that cannot be cancelled
-                self._fail(asyncio.CancelledError())
+        cancelled: asyncio.CancelledError | None = None
+        if self._grace.left() is None:
+            try:
+                await saved  # a cancellation of the caller ends this future, and not the append
+                return
+            except asyncio.CancelledError as error:
+                cancelled = error
+                self._grace.begin()
+        cancelled = await self._written_within_grace() or cancelled
         if cancelled is not None:
             raise cancelled
         saved.result()
+
+    async def _written_within_grace(self) -> asyncio.CancelledError | None:
+        """Wait in a cancelled run until all is written, or give that up; the caller's last cancellation meanwhile, if any."""
+        writer = self._writer
+        if writer is None:
+            return None
+        # A call that waits here when the run is cancelled still has to end before the calls are given up.
+        share = STORE if self._grace.left(RECORD) == 0.0 else RECORD
+        cancelled = await wait_within_grace(writer, self._grace, share)
+        if not writer.done():
+            writer.cancel()
+            await asyncio.wait({writer}, timeout=LAST_MOMENT)
+        if not writer.done() or writer.cancelled():  # an append that cannot be cancelled, or one that never began
+            self._fail(asyncio.CancelledError())
+        return cancelled
 
     def _start_writing(self) -> None:
         if self._delay is not None:
@@ -286,6 +301,7 @@ class Recorder:
         for saved in (*waiting, *self._waiting):
             if not saved.done():
                 saved.set_exception(self.failure)
+                saved.exception()  # nobody may be waiting for it any more: asyncio does not complain
         self._queue, self._applied, self._waiting, self._underway = [], 0, [], ([], 0, [])
 
     async def _append(self, state: State, events: Sequence[RunEvent], is_wanted: bool) -> None:
@@ -369,9 +385,3 @@ def _is(event: RunEvent, kinds: type[RunEvent] | tuple[type[RunEvent], ...]) -> 
     while isinstance(event, Nested):
         event = event.event
     return isinstance(event, kinds)
-
-
-def retrieve_exception(saved: asyncio.Future[None]) -> None:
-    """Take the outcome that nobody may be waiting for any more, so that asyncio does not complain."""
-    if not saved.cancelled():
-        saved.exception()
