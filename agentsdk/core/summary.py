@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from agentsdk.core.limits.totals import followed
 from agentsdk.core.next_step import PendingCall, interruptions, next_deadline
 from agentsdk.core.state import State
 from agentsdk.types.events import RunStarted
+from agentsdk.types.items import FunctionCall
 from agentsdk.types.summary import Phase, RunStatus, RunSummary
 
 CANCELLED = "CancelledError"
@@ -24,32 +27,36 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     held = held_until > now
     status = "running" if held else _status(state, waiting)
     stopped = state.stopped
-    return RunSummary(
+    summary = RunSummary(
         run_id=state.run_id,
         rev=len(state.log),
         status=status,
         agent=state.agent,
         started_at=started.at,
         updated_at=now,
+        waiting=waiting,
+        forked_from=started.forked_from,
+        owner=owner,
+        held_until=held_until,
+        first_agent=state.first_agent,
+        priority=started.priority,
+        metadata=started.metadata,
+    )
+    # In two steps: of more than 15 keywords Python makes a dict first, which takes as long as all the rest.
+    return replace(
+        summary,
         turns=state.all_turns,
         requests=state.usage.requests,
         input_tokens=state.usage.input_tokens,
         output_tokens=state.usage.output_tokens,
-        waiting=waiting,
         reason=stopped.reason if stopped is not None else "" if state.limit is None else state.limit.limit,
-        forked_from=started.forked_from,
         paid="" if cost is None else str(cost),
-        owner=owner,
-        held_until=held_until,
-        first_agent=state.first_agent,
         phase=_phase(state) if held else "",
         error="" if stopped is None else stopped.error,
         due_at=held_until if held else _due_at(started, state, status, pending, now),
-        priority=started.priority,
         elapsed=state.elapsed,
         ended_at=0.0 if state.ended is None else state.ended.at,
         taken=state.taken,
-        metadata=started.metadata,
     )
 
 
@@ -86,4 +93,7 @@ def _phase(state: State) -> Phase:
         return "prepare"
     if turn.response is None:
         return "ask"
-    return "act" if any(call.call_id not in turn.results for call in turn.calls) else "judge"
+    for item in turn.response.output:
+        if type(item) is FunctionCall and item.call_id not in turn.results:
+            return "act"
+    return "judge"

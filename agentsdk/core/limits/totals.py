@@ -79,17 +79,15 @@ class Costs:
 def follow(log: Tape[RunEvent], price: Price) -> Costs:
     """The costs of all of `log`, kept beside it and read on from where they were read last. O(new events)."""
     known = log.derived.get(Costs)
-    if not isinstance(known, _Followed) or known.read > len(log) or known.price is not price:
+    if not isinstance(known, _Followed) or known.price is not price:
         known = log.derived[Costs] = _Followed(price)
-    known.costs.feed(log.since(known.read))
-    known.read = len(log)
-    return known.costs
+    return known.up_to(log)
 
 
 def followed(log: Tape[RunEvent]) -> Decimal | None:
     """What `log` has cost, where somebody who knows the prices follows it; else None."""
     known = log.derived.get(Costs)
-    return follow(log, known.price).total if isinstance(known, _Followed) else None
+    return known.up_to(log).total if isinstance(known, _Followed) else None
 
 
 class _Followed:
@@ -101,6 +99,16 @@ class _Followed:
         self.costs = Costs(price)
         self.price = price
         self.read = 0
+
+    def up_to(self, log: Tape[RunEvent]) -> Costs:
+        """The costs of all of `log`: read on, or anew where it is shorter."""
+        end = len(log)
+        if end < self.read:
+            self.costs, self.read = Costs(self.price), 0
+        if end > self.read:
+            self.costs.feed(log.since(self.read))
+            self.read = end
+        return self.costs
 
 
 class RunTotals(Struct, frozen=True):
