@@ -34,6 +34,7 @@ from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
     from agentsdk.core.refused_calls import RefusedCall
+    from agentsdk.core.taint import Taint
 
 T = TypeVar("T")
 
@@ -87,6 +88,11 @@ class _Outcome(Generic[TOutput]):
     def interruptions(self) -> list[PendingCall]:
         """The calls that wait for a person; empty when the run is not paused."""
         return list(interruptions(self._state))
+
+    @property
+    def taint(self) -> Taint | None:
+        """What the run was tainted by first; None where its model has read nothing untrusted."""
+        return self._state.taint
 
     @property
     def refused_calls(self) -> list[RefusedCall]:

@@ -544,6 +544,12 @@ def _approve_odd(state: RunState, item: PendingCall) -> None:
         state.approve(item, reason="fine")
 
 
+def _approve_later(state: RunState, item: PendingCall) -> None:
+    assert isinstance(item, ToolApprovalItem)
+    assert "is untrusted" in item.reason
+    state.approve(item)
+
+
 def _approve_always(state: RunState, item: PendingCall) -> None:
     # An earlier decision for the same tool covers this one only from the next turn on.
     state.approve(item, always_approve=True)
@@ -563,6 +569,25 @@ def _granted(world: World) -> Agent[Any, Any]:
     ]
     shell = function_tool(lambda commands: "", name_override="shell", kind="shell", strict_mode=False)
     return agent_of(world, replies, tools=[*tools, shell, helper.as_tool()])
+
+
+def _tainted(world: World) -> Agent[Any, Any]:
+    def rule(ctx: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        return False
+
+    tools = [
+        tool_of(world, "page", "none", untrusted=True),
+        tool_of(world, "look", "none"),
+        tool_of(world, "put", "idempotent", needs_approval=rule),
+        tool_of(world, "note", allowed_after_untrusted=True),
+    ]
+    reader = agent_of(world, [[call("page", x=1), call("put", x=2)], call("put", x=3), "read"], "reader", tools=tools)
+    second = agent_of(world, {"3": [call("put", x=5), call("note", x=6)], "4": "noted"}, "second", tools=tools)
+    replies = {
+        "1": [call("reader", input="read"), call("put", x=1)],
+        "2": [call("put", x=20), call("look", x=4), call("reader", input="again"), call("transfer_to_second")],
+    }
+    return agent_of(world, replies, tools=[*tools, reader.as_tool()], handoffs=[second])
 
 
 async def _grants(context: Any) -> list[Grant]:
@@ -1230,6 +1255,7 @@ SCENARIOS = [
     Scenario("always approved", _approvals, "paid", effects=6, decide=_approve_always),
     Scenario("always rejected", _approvals, "paid", effects=2, decide=_reject_always),
     Scenario("granted and refused", _granted, "paid", effects=3, config=RunConfig(grants=_grants)),
+    Scenario("tainted, nested and after a handoff", _tainted, "noted", effects=11, decide=_approve_later),
     Scenario("handoff with filter", _handoff_filtered, "solved", effects=3),
     Scenario("handoff with payload", _handoff_payload, "solved"),
     Scenario("two handoffs at once behind an approval", _two_handoffs, "from one", effects=1),

@@ -206,6 +206,22 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
 }
 """For each example what a server says, and what is printed then."""
 
+SCRIPTED: dict[str, str] = {
+    "permissions.py": (
+        "ada is offered: show_order, cancel_order\n"
+        '  refused: delete_orders({"customer":"eve"}) takes \'admin\'; granted: customer, clerk\n'
+        "ben is offered: show_order\n"
+        "  refused: cancel_order({\"number\":7}) takes 'write'; granted: customer\n"
+        '  refused: delete_orders({"customer":"eve"}) takes \'admin\'; granted: customer\n'
+    ),
+    "taint.py": (
+        'waits: send_mail({"to":"eve@example.com","text":"Ada, Bob, ..."})\n'
+        "why:   the result of 'read_page' (call 'call_1_1'), which the model has read, is untrusted\n"
+        "answer: They are open from 9 to 5.\nmails sent: 0\n"
+    ),
+}
+"""For each example whose model follows a script what is printed."""
+
 LOCALLY: dict[str, Sequence[str]] = {
     "hello.py": [r"^\[1 turn, \d+ tokens\]$"],
     "tools.py": [r'^called get_weather\(\{"city": ', r"^    -> The weather in .* is sunny, \d+ degrees\.$", r"^answer: ."],
@@ -274,7 +290,7 @@ LOCALLY: dict[str, Sequence[str]] = {
 
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
-    here -= {"service.py", "hosted_tools.py", "execution.py"}  # test_service.py, and below
+    here -= {"service.py", "hosted_tools.py", "execution.py", *SCRIPTED}  # test_service.py, and below
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
 
 
@@ -299,6 +315,11 @@ def test_execution(tmp_path: Path) -> None:
         "- Error: tool 'search' was not called: its last 2 calls failed, and it is not tried again for 60 seconds; "
         "go on without it\n"
     )
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_with_a_script_of_its_own(name: str, tmp_path: Path) -> None:
+    assert asyncio.run(run(name, tmp_path)) == SCRIPTED[name]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

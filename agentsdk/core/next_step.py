@@ -59,11 +59,15 @@ class PendingCall:
         return self.call
 
 
+@dataclass(frozen=True, slots=True)
 class ToolApprovalItem(PendingCall):
     """A call that waits for `state.approve(item)`, or with other arguments `state.approve(item, arguments={...})`, or
-    `state.reject(item)`."""
+    `state.reject(item)`.
 
-    __slots__ = ()
+    `reason` says why it waits, where that is not its tool's own rule: the run is tainted.
+    """
+
+    reason: str = field(default="", kw_only=True, compare=False)
 
 
 class ToolInDoubtItem(PendingCall):
@@ -171,7 +175,7 @@ def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall
         elif (child := turn.children.get(call_id)) is not None and not _is_asked_again(turn, call_id):
             pending.extend(interruptions(child, (*path, call_id)))
         elif waits_for_decision(turn, call_id):
-            pending.append(ToolApprovalItem(call, state.agent, path, refused))
+            pending.append(ToolApprovalItem(call, state.agent, path, refused, reason=turn.asked[call_id].reason))
         elif (awaited := turn.outside.awaited.get(call_id)) is not None and call_id not in turn.outside.answers:
             pending.append(ToolAnswerItem(call, state.agent, path, refused, awaited=awaited))
     for run_id, child in validator_runs(turn):

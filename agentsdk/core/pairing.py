@@ -91,8 +91,8 @@ def _is_special(item: FunctionCall | FunctionCallOutput) -> bool:
 def _as_result_of(call: FunctionCall | None, item: FunctionCallOutput) -> FunctionCallOutput:
     """The result as that of a special call, or of a plain function's: whoever gave it may have left that out."""
     if call is None:
-        return FunctionCallOutput(item.call_id, item.output, item.is_error)
-    return output_of(call, item.output, item.is_error)
+        return FunctionCallOutput(item.call_id, item.output, item.is_error, untrusted=item.untrusted)
+    return output_of(call, item.output, item.is_error, item.untrusted)
 
 
 def _ids(items: Sequence[Item]) -> dict[int, str]:

@@ -69,6 +69,7 @@ from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
     from agentsdk.core.refused_calls import RefusedCall
+    from agentsdk.core.taint import Taint
 
 SEAL = ("state_key",)
 """How a run's start says that its states are sealed."""
@@ -215,6 +216,11 @@ class RunState:
     def limit_reached(self) -> LimitReachedEvent | None:
         """The limit that the run stopped at: of what kind it is, how much is used, and of how much."""
         return self.value.limit
+
+    @property
+    def taint(self) -> Taint | None:
+        """What the run was tainted by first; None where its model has read nothing untrusted."""
+        return self.value.taint
 
     @property
     def refused_calls(self) -> list[RefusedCall]:
@@ -476,10 +482,20 @@ class RunState:
         by: str,
         expires_at: float | None,
     ) -> None:
-        asked = turn.asked[item.call_id].fingerprint
+        asked = turn.asked[item.call_id]
         digest = approval_key(self._started.keys, self._state.run_id, item.path, call)
         event = ApprovalDecided(
-            call.call_id, call.name, digest, approved, clean_text(reason), always, item.agent, clean_text(by), expires_at, asked
+            call.call_id,
+            call.name,
+            digest,
+            approved,
+            clean_text(reason),
+            always,
+            item.agent,
+            clean_text(by),
+            expires_at,
+            asked.fingerprint,
+            bool(asked.reason),
         )
         self._append(item.path, event)
 

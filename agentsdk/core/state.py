@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from agentsdk.core.taint import Taint, taint_of_items, taint_of_results
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -180,7 +181,7 @@ class State(Struct, frozen=True, gc=False):
     session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is the
     user's context object as their codec wrote it. `taken` signals of its mailbox are recorded. `offered` is what toolsets
     answered last, by agent and toolset. `failures` are of the tools whose last calls failed with what may pass, by the tool's
-    name.
+    name. `taint` is what made the run untrusted first, None where nothing has.
     """
 
     log: Tape[RunEvent]
@@ -216,6 +217,7 @@ class State(Struct, frozen=True, gc=False):
     context: str = ""
     offered: dict[tuple[str, str], Offered] = {}
     failures: dict[str, ToolFailures] = {}
+    taint: Taint | None = None
 
 
 _NO_ITEMS: Tape[Item] = Tape()  # never extended: a run's start puts tapes of its own in place of it
@@ -305,10 +307,10 @@ def unknown_outcome(turn: OpenTurn, call_id: str) -> str:
 def result_item(call: FunctionCall, result: ToolFinished, edited: ArgumentsEdited | None) -> FunctionCallOutput:
     """The result of `call` as the model is sent it."""
     if edited is None:
-        return output_of(call, result.output, result.is_error)
+        return output_of(call, result.output, result.is_error, result.untrusted)
     from agentsdk.core.edited_arguments import with_note  # few calls are edited
 
-    return output_of(call, with_note(result.output, edited.arguments), result.is_error)
+    return output_of(call, with_note(result.output, edited.arguments), result.is_error, result.untrusted)
 
 
 def _answer(call: FunctionCall, result: ToolFinished | None, turn: OpenTurn) -> FunctionCallOutput:
@@ -318,7 +320,7 @@ def _answer(call: FunctionCall, result: ToolFinished | None, turn: OpenTurn) -> 
         return output_of(call, WITHHELD, True)
     if turn.outside is not NOTHING_OUTSIDE:
         return result_item(call, result, turn.outside.edited.get(call.call_id))
-    return output_of(call, result.output, result.is_error)
+    return output_of(call, result.output, result.is_error, result.untrusted)
 
 
 _NO_TURN = OpenTurn()
@@ -336,7 +338,8 @@ def _started(state: State, event: RunStarted) -> State:
     if state.first_agent or not event.agent:
         raise _MisplacedError("a run starts once, with an agent")
     tape: Tape[Item] = Tape(event.input)
-    return State(state.log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history)
+    taint = taint_of_items(event.input)
+    return State(state.log, tape, tape, event.run_id, event.agent, event.agent, event.history, event.history, taint=taint)
 
 
 def _resumed(state: State, event: RunResumed) -> State:
@@ -362,6 +365,7 @@ def _input_replaced(state: State, event: InputReplaced) -> State:
         ended=None,
         limit=None,
         stopped=None,
+        taint=taint_of_items(tape),
     )
 
 
@@ -371,7 +375,8 @@ def _input_added(state: State, event: InputAdded) -> State:
         return _replace(state, turn=_replace(turn, arrived=turn.arrived + event.items), stopped=None)
     transcript = state.transcript.extended(event.items)
     view = transcript if state.view is state.transcript else state.view.extended(event.items)
-    return _replace(state, transcript=transcript, view=view, stopped=None)
+    taint = state.taint or taint_of_items(event.items)
+    return _replace(state, transcript=transcript, view=view, stopped=None, taint=taint)
 
 
 def _signals_taken(state: State, event: SignalsTaken) -> State:
@@ -456,6 +461,7 @@ def _replied(state: State, event: ModelReplied) -> State:
         usage=event.response.usage if state.usage is NO_USAGE else state.usage + event.response.usage,
         stopped=None,
         limit=limit,
+        taint=state.taint or taint_of_items(event.response.output),
     )
 
 
@@ -622,7 +628,12 @@ def _commit(state: State, added: tuple[Item, ...] = ()) -> State:
     used_tools = state.used_tools or bool(turn.results)
     if state.invalid_outputs and (turn.output is not None or turn.validated) and not turn.rejection:
         state = _replace(state, invalid_outputs=0)
-    return _replace(state, transcript=transcript, view=view, turn=None, used_tools=used_tools)
+    taint = state.taint
+    if taint is None and turn.response is not None:
+        taint = taint_of_results(turn.response.output, turn.results)
+    if taint is None and (turn.arrived or added):
+        taint = taint_of_items((*turn.arrived, *added))
+    return _replace(state, transcript=transcript, view=view, turn=None, used_tools=used_tools, taint=taint)
 
 
 def _turn_ended(state: State, event: TurnEnded) -> State:

@@ -209,6 +209,9 @@ class RunConfig:
     `grants` are what the run may call: a `Grant`, several, or a callable that is asked each time a turn is entered (None:
     everything). A tool that none of them covers is not offered, and refused when it is called all the same.
 
+    `after_untrusted`: what becomes of calls that change something once the model has read what strangers wrote. `"approve"`:
+    they wait for a person, but for those of tools that are `allowed_after_untrusted`. `"allow"`: they run.
+
     `tool_timeout`, in seconds, and `tool_retry` are for tools without their own whose agents have none either; agents as tools
     have no timeout but their own.
 
@@ -263,6 +266,7 @@ class RunConfig:
     conversation_id: str | None = None
     previous_response_id: str | None = None
     grants: Grants | None = None
+    after_untrusted: Literal["approve", "allow"] = "approve"
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
@@ -369,5 +373,6 @@ _FIELDS = Fields(
     conversation_id=optional(a_name("the id of a conversation; write 'conv_...'")),
     previous_response_id=optional(a_name("the id of a reply; pass result.last_response_id")),
     grants=optional(Expected("a Grant, a list of them, or a callable that gives them; pass [Grant('read')]", _are_grants)),
+    after_untrusted=one_of("'approve' or 'allow'", ("approve", "allow")),
 )
 _DEFAULT = RunConfig()

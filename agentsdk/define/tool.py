@@ -70,6 +70,8 @@ class FunctionTool(ToolFields[TContext]):
     tool that comes `after` others when all calls of these have ended.
 
     `permission` is what a run must be granted to call it: None for `"read"` where the effect is `"none"`, else `"write"`.
+    Results of an `untrusted` tool may hold what strangers wrote: once the model has read one, calls that take more than
+    `"read"` wait for a person, but for those of tools that are `allowed_after_untrusted`.
 
     With `defer_loading` the model is not told of the tool before it has found it by the provider's own search: see
     `agentsdk.hosted_tools.ToolSearchTool`.
@@ -420,6 +422,8 @@ _FIELDS = Fields(
     after=sequence_of(a_name("the name of a tool"), "a list or tuple of names of tools; write ('write_file',)"),
     resource=optional(either(a_name(""), SYNC, what="a name, or a callable that is not async; write resource='db'")),
     permission=optional(one_of(f"one of {PERMISSIONS}", PERMISSIONS)),
+    untrusted=FLAG,
+    allowed_after_untrusted=FLAG,
 )
 _GIVEN = Fields("FunctionTool", description=DESCRIPTION, params_json_schema=_SCHEMA, on_invoke_tool=CALLABLE)
 _DEFAULTS: dict[str, object] = {

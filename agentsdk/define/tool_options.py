@@ -93,6 +93,8 @@ class ToolFields(Generic[TContext]):
     resource: str | ToolResource | None = None
     permission: Permission | None = None
     defer_loading: bool = False
+    untrusted: bool = False
+    allowed_after_untrusted: bool = False
 
     def __post_init__(
         self, description: str, params_json_schema: JsonObject, on_invoke_tool: OnInvokeTool[TContext] | None
@@ -119,6 +121,8 @@ class CallOptions(TypedDict, Generic[TContext], total=False):
     resource: str | ToolResource | None
     permission: Permission | None
     defer_loading: bool
+    untrusted: bool
+    allowed_after_untrusted: bool
 
 
 class ToolOptions(CallOptions[TContext], total=False):

@@ -16,6 +16,7 @@ from agentsdk.core.limits.totals import follow
 from agentsdk.core.overflow import Overflow, output_text
 from agentsdk.core.overflow import result_id as overflow_id
 from agentsdk.core.state import Offered, State, new_state, transcript
+from agentsdk.core.taint import Taint
 from agentsdk.core.window.calibration import Calibration
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.context import RunContextWrapper, TurnContext
@@ -207,6 +208,14 @@ class Run(Journal, eq=False, kw_only=True):
         """What the agent whose turn it is declares, with the tools of toolsets where it was prepared with some."""
         declared, extended = Declaration.of(self.agent), self.extended
         return declared if extended is None or extended.declared is not declared else extended.extended
+
+    @property
+    def taint(self) -> Taint | None:
+        """What made the run untrusted: of one nested in a tainted run, what tainted that."""
+        taint = self.state.taint
+        if taint is not None and self.parent is not None:
+            return self.parent.taint or taint
+        return taint
 
     @property
     def watchers(self) -> Watchers | None:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from agentsdk.core.overflow import cut_text, output_text, whole_output
 from agentsdk.core.pairing import paired
+from agentsdk.core.taint import taint_of_items
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import Replace, SummaryRequest
 from agentsdk.engine.model_choice import choose_model
@@ -22,7 +23,7 @@ from agentsdk.ports.session import SESSION, ManagedSession, ReplacingSession, Se
 from agentsdk.types.declared import Fields, a
 from agentsdk.types.errors import AgentsException, SessionBusyError, SessionError, UserError
 from agentsdk.types.events import AttemptSpent
-from agentsdk.types.items import FunctionCallOutput, Item
+from agentsdk.types.items import FunctionCallOutput, Item, Message
 from agentsdk.types.session import SessionCompaction
 from agentsdk.types.usage import Usage
 
@@ -72,7 +73,7 @@ async def compact_session(run: Run, session: ReplacingSession, window: ContextWi
         end, done = await shrink(view, count_new, summarize)
         if not done:
             return None
-        left = paired(_as_stored(end.view.items, done))
+        left = _as_untrusted(items, paired(_as_stored(end.view.items, done)))
         if await _replace(session, *_changed(items, left)):
             return SessionCompaction(
                 reason=reason_of(done),
@@ -107,6 +108,16 @@ def _as_stored(items: Sequence[Item], done: Sequence[Replace]) -> list[Item]:
             item = structs.replace(item, output=whole_output(item.output, cut[text]))
         found.append(item)
     return found
+
+
+def _as_untrusted(items: Sequence[Item], left: tuple[Item, ...]) -> tuple[Item, ...]:
+    """What is left of untrusted items is untrusted: a summary repeats what it sums up."""
+    if taint_of_items(items) is None or taint_of_items(left) is not None:
+        return left
+    place = next((place for place, item in enumerate(left) if isinstance(item, Message)), None)
+    if place is None:
+        return left
+    return (*left[:place], structs.replace(left[place], untrusted=True), *left[place + 1 :])
 
 
 async def _replace(session: ReplacingSession, expected: Sequence[Item], items: Sequence[Item]) -> bool:

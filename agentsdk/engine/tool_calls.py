@@ -7,7 +7,7 @@ A call takes the same steps in the same order whether the turn is new or re-ente
 3. they fit the tool's schema, the validators of its parameters' types included (`FunctionTool.bind`);
 4. its business rules have nothing against it: the `check` callables (`tool_checks`);
 5. its tool input guardrails let it pass;
-6. it is approved, where its declaration, its rule or a standing decision says that it must be;
+6. it is approved, where its declaration or its rule says that it must be, or what the model has read (`core.taint`);
 7. the intent is recorded;
 8. the body runs, again where it failed with what may pass (`tool_attempts`), or the answer from outside comes
    (`external_calls`), and the result is recorded;
@@ -231,20 +231,21 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
     call, rule = job.call, job.tool.needs_approval
     begun = call.call_id in turn.intended
     asked = turn.asked.get(call.call_id)
-    if asked is None and rule is False:
+    reason = _reason_to_ask(run, job) if run.state.taint is not None else ""
+    if asked is None and rule is False and not reason:
         return None
     fingerprint = job.tool.fingerprint
     if asked is not None and not _applies(asked.fingerprint, fingerprint):
         asked = None  # another tool than the one the person was shown
     decided = None if asked is None else turn.decisions.get(call.call_id)
     if decided is not None and not begun and _expired(run, decided):
-        return (ApprovalJudged(call.call_id, True, fingerprint),)
+        return (ApprovalJudged(call.call_id, True, fingerprint, reason=reason),)
     if decided is None:
         if asked is not None and not asked.needed:
             return None
-        decided = _always_decision(run, call, fingerprint, begun)
+        decided = _always_decision(run, call, fingerprint, begun, after_untrusted=bool(reason))
         if decided is None:
-            return () if asked is not None else await _ask_whether(run, job, rule, fingerprint, begun)
+            return () if asked is not None else await _ask_whether(run, job, rule, fingerprint, begun, reason)
     elif decided.tool != call.name or decided.digest != run.approval_key(call):
         raise StateTamperedError(
             f"the approval of call {call.call_id!r} is not for tool {call.name!r} with these arguments in this run, expected "
@@ -253,24 +254,39 @@ async def _approval(run: Run, turn: OpenTurn, job: Job) -> Iterable[RunEvent] | 
     return None if decided.approved else (_rejected(call, decided, begun),)
 
 
-async def _ask_whether(run: Run, job: Job, rule: object, fingerprint: str, begun: bool) -> Iterable[RunEvent] | None:
-    """Put the tool's own question: does this call need a person?"""
+def _reason_to_ask(run: Run, job: Job) -> str:
+    """Why a call waits for a person whatever its tool's rule says, `""` where it does not: its run is tainted."""
+    tool, taint = job.tool, run.taint
+    if taint is None or run.deps.config.after_untrusted == "allow" or tool.allowed_after_untrusted or tool.level == "read":
+        return ""
+    return taint.reason
+
+
+async def _ask_whether(
+    run: Run, job: Job, rule: object, fingerprint: str, begun: bool, reason: str
+) -> Iterable[RunEvent] | None:
+    """Put the tool's own question, unless there is another `reason` to ask: does this call need a person?"""
     call = job.call
-    needed = rule
-    if not isinstance(rule, bool):
+    needed = rule if not reason else True
+    if not isinstance(needed, bool):
         arguments = parse_arguments(call.arguments)
         what = f"needs_approval of tool {call.name!r}"
         needed = await yes_or_no(what, cast(Any, rule), run.context, arguments, call.call_id)
-    judged = ApprovalJudged(call.call_id, bool(needed), fingerprint, begun)
+    judged = ApprovalJudged(call.call_id, bool(needed), fingerprint, begun, reason)
     if needed:
         return (judged,)
     await run.record(judged)
     return None
 
 
-def _always_decision(run: Run, call: FunctionCall, fingerprint: str, begun: bool) -> ApprovalDecided | None:
-    """The latest decision that covers every call of this tool by this agent."""
+def _always_decision(
+    run: Run, call: FunctionCall, fingerprint: str, begun: bool, *, after_untrusted: bool
+) -> ApprovalDecided | None:
+    """The latest decision that covers every call of this tool by this agent. In a tainted run an approval covers them only if
+    whoever gave it knew that."""
     for given in reversed(run.root.state.always):
+        if after_untrusted and given.approved and not given.after_untrusted:
+            continue
         if given.tool == call.name and given.agent == run.agent.name and _applies(given.fingerprint, fingerprint):
             return None if _expired(run, given) and not begun else given
     return None
@@ -296,7 +312,8 @@ async def _reconciled(job: Job) -> RunEvent:
         return CallsInDoubt((job.call.call_id,))
     what = f"reconcile of tool {job.tool.name!r}"
     known = cast(object, await call_user(what, cast(Any, job.tool.reconcile), job.context, job.arguments))
-    return ToolFinished(job.call.call_id, to_output(known), is_withheld=bool(job.tool.tool_output_guardrails))
+    is_withheld, untrusted = bool(job.tool.tool_output_guardrails), job.tool.untrusted
+    return ToolFinished(job.call.call_id, to_output(known), is_withheld=is_withheld, untrusted=untrusted)
 
 
 async def _run(run: Run, job: Job, is_new: bool) -> None:
@@ -403,10 +420,25 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
 
 
 def _timed(run: Run, job: Job, result: ToolFinished) -> ToolFinished:
-    """A result as it is recorded: when it came, and that nobody is shown it before its guardrails have let it pass."""
-    is_withheld, started_at = bool(job.tool.tool_output_guardrails), job.started_at or 0.0
+    """A result as it is recorded: when it came, whether it is to be trusted, and that nobody is shown it before its guardrails
+    have let it pass."""
+    tool, started_at = job.tool, job.started_at or 0.0
     failure = "transient" if job.failed else ""
-    return structs.replace(result, is_withheld=is_withheld, started_at=started_at, at=run.deps.now(), failure=failure)
+    untrusted = tool.untrusted or (isinstance(tool, AgentTool) and _has_read_untrusted(run, job.call))
+    return structs.replace(
+        result,
+        is_withheld=bool(tool.tool_output_guardrails),
+        started_at=started_at,
+        at=run.deps.now(),
+        failure=failure,
+        untrusted=untrusted,
+    )
+
+
+def _has_read_untrusted(run: Run, call: FunctionCall) -> bool:
+    """Whether the nested run of a call is tainted."""
+    child = open_turn(run).children.get(call.call_id)
+    return child is not None and child.taint is not None
 
 
 def _redefined(run: Run) -> bool:

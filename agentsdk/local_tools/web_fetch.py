@@ -79,7 +79,7 @@ def web_fetch(
         title, text = await _text(page)
         return _excerpt(page, title, text, max(start, 0), max_chars)
 
-    given: ToolOptions[Any] = {"effect": "none", "timeout": 3 * seconds, **options}
+    given: ToolOptions[Any] = {"effect": "none", "untrusted": True, "timeout": 3 * seconds, **options}
     return function_tool(web_fetch, **given)
 
 

@@ -37,7 +37,7 @@ def web_search(engine: SearchEngine, *, results: int = 5, **options: Unpack[Tool
         entries = [_entry(number, result) for number, result in enumerate(found[:results], 1)]
         return "\n".join(entries) or "Nothing was found."
 
-    given: ToolOptions[Any] = {"effect": "none", "timeout": 30.0, **options}
+    given: ToolOptions[Any] = {"effect": "none", "untrusted": True, "timeout": 30.0, **options}
     return function_tool(web_search, **given)
 
 

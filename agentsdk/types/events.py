@@ -170,13 +170,15 @@ class ApprovalJudged(Compact, tag="asked"):
     """Whether one call waits for a person, where that was not plain from the tool's declaration: answered once.
 
     `fingerprint` is of the tool: once that has changed, the question is put again and earlier answers are void. `begun`: the
-    call had begun when it was put, so it waits for an answer before it goes on.
+    call had begun when it was put, so it waits for an answer before it goes on. `reason` says why a person is asked, where that
+    is not the tool's own rule.
     """
 
     call_id: str
     needed: bool
     fingerprint: str = ""
     begun: bool = False
+    reason: str = ""
 
 
 class ApprovalDecided(Compact, tag="decided"):
@@ -184,6 +186,7 @@ class ApprovalDecided(Compact, tag="decided"):
     counts no more.
 
     `digest` binds that to run, path, call, tool and canonical arguments, `fingerprint` to the tool's declaration.
+    `after_untrusted`: they were told that the run is tainted, so that an `always` holds for such calls too.
     """
 
     call_id: str
@@ -196,6 +199,7 @@ class ApprovalDecided(Compact, tag="decided"):
     by: str = ""
     expires_at: float | None = None
     fingerprint: str = ""
+    after_untrusted: bool = False
 
 
 class ArgumentsEdited(Compact, tag="edited"):
@@ -294,7 +298,7 @@ class ToolFinished(Compact, tag="result"):
     `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran, or it waited for
     its answer, from `started_at` to `at` (Unix timestamps), the last time where it was tried again; both are 0 where it did
     neither. `failure`: it failed with what may pass, or was refused, at `at`, because its tool's circuit was open. It was
-    refused at `at` as well where it is `not_granted`.
+    refused at `at` as well where it is `not_granted`. `untrusted`: it may hold what strangers wrote, and taints the run.
     """
 
     call_id: str
@@ -306,6 +310,7 @@ class ToolFinished(Compact, tag="result"):
     at: float = 0.0
     failure: Literal["", "transient", "circuit"] = ""
     not_granted: NotGranted | None = None
+    untrusted: bool = False
 
 
 class ToolAttemptFailed(Compact, tag="attempt_failed"):

@@ -99,12 +99,14 @@ class Message(Value, tag="message"):
     """A message; `content` is text, or parts where it is more than text.
 
     `phase` is the provider's word for what the message is to the turn (`"commentary"`, `"final_answer"`), and goes back to it.
+    `untrusted`: it is not from who may tell the model what to do, and taints the run. No provider is told.
     """
 
     role: Role
     content: str | tuple[Part, ...]
     id: str = ""
     phase: str = ""
+    untrusted: bool = False
     type: ClassVar[Literal["message"]] = "message"
 
     @property
@@ -155,7 +157,10 @@ class FunctionCall(Value, tag="function_call"):
 
 
 class FunctionCallOutput(Value, tag="function_call_output"):
-    """The one result of a call: text, or parts where it is more than text. `kind`, `namespace` and `caller` are the call's."""
+    """The one result of a call: text, or parts where it is more than text. `kind`, `namespace` and `caller` are the call's.
+
+    `untrusted`: it may hold what strangers wrote, and taints the run. No provider is told.
+    """
 
     call_id: str
     output: str | tuple[Part, ...]
@@ -163,12 +168,15 @@ class FunctionCallOutput(Value, tag="function_call_output"):
     kind: CallKind = "function"
     namespace: str = ""
     caller: Caller | None = None
+    untrusted: bool = False
     type: ClassVar[Literal["function_call_output"]] = "function_call_output"
 
 
-def output_of(call: FunctionCall, output: str | tuple[Part, ...], is_error: bool = False) -> FunctionCallOutput:
+def output_of(
+    call: FunctionCall, output: str | tuple[Part, ...], is_error: bool = False, untrusted: bool = False
+) -> FunctionCallOutput:
     """The result of `call`."""
-    return FunctionCallOutput(call.call_id, output, is_error, call.kind, call.namespace, call.caller)
+    return FunctionCallOutput(call.call_id, output, is_error, call.kind, call.namespace, call.caller, untrusted)
 
 
 class Reasoning(Value, tag="reasoning"):

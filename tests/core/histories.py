@@ -85,6 +85,7 @@ json_objects = st.sampled_from(
     [
         {},
         {"type": "message", "": None},
+        {"type": "web_search_call", "id": "ws"},
         {"list": [1, 2.5, True, None, "\0"], "deep": {"deep": {"deep": [[]]}}},
         {"big": 2**70, "small": -(2**70), "float": -0.0, "tiny": 5e-324, "huge": 1.7976931348623157e308},
     ]
@@ -100,7 +101,8 @@ parts = st.one_of(
 )
 contents = texts | st.lists(parts, max_size=3).map(tuple)
 roles = st.sampled_from(["user", "assistant", "system", "developer"])
-messages = st.builds(Message, roles, contents, texts)
+trust = st.sampled_from([False, False, False, True])
+messages = st.builds(Message, roles, contents, texts, untrusted=trust)
 reasonings = st.builds(Reasoning, texts, st.lists(texts, max_size=2).map(tuple), texts, texts, texts, texts)
 provider_items = st.builds(ProviderItem, texts, json_objects)
 plain_items = messages | reasonings | provider_items
@@ -117,7 +119,7 @@ def calls(ids: st.SearchStrategy[str]) -> st.SearchStrategy[FunctionCall]:
 
 
 def outputs(ids: st.SearchStrategy[str]) -> st.SearchStrategy[FunctionCallOutput]:
-    return st.builds(FunctionCallOutput, ids, contents, st.booleans(), kinds, namespaces, callers)
+    return st.builds(FunctionCallOutput, ids, contents, st.booleans(), kinds, namespaces, callers, trust)
 
 
 few_ids = st.sampled_from(["", "a", "b", "c", "a-2"])
@@ -269,7 +271,8 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
             events.append(GuardrailJudged("g", "tool_output", draw(behaviors), call_id=call_id, message=draw(texts)))
         whole = draw(st.sampled_from(["", "0123456789abcdef"]))
         failure = draw(st.sampled_from(["", "transient", "circuit"])) if fate == "failed" else ""
-        events.append(ToolFinished(call_id, draw(contents), fate == "failed", whole, withheld, failure=failure))
+        is_failed, untrusted = fate == "failed", draw(trust)
+        events.append(ToolFinished(call_id, draw(contents), is_failed, whole, withheld, failure=failure, untrusted=untrusted))
         for number, behavior in enumerate(after):
             said = GuardrailJudged("g", "tool_output", behavior, "null", call_id, draw(texts), number, len(after))
             events.append(structs.replace(said, releases=number == len(after) - 1))

@@ -67,7 +67,7 @@ from agentsdk.types.events import (
     ViewReplaced,
     ViewRestored,
 )
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message, ProviderItem
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import ToolSpec
 from agentsdk.types.tape import Tape
@@ -86,8 +86,8 @@ def replied(*output: Any, usage: Usage = Usage(1, 10, 5)) -> ModelReplied:
     return ModelReplied(ModelResponse(output, usage, "tool_calls"), 2.0)
 
 
-def answer(call: FunctionCall, output: Any, is_error: bool) -> FunctionCallOutput:
-    return FunctionCallOutput(call.call_id, output, is_error, call.kind, call.namespace, call.caller)
+def answer(call: FunctionCall, output: Any, is_error: bool, untrusted: bool = False) -> FunctionCallOutput:
+    return FunctionCallOutput(call.call_id, output, is_error, call.kind, call.namespace, call.caller, untrusted)
 
 
 @dataclass
@@ -128,11 +128,11 @@ class Turn:
                 elif given.is_withheld:
                     answers.append(answer(item, WITHHELD, True))
                 elif edited is None:
-                    answers.append(answer(item, given.output, given.is_error))
+                    answers.append(answer(item, given.output, given.is_error, given.untrusted))
                 else:
                     note = f"[A person changed the arguments of this call before it ran, to {edited.arguments}]"
                     output = f"{note}\n{given.output}" if isinstance(given.output, str) else (InputText(note), *given.output)
-                    answers.append(answer(item, output, given.is_error))
+                    answers.append(answer(item, output, given.is_error, given.untrusted))
         return [*self.reply.output, *answers, *self.arrived]
 
 
@@ -169,6 +169,8 @@ class Retold:
     ended: RunEnded | None = None
     offered: dict[tuple[str, str], tuple[list[ToolSpec], str, str]] = field(default_factory=dict)
     failed: dict[str, list[float]] = field(default_factory=dict)
+    read: list[Item] = field(default_factory=list)
+    """All that the model was shown since the input."""
 
     def tell(self, event: RunEvent) -> None:
         self.log.append(event)
@@ -176,12 +178,14 @@ class Retold:
         match event:
             case RunStarted():
                 self.items = list(event.input)
+                self.read = list(event.input)
                 self.view = list(event.input)
                 self.agent = event.agent
                 self.history = self.saved = event.history
             case InputReplaced():
                 self.items = [*self.items[: self.history], *event.input]
                 self.view = list(self.items)
+                self.read = list(self.items)
                 self.views = []
                 self.agent = "first"
                 self.turn = self.ended = None
@@ -201,6 +205,7 @@ class Retold:
             case ModelReplied():
                 self.turn = turn or Turn()
                 self.turn.reply = event.response
+                self.read += event.response.output
                 self.turns += 1
                 self.all_turns += 1
                 self.usage += event.response.usage
@@ -215,6 +220,7 @@ class Retold:
                 self.stopped = None
             case InputAdded():
                 self.items += event.items
+                self.read += event.items
                 for view in (self.view, *self.views):
                     view += event.items
                 self.stopped = None
@@ -378,6 +384,7 @@ class Retold:
         assert self.turn is not None
         items = [*self.turn.items(), *added]
         self.items += items
+        self.read += items
         for view in (self.view, *self.views):
             view += items
         self.used_tools = self.used_tools or bool(self.turn.results)
@@ -386,6 +393,12 @@ class Retold:
         if said and not any(said):
             self.invalid_outputs = 0
         self.turn = None
+
+
+def is_untrusted(item: Item) -> bool:
+    if isinstance(item, ProviderItem):
+        return item.data.get("type") == "web_search_call"
+    return isinstance(item, Message | FunctionCallOutput) and item.untrusted
 
 
 def assert_tells(state: State, story: Retold) -> None:
@@ -402,6 +415,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.elapsed, state.working) == (story.elapsed, story.working)
     assert (state.used_tools, state.invalid_outputs) == (story.used_tools, story.invalid_outputs)
     assert state.has_cut == story.has_cut
+    assert (state.taint is not None) == any(map(is_untrusted, story.read))
     assert state.failures == {name: ToolFailures(len(times), times[-1]) for name, times in story.failed.items()}
     assert (list(state.input_verdicts), list(state.always)) == (story.verdicts, story.always)
     turn = story.turn

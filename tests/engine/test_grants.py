@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -46,7 +45,7 @@ class Office:
         self.tools = [self.tool("look", effect="none"), self.tool("write"), self.tool("drop", permission="admin")]
 
     def tool(self, name: str, **options: Any) -> FunctionTool[Any]:
-        def body(x: int = 0) -> str:
+        async def body(x: int = 0) -> str:
             self.ran.append(name)
             return f"{name} done"
 
@@ -127,7 +126,7 @@ async def test_a_tool_is_granted_by_permission_name_tag_and_agent(grants: Any, e
     office.tools[1] = office.tool("write", tags=["billing"])
     agent = office.agent([call("look"), call("write"), call("drop")])
     result = await Runner.run(agent, "go", run_config=RunConfig(grants=grants))
-    assert offered(agent) == sorted(office.ran, key=offered(agent).index) == expected
+    assert offered(agent) == office.ran == expected
     assert refused(result) == [(name,) for name in ("look", "write", "drop") if name not in expected]
 
 
@@ -427,6 +426,6 @@ def test_nothing_is_offered_or_run_that_is_not_granted_and_the_audit_has_every_r
         )
 
     assert offered(agent) == [name for name in tools if is_granted(name)]
-    assert Counter(office.ran) == Counter(name for name in calls if is_granted(name))
+    assert office.ran == [name for name in calls if is_granted(name)]
     assert [one.why.tool for one in result.refused_calls] == [name for name in calls if not is_granted(name)]
     assert all(one.why.grants == tuple(grant.name for grant in grants if grant.name) for one in result.refused_calls)
