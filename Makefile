@@ -7,6 +7,7 @@ RUN := $(VENV)/bin/python
 PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile
 # 0 runs the test files by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
 SEED ?= 0
+NPM_SERVERS := $(foreach name,filesystem everything memory sequential-thinking,@modelcontextprotocol/server-$(name)@2026.8.31)
 # Processes that run the tests concurrently, each with servers of its own.
 WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
@@ -31,13 +32,13 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model
+test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
 
-orders: $(VENV)/.dev $(VENV)/.model
+orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
 
 coverage: $(VENV)/.dev $(VENV)/.model
@@ -100,6 +101,14 @@ $(VENV)/.package: $(VENV)/.pip pyproject.toml
 $(VENV)/.dev: $(VENV)/.package
 	@echo '== the tools of development'
 	$(RUN) -m pip install --group dev
+	@touch $@
+
+# MCP servers written by others, for the tests. Without npm or its registry the tests of these are skipped, and say so.
+$(VENV)/.npm: $(VENV)/.dev
+	@echo '== MCP servers of npm'
+	@if ! command -v npm >/dev/null; then echo 'npm is not installed: the tests of its MCP servers are skipped'; \
+	elif ! npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS); then \
+	echo 'npm cannot install its MCP servers: their tests are skipped'; fi
 	@touch $@
 
 $(VENV)/.model: $(VENV)/.package

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mcp.server.mcpserver import MCPServer as OfficialServer
 
 import agentsdk
 from agentsdk import (
@@ -45,7 +46,7 @@ from agentsdk import (
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
-from agentsdk.mcp import MCPServerStdio, MCPServerStreamableHttp
+from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputValidator
 from agentsdk.permissions import Grant
@@ -334,6 +335,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "TextSearch": (TextSearch, {"texts": {"a": "b"}}, lambda made: run(agent(tools=[web_search(made)]))),
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
+    "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),

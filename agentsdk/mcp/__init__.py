@@ -8,8 +8,9 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.mcp.health import MCPHealth, MCPState
+    from agentsdk.mcp.in_process import MCPServerInProcess
     from agentsdk.mcp.options import MCPServerOptions, RequireApproval, ToolFilter
-    from agentsdk.mcp.server import MCPServer
+    from agentsdk.mcp.server import MCPProgress, MCPServer
     from agentsdk.mcp.serving.options import MCPRequest, ServeOptions
     from agentsdk.mcp.serving.serve import asgi_app, serve
     from agentsdk.mcp.stdio import MCPServerStdio, MCPServerStdioParams
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MCPHealth",
+    "MCPProgress",
     "MCPRequest",
     "MCPServer",
+    "MCPServerInProcess",
     "MCPServerOptions",
     "MCPServerStdio",
     "MCPServerStdioParams",
@@ -37,8 +40,9 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         __name__,
         {
             "agentsdk.mcp.health": "MCPHealth MCPState",
+            "agentsdk.mcp.in_process": "MCPServerInProcess",
             "agentsdk.mcp.options": "MCPServerOptions RequireApproval ToolFilter",
-            "agentsdk.mcp.server": "MCPServer",
+            "agentsdk.mcp.server": "MCPProgress MCPServer",
             "agentsdk.mcp.serving.options": "MCPRequest ServeOptions",
             "agentsdk.mcp.serving.serve": "asgi_app serve",
             "agentsdk.mcp.stdio": "MCPServerStdio MCPServerStdioParams",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast, get_args
 
 from agentsdk.define.tool_options import NeedsApproval
 from agentsdk.define.toolset import ToolRule
@@ -32,6 +32,10 @@ RequireApproval = Asked | Mapping[str, Asked] | NeedsApproval[Any]
 """Which calls a person must approve: all, none, by the server's name for the tool, or as a callable says for each call."""
 
 
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""How severe what a server logs must be at the least, from the most harmless on."""
+
+
 class ToolFilter(TypedDict, total=False):
     """Which of a server's tools are offered, by the server's own names for them."""
 
@@ -53,6 +57,7 @@ class MCPServerOptions(TypedDict, total=False):
     use_structured_content: bool
     include_instructions: bool
     max_result_chars: int | None
+    log_level: LogLevel | None
 
 
 DEFAULTS: dict[str, object] = {
@@ -67,6 +72,7 @@ DEFAULTS: dict[str, object] = {
     "use_structured_content": False,
     "include_instructions": False,
     "max_result_chars": None,
+    "log_level": None,
 }
 _ASKED = either(FLAG, one_of("", ("always", "never")), what="True, False, 'always' or 'never'")
 _NAMES = sequence_of(a_name("the name of a tool"), "a list of names of tools")
@@ -100,6 +106,7 @@ OPTIONS = Fields(
     trusted=FLAG,
     use_structured_content=FLAG,
     include_instructions=FLAG,
+    log_level=optional(one_of("a level of the protocol; write 'info'", get_args(LogLevel))),
     max_result_chars=optional(whole("a whole number above 0, or None", least=1)),
 )
 PARAMETERS = Fields(

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar, cast
 
+from agentsdk.mcp.shared import Shared
 from agentsdk.ports.mcp import Connect, Listing, MCPConnection, MCPEvents
 from agentsdk.types.errors import MCPConnectionError, MCPError
 from agentsdk.types.text import escaped, shortened, text_of
@@ -33,9 +36,13 @@ class Owner:
         self.error: MCPError | None = None
         self.connection: MCPConnection | None = None
         self.listing: Listing | None = None
+        self.is_retired = False
+        self._listed_at = 0.0
+        self._changes = 0
+        self._uses = 0
         self._name = name
-        self._asking: asyncio.Task[Listing | MCPError] | None = None
-        self._probing: asyncio.Task[bool] | None = None
+        self._asking: Shared[Listing | MCPError] | None = None
+        self._probing: Shared[bool] | None = None
         self._is_settled = asyncio.Event()
         self._leave = asyncio.Event()
 
@@ -43,7 +50,11 @@ class Owner:
             events.ended()
             self._leave.set()
 
-        own = MCPEvents(events.warn, ended, events.stderr)
+        def changed() -> None:
+            self.listing = None
+            self._changes += 1
+
+        own = replace(events, ended=ended, changed=changed)
         # In a context of its own: it outlives the run that happened to need it first.
         self.task = loop.create_task(self._hold(connect, own), name=f"MCP server {name}", context=contextvars.Context())
 
@@ -51,7 +62,8 @@ class Owner:
     def is_over(self) -> bool:
         """Whether there is no connection any more."""
         connection = self.connection
-        return self.task.done() or self._leave.is_set() or (connection is not None and not connection.is_open)
+        is_ended = connection is not None and not connection.is_open
+        return self.is_retired or is_ended or self.task.done() or self._leave.is_set()
 
     async def opened(self) -> MCPConnection:
         """The connection, once it is there. Raises `MCPError`."""
@@ -61,28 +73,27 @@ class Owner:
             raise raised_anew(self.error)
         return self.connection
 
-    async def listed(
-        self, connection: MCPConnection, seconds: float | None, take: Callable[[Listing], None], *, is_fresh: bool
-    ) -> Listing:
-        """What the server lists, asked again where `is_fresh`. Those who ask at one time share one answer, which `take` is
-        given once. Raises `MCPError`."""
-        if self.listing is not None and not is_fresh:
-            return self.listing
+    async def listed(self, connection: MCPConnection, seconds: float | None, *, is_fresh: bool) -> Listing:
+        """What the server lists, asked again where `is_fresh`, where it has said that it has changed or its time is over. Those
+        who ask at one time share one answer. Raises `MCPError`."""
+        loop, known = asyncio.get_running_loop(), self.listing
+        if known is not None and not is_fresh and (known.seconds is None or loop.time() < self._listed_at + known.seconds):
+            return known
         asking = self._asking
-        if asking is None or asking.done():
+        if asking is None:
 
             async def ask() -> Listing | MCPError:
+                changes = self._changes
                 try:
-                    self.listing = listing = await connection.list_tools(seconds)
+                    listing = await connection.list_tools(seconds)
                 except MCPError as error:
                     return error
-                take(listing)
+                if changes == self._changes:  # else it may be what there was before
+                    self.listing, self._listed_at = listing, loop.time()
                 return listing
 
-            name = f"MCP server {self._name}: list"
-            loop = asyncio.get_running_loop()
-            self._asking = asking = loop.create_task(ask(), name=name, context=contextvars.Context())
-        answer = await asyncio.shield(asking)
+            asking = self._asking = Shared(f"MCP server {self._name}: list", ask)
+        answer = await asking.result()
         if isinstance(answer, MCPError):
             raise raised_anew(answer)
         return answer
@@ -91,7 +102,7 @@ class Owner:
         """Whether the server still answers; where it does not, the connection is ended. Those who ask at one time share one
         answer."""
         probing = self._probing
-        if probing is None or probing.done():
+        if probing is None:
 
             async def probe() -> bool:
                 does = await connection.answers(seconds)
@@ -99,9 +110,8 @@ class Owner:
                     self._leave.set()
                 return does
 
-            name = f"MCP server {self._name}: ping"
-            self._probing = probing = self.task.get_loop().create_task(probe(), name=name, context=contextvars.Context())
-        return await asyncio.shield(probing)
+            probing = self._probing = Shared(f"MCP server {self._name}: ping", probe)
+        return await probing.result()
 
     async def close(self) -> None:
         """End the connection, and wait until nothing of it is left."""
@@ -110,6 +120,23 @@ class Owner:
         if not self.task.done():
             self.task.cancel()
             await asyncio.wait([self.task], timeout=CLOSE_SECONDS)
+
+    @contextmanager
+    def in_use(self) -> Generator[None]:
+        """Around a request: an owner that is retired meanwhile closes when the last has its answer."""
+        self._uses += 1
+        try:
+            yield
+        finally:
+            self._uses -= 1
+            if self.is_retired and not self._uses:
+                self.ask_to_close()
+
+    def retire(self) -> None:
+        """Take no more requests, and close when those that run have their answers."""
+        self.is_retired = True
+        if not self._uses:
+            self.ask_to_close()
 
     def ask_to_close(self) -> None:
         """End the connection, without waiting."""
@@ -132,8 +159,9 @@ class Owner:
         finally:
             self._leave.set()
             self._is_settled.set()
-            if asking := [task for task in (self._asking, self._probing) if task is not None]:
-                await asyncio.wait(asking)  # they have their errors: the connection is gone
+            for work in (self._asking, self._probing):
+                if work is not None:
+                    await work.settled()  # it has its error: the connection is gone
 
     def _as_ours(self, error: BaseException) -> MCPError:
         while isinstance(error, BaseExceptionGroup):

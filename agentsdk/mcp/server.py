@@ -7,39 +7,47 @@ whose connection ended under it is not made again: it may have been carried out.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, Unpack, cast
-from weakref import WeakKeyDictionary
+from typing import Any, Self, TypeVar, Unpack, cast
 
 import msgspec
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.toolset import Toolset, ToolsetContext
-from agentsdk.mcp.health import MCPHealth, MCPState
+from agentsdk.mcp.health import MCPHealth
+from agentsdk.mcp.link import Link
 from agentsdk.mcp.names import tool_names
-from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, MCPServerOptions
-from agentsdk.mcp.owner import Owner, raised_anew
+from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, LogLevel, MCPServerOptions
 from agentsdk.mcp.results import output_of
 from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
-from agentsdk.ports.mcp import Listing, MCPConnection, MCPEvents, MCPServerInfo, MCPToolDefinition
+from agentsdk.ports.mcp import Listing, MCPConnection, MCPEvents, MCPToolDefinition, MCPToolResult
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MCPConnectionError, MCPError, MCPStatusError, MCPTimeoutError
 from agentsdk.types.signature import shows_options
+from agentsdk.types.text import clean_text
+
+T = TypeVar("T")
 
 logger = logging.getLogger("agentsdk.mcp")
 
-MAX_WARNINGS = 20
-"""How many warnings `health` keeps."""
+MAX_MESSAGE = 500
+"""How many characters of a message about progress are passed on."""
 
-_PROBE = 5.0
-_FIRST_WAIT = 1.0
-_LONGEST_WAIT = 30.0
+
+@dataclass(frozen=True, slots=True)
+class MCPProgress:
+    """How far a call is, as its server says: the `data` of a `ToolProgressStreamEvent`. `total`: None where it is not known."""
+
+    server: str
+    tool: str
+    progress: float
+    total: float | None = None
+    message: str = ""
 
 
 class _Note(msgspec.Struct, omit_defaults=True):
@@ -65,6 +73,8 @@ class MCPServer(Toolset[Any]):
     too: a read-only tool has `effect="none"`, an idempotent one `"idempotent"`, a destructive one waits for a person unless
     `require_approval` says otherwise.
 
+    What the server logs, from `log_level` on, goes to the logger `agentsdk.mcp`. Progress is in the stream of a run.
+
     `use_structured_content`: the model is sent that of a result in place of its text. `include_instructions`: what the server
     says of its use, too. `max_result_chars`: the most of a result's text; None for as much as the run takes.
     """
@@ -77,21 +87,13 @@ class MCPServer(Toolset[Any]):
         self.name = options.get("name") or default_name
         self.connect_timeout_seconds = options.get("connect_timeout_seconds", 20.0)
         self.client_session_timeout_seconds = options.get("client_session_timeout_seconds", 60.0)
+        self.log_level: LogLevel | None = options.get("log_level")
         self._options = options
         self._identity = identity
         self._trusted = options.get("trusted", False)
-        self._owners: WeakKeyDictionary[asyncio.AbstractEventLoop, Owner] = WeakKeyDictionary()
-        self._leaving: set[asyncio.Task[None]] = set()
-        self._state: MCPState = "new"
-        self._error: MCPError | None = None
-        self._failures = self._connections = 0
-        self._retry_at = 0.0
-        self._info = MCPServerInfo()
-        self._warnings: deque[str] = deque(maxlen=MAX_WARNINGS)
-        self._stderr: tuple[str, ...] = ()
+        self._link = Link(self.name, self._connect, self.client_session_timeout_seconds)
         self._made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
         self._names: dict[str, str] = {}
-        self._last: Listing | None = None
 
     def _connect(self, events: MCPEvents) -> AbstractAsyncContextManager[MCPConnection]:
         """Opens a connection, in the task that also closes it."""
@@ -108,54 +110,30 @@ class MCPServer(Toolset[Any]):
 
     async def connect(self) -> None:
         """Connect now. Raises `MCPError` where the server is down."""
-        self._retry_at = 0.0
-        await self._connected()
+        await self._link.open()
 
     async def aclose(self) -> None:
         """End the connection, from any task: nothing of it is left, at the latest after some seconds."""
-        owner = self._owners.pop(asyncio.get_running_loop(), None)
-        for loop, other in list(self._owners.items()):
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(other.ask_to_close)
-        self._owners.clear()
-        self._state = "closed"
-        if owner is not None:
-            await owner.close()
-        loop = asyncio.get_running_loop()
-        if before := [task for task in self._leaving if task.get_loop() is loop]:
-            await asyncio.wait(before)  # connections that had ended, and whose processes are on their way out
+        await self._link.aclose()
 
     @property
     def health(self) -> MCPHealth:
         """How it stands with the server, for a person to see."""
-        return MCPHealth(
-            self._state,
-            self._error,
-            self._failures,
-            max(self._retry_at - _now(), 0.0) if self._state == "down" else 0.0,
-            self._connections,
-            0 if self._last is None else len(self._last.tools),
-            self._info.protocol_version,
-            self._info.name,
-            self._info.version,
-            tuple(self._warnings),
-            self._stderr,
-        )
+        return self._link.health
 
     def invalidate_tools_cache(self) -> None:
         """List the tools anew when they are next asked for."""
-        for owner in self._owners.values():
-            owner.listing = None
+        self._link.forget_listing()
 
     async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
         note = _read_note(context.note)
         listing: Listing | None
         try:
-            listing = await self._listed(is_fresh=not self._options.get("cache_tools_list", True))
+            listing = await self._link.listed(is_fresh=not self._options.get("cache_tools_list", True))
             note.down = ""
         except MCPError as error:
             note.down = _reason(error)
-            listing = self._last
+            listing = self._link.listing
         if listing is not None:
             tools = self._tools(listing, note)
             note.names = {name: original for name, original in self._names.items() if name != original}
@@ -167,8 +145,8 @@ class MCPServer(Toolset[Any]):
 
     async def get_instructions(self, context: ToolsetContext[Any]) -> str:
         texts: list[str] = []
-        if self._options.get("include_instructions") and self._info.instructions:
-            texts.append(shown_description(self.name, self._info.instructions, self._trusted))
+        if self._options.get("include_instructions") and self._link.info.instructions:
+            texts.append(shown_description(self.name, self._link.info.instructions, self._trusted))
         if down := _read_note(context.note).down:
             texts.append(f"MCP server {self.name!r} is not available now: {down}. Its tools may be missing, and may fail.")
         return "\n\n".join(texts)
@@ -177,80 +155,21 @@ class MCPServer(Toolset[Any]):
         """The tool as the server has it now: one that has changed since a person approved a call of it is asked about again."""
         note = _read_note(context.note)
         try:
-            tools = self._tools(await self._listed(is_fresh=True), note)
+            tools = self._tools(await self._link.listed(is_fresh=True), note)
         except MCPError:
             return self._recorded(context, name, note) if name in context.offered else None
         return next((tool for tool in await self._filtered(context, tools) if tool.name == name), None)
 
     async def list_tools(self) -> list[FunctionTool[Any]]:
         """The tools that the server has, before any filter. Raises `MCPError`."""
-        return self._tools(await self._listed(is_fresh=False), _Note())
-
-    async def _connected(self) -> MCPConnection:
-        """The connection of this event loop, opened where there is none. Raises `MCPError`."""
-        loop = asyncio.get_running_loop()
-        owner = self._owners.get(loop)
-        if owner is None or owner.is_over:
-            if self._error is not None and self._state == "down" and _now() < self._retry_at:
-                raise raised_anew(self._error)
-            if owner is not None and not owner.task.done():
-                self._leaving.add(owner.task)
-                owner.task.add_done_callback(self._leaving.discard)
-            self._state = "connecting"
-            events = MCPEvents(self._warn, lambda: self._ended(made), self._keep_stderr)
-            made = owner = self._owners[loop] = Owner(self.name, self._connect, events)
-        try:
-            connection = await owner.opened()
-        except MCPError as error:
-            if self._owners.get(loop) is owner:
-                del self._owners[loop]
-                self._failed(error)
-            raise
-        if connection.is_doubtful and not await owner.answers(connection, min(self._seconds or _PROBE, _PROBE)):
-            return await self._connected()
-        if self._state == "connecting":
-            self._state, self._error, self._failures = "ready", None, 0
-            self._connections += 1
-            self._info = connection.info
-        return connection
-
-    def _failed(self, error: MCPError) -> None:
-        self._state, self._error = "down", error
-        self._failures += 1
-        wait = 0.0 if self._failures == 1 else min(_FIRST_WAIT * 2 ** (self._failures - 2), _LONGEST_WAIT)
-        self._retry_at = _now() + wait
-        logger.warning("MCP server %r is down: %s", self.name, error)
-
-    def _ended(self, owner: Owner) -> None:
-        if owner.connection is not None and self._state == "ready":
-            self._state, self._retry_at = "down", 0.0
-            self._error = MCPConnectionError(f"the connection to MCP server {self.name!r} ended", server=self.name)
-
-    def _warn(self, text: str) -> None:
-        if text not in self._warnings:
-            self._warnings.append(text)
-            logger.warning("MCP server %r: %s", self.name, text)
-
-    def _keep_stderr(self, lines: Sequence[str]) -> None:
-        self._stderr = tuple(lines)
-
-    async def _listed(self, *, is_fresh: bool) -> Listing:
-        """What the server lists; asked again where `is_fresh`. Those who ask at one time share one answer."""
-        connection = await self._connected()
-        owner = self._owners[asyncio.get_running_loop()]
-        return await owner.listed(connection, self._seconds, self._take, is_fresh=is_fresh)
-
-    def _take(self, listing: Listing) -> None:
-        for problem in listing.problems:
-            self._warn(problem)
-        self._last = listing
+        return self._tools(await self._link.listed(is_fresh=False), _Note())
 
     def _tools(self, listing: Listing, note: _Note) -> list[FunctionTool[Any]]:
         """The tools of a listing, under the names that the model calls them. One whose definition stays is the same object."""
         definitions: dict[str, MCPToolDefinition] = {}
         for definition in listing.tools:
             if definitions.setdefault(definition.name, definition) is not definition:
-                self._warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
+                self._link.warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
         self._names = tool_names(definitions, self._options.get("tool_name_prefix", ""), self._names | note.names)
         made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
         for name, original in self._names.items():
@@ -262,7 +181,7 @@ class MCPServer(Toolset[Any]):
             try:
                 tool = mcp_tool(name, definition, self.name, self._identity, self._call, options, self._trusted)
             except ValueError as error:
-                self._warn(f"tool {original[:100]!r} was left out: {error}")
+                self._link.warn(f"tool {original[:100]!r} was left out: {error}")
                 continue
             made[name] = (definition, tool)
         self._made = made
@@ -297,16 +216,20 @@ class MCPServer(Toolset[Any]):
             if (original := self._names[tool.name]) not in blocked and (allowed is None or original in allowed)
         ]
 
-    @property
-    def _seconds(self) -> float | None:
-        return self.client_session_timeout_seconds
-
     async def _call(self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject) -> object:
         """The body of every tool. Raises `MCPError`, which the model is told of."""
-        connection = await self._connected()
+
+        def told(progress: float, total: float | None, message: str | None) -> None:
+            ctx.emit(MCPProgress(self.name, definition.name, progress, total, clean_text(message or "")[:MAX_MESSAGE]))
+
+        async def ask(connection: MCPConnection) -> MCPToolResult:
+            return await connection.call_tool(definition.name, arguments, self.client_session_timeout_seconds, told)
+
         try:
-            result = await connection.call_tool(definition.name, arguments, self._seconds)
+            result = await self._link.asked(ask, repeats="effect" in effect_options(definition, self._trusted))
         except (MCPConnectionError, MCPTimeoutError) as error:
+            if isinstance(error, MCPConnectionError) and not error.sent:
+                raise
             kind = type(error)
             raise kind(
                 f"{error}. Whether the call was carried out is not known: look before you make it again", server=self.name
@@ -344,9 +267,3 @@ def _reason(error: MCPError) -> str:
     if isinstance(error, MCPStatusError):
         return f"it answers with HTTP {error.status}"
     return "it cannot be reached" if isinstance(error, MCPConnectionError) else "it does not keep to the protocol"
-
-
-def _now() -> float:
-    import time
-
-    return time.monotonic()

@@ -67,10 +67,11 @@ class MCPServerStdio(MCPServer):
             params["command"], params.get("args", ()), params.get("env"), params.get("cwd"), events.warn, started
         )
         try:
-            opened = connect(self.name, over_streams(transport), events, self.connect_timeout_seconds, has_left)
-            async with opened as connection:
+            seconds = self.connect_timeout_seconds
+            opened = connect(self.name, over_streams(transport), events, seconds, self.log_level, has_left)
+            async with opened as made:
                 is_open = True
-                yield connection
+                yield made
         except (OSError, ValueError) as error:
             raise MCPConnectionError(
                 f"MCP server {self.name!r} cannot be started: {params['command']!r} gave {type(error).__name__}; see that the "

@@ -30,10 +30,14 @@ class MCPToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The tools of a server; `problems` says what of its answer was left out, and why."""
+    """The tools of a server; `problems` says what of its answer was left out, and why.
+
+    `seconds` is for how long it may be taken to be as it is: None until the server says that it has changed.
+    """
 
     tools: tuple[MCPToolDefinition, ...]
     problems: tuple[str, ...] = ()
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +51,29 @@ class MCPToolResult:
 
 @dataclass(frozen=True, slots=True)
 class MCPServerInfo:
-    """What a server says of itself when it is connected: its name and version, the protocol's version, what it can do."""
+    """What a server says of itself when it is connected: its name and version, the protocol's version, what it can do.
+
+    `has_session`: the server knows this connection, as it did before the protocol became stateless.
+    """
 
     name: str = ""
     version: str = ""
     protocol_version: str = ""
     instructions: str = ""
+    has_session: bool = False
     capabilities: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class MCPEvents:
     """What a connection tells while it is open: `warn` of what the server sent that was left out, `ended` when it has ended,
-    `stderr` of the lines that a stdio server wrote there last."""
+    `changed` when its tools have, `log` what it logs and how severe that is (as in `logging`), `stderr` of the lines that a
+    stdio server wrote there last."""
 
     warn: Callable[[str], None]
     ended: Callable[[], None]
+    changed: Callable[[], None]
+    log: Callable[[int, str], None]
     stderr: Callable[[Sequence[str]], None]
 
 

@@ -332,7 +332,11 @@ class MCPError(ToolError):
 
 
 class MCPConnectionError(MCPError):
-    """An MCP server did not start or could not be reached, or the connection to it ended."""
+    """An MCP server did not start or cannot be reached, or the connection to it ended. `sent`: it may have got the request."""
+
+    def __init__(self, message: str, *, server: str = "", sent: bool = False) -> None:
+        super().__init__(message, server=server)
+        self.sent = sent
 
 
 class MCPTimeoutError(MCPError):

@@ -16,7 +16,7 @@ ERA = sys.argv[1] if len(sys.argv) > 1 else "handshake"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 lock = threading.Lock()
-state = {"description": "First.", "calls": 0}
+state: dict[str, Any] = {"description": "First.", "calls": 0, "level": None}
 
 
 def tool(name: str, **more: Any) -> dict[str, Any]:
@@ -31,6 +31,7 @@ def tools() -> list[dict[str, Any]]:
         tool("die"),
         tool("hang", annotations={"readOnlyHint": True}),
         tool("slow"),
+        tool("log"),
         tool("fail"),
         tool("refuse"),
         tool("wipe", annotations={"destructiveHint": True, "idempotentHint": True}),
@@ -56,7 +57,7 @@ def called(number: object, params: dict[str, Any]) -> None:
     if name == "die":
         os._exit(3)
     elif name == "hang":
-        return
+        return send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 0}})
     elif name == "environment":
         answer["content"][0]["text"] = json.dumps(dict(os.environ))
     elif name == "count":
@@ -65,6 +66,9 @@ def called(number: object, params: dict[str, Any]) -> None:
         for step in range(1, 4):
             progress = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
             send({"method": "notifications/progress", "params": progress})
+    elif name == "log":
+        said = {"level": "warning", "logger": "stock", "data": f"low on\nstock (asked for {state['level']})"}
+        send({"method": "notifications/message", "params": said})
     elif name == "fail":
         answer = {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
     elif name == "refuse":
@@ -82,7 +86,7 @@ def called(number: object, params: dict[str, Any]) -> None:
 
 def answered(message: dict[str, Any]) -> None:
     number, method, params = message.get("id"), message.get("method"), message.get("params", {})
-    capabilities = {"tools": {"listChanged": True}}
+    capabilities = {"tools": {"listChanged": True}, "logging": {}}
     if method == "server/discover" and ERA == "modern":
         found = {"supportedVersions": ["2026-07-28"], "capabilities": capabilities, "instructions": "Use it well."}
         send({"id": number, "result": {**found, "resultType": "complete", "ttlMs": 0, "cacheScope": "public"}})
@@ -94,6 +98,9 @@ def answered(message: dict[str, Any]) -> None:
         send({"id": number, "result": {"tools": tools(), **more}})
     elif method == "tools/call":
         called(number, params)
+    elif method == "logging/setLevel":
+        state["level"] = params["level"]
+        send({"id": number, "result": {}})
     elif method == "notifications/cancelled":
         sys.stderr.write(f"cancelled {params['requestId']}\n")
         sys.stderr.flush()

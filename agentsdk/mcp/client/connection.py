@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar, cast
 
 from mcp import types
-from mcp.client.session import ClientSession
+from mcp.client.session import ClientSession, IncomingMessage, LoggingFnT, MessageHandlerFnT
+from mcp.client.subscriptions import listen
 from mcp.shared.dispatcher import Dispatcher
 from mcp.shared.exceptions import MCPError as WireError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
@@ -19,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentsdk.mcp.client.dispatcher import WatchedDispatcher
 from agentsdk.mcp.client.negotiate import negotiate
+from agentsdk.mcp.options import LogLevel
 from agentsdk.ports.mcp import (
     Listing,
     MCPEvents,
@@ -49,6 +53,8 @@ MAX_ENTRIES = 10_000
 MAX_MESSAGE = 500
 """How many characters of a server's own message are repeated."""
 
+_LEVEL_SECONDS = 10.0
+_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30, "error": 40, "critical": 50, "alert": 50, "emergency": 50}
 _CLIENT = types.Implementation(name="agentsdk", version="0")
 _CALL_RESULT: TypeAdapter[types.CallToolResult] = TypeAdapter(types.CallToolResult)
 
@@ -59,6 +65,7 @@ async def connect(
     dispatchers: AbstractAsyncContextManager[Dispatcher[TransportContext]],
     events: MCPEvents,
     seconds: float,
+    log_level: LogLevel | None = None,
     has_left: Callable[[], bool] = lambda: False,
 ) -> AsyncGenerator[Connection]:
     """A connection to the server called `name`, through what `dispatchers` gives, once its protocol is agreed on.
@@ -67,12 +74,23 @@ async def connect(
     """
     async with dispatchers as inner:
         dispatcher = WatchedDispatcher(inner, events, seconds / 2)
-        session = ClientSession(dispatcher=dispatcher, client_info=_CLIENT)
+        session = ClientSession(
+            dispatcher=dispatcher,
+            client_info=_CLIENT,
+            message_handler=_on_message(events),
+            logging_callback=_on_log(events),
+            log_level=log_level,
+        )
         dispatcher.session = session
         async with session:
-            connection = Connection(name, session, dispatcher, events, has_left)
+            connection = Connection(name, session, dispatcher, has_left)
             await connection.asked("connect", negotiate(session), seconds)
-            yield connection
+            watching = asyncio.create_task(connection.watch(events, log_level), name=f"MCP server {name}: changes")
+            try:
+                yield connection
+            finally:
+                watching.cancel()
+                await asyncio.wait([watching])
 
 
 def over_streams(transport: AbstractAsyncContextManager[Any]) -> AbstractAsyncContextManager[Dispatcher[TransportContext]]:
@@ -89,20 +107,13 @@ def over_streams(transport: AbstractAsyncContextManager[Any]) -> AbstractAsyncCo
 class Connection:
     """An `MCPConnection` over a session that its owner has entered."""
 
-    def __init__(
-        self,
-        name: str,
-        session: ClientSession,
-        dispatcher: WatchedDispatcher,
-        events: MCPEvents,
-        has_left: Callable[[], bool],
-    ) -> None:
+    def __init__(self, name: str, session: ClientSession, dispatcher: WatchedDispatcher, has_left: Callable[[], bool]) -> None:
         self._name = name
         self._has_left = has_left
         self._doubted_at: int | None = None
         self._session = session
         self._dispatcher = dispatcher
-        self._events = events
+        self._is_watched = session.initialize_result is not None  # in the handshake era servers say so by themselves
 
     @property
     def info(self) -> MCPServerInfo:
@@ -115,6 +126,7 @@ class Connection:
             version=_shown(said.version) if said else "",
             protocol_version=session.protocol_version or "",
             instructions=session.instructions or "",
+            has_session=session.initialize_result is not None,
             capabilities=frozenset(abilities.model_dump(exclude_none=True)) if abilities else frozenset(),
         )
 
@@ -142,13 +154,34 @@ class Connection:
         self._doubted_at = None
         return True
 
+    async def watch(self, events: MCPEvents, log_level: LogLevel | None) -> None:
+        """Ask to be told of changes, and of what is logged, as the era has it; then tell `events` until the connection ends."""
+        session, abilities = self._session, self._session.server_capabilities
+        try:
+            if session.initialize_result is not None:
+                if log_level is not None and abilities is not None and abilities.logging is not None:
+                    request = types.SetLevelRequest(params=types.SetLevelRequestParams(level=log_level))
+                    await session.send_request(request, types.EmptyResult, _LEVEL_SECONDS)
+            elif abilities is not None and abilities.tools is not None and abilities.tools.list_changed:
+                async with listen(session, tools_list_changed=True) as changes:
+                    self._is_watched = bool(changes.honored.tools_list_changed)
+                    events.changed()  # what was listed before may have been so only until now
+                    async for _ in changes:
+                        events.changed()
+        except Exception as error:  # a server that does not keep to this part loses no more than this
+            events.warn(f"it does not tell of changes: {type(error).__name__}")
+        finally:
+            self._is_watched = session.initialize_result is not None
+            events.changed()
+
     async def list_tools(self, seconds: float | None) -> Listing:
         """All pages of the server's tools."""
         if "tools" not in self.info.capabilities and self._session.server_capabilities is not None:
             return Listing((), ("it offers no tools",))
         found, problems = await self._pages("tools", self._session.list_tools, seconds)
         tools = [_definition(tool) for page in found for tool in page.tools]
-        return Listing(tuple(tools[:MAX_ENTRIES]), problems)
+        holds = min((page.ttl_ms or 0 for page in found), default=0) / 1000  # 0 is what servers say that do not think of it
+        return Listing(tuple(tools[:MAX_ENTRIES]), problems, None if self._is_watched or not holds else holds)
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, object], seconds: float | None, on_progress: OnProgress | None = None
@@ -241,9 +274,15 @@ class Connection:
                 f"MCP server {self._name!r} answered {what} with HTTP {status}: {said}", server=self._name, status=status
             )
         if data.get("unreachable"):
-            return MCPConnectionError(f"MCP server {self._name!r} cannot be reached for {what}: {said}", server=self._name)
+            return MCPConnectionError(
+                f"MCP server {self._name!r} cannot be reached for {what}: {said}",
+                server=self._name,
+                sent=data["unreachable"] == "sent",
+            )
         if error.code == CONNECTION_CLOSED and not data.get("malformed"):
-            return MCPConnectionError(f"the connection to MCP server {self._name!r} ended during {what}", server=self._name)
+            return MCPConnectionError(
+                f"the connection to MCP server {self._name!r} ended during {what}", server=self._name, sent=True
+            )
         if error.code == REQUEST_TIMEOUT and self.is_open:
             return self._silent(what, seconds)
         if data.get("malformed"):
@@ -253,6 +292,23 @@ class Connection:
         return MCPCallError(
             f"MCP server {self._name!r} refused {what}: {said} (code {error.code})", server=self._name, code=error.code
         )
+
+
+def _on_message(events: MCPEvents) -> MessageHandlerFnT:
+    async def on_message(message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            events.changed()
+
+    return on_message
+
+
+def _on_log(events: MCPEvents) -> LoggingFnT:
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        data: object = params.data
+        text = data if isinstance(data, str) else json.dumps(data, default=str)
+        events.log(_LEVELS.get(params.level, logging.INFO), _shown(f"{params.logger}: {text}" if params.logger else text))
+
+    return on_log
 
 
 def _shown(text: str) -> str:

@@ -55,7 +55,9 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
         try:
             response = await self._inner.handle_async_request(request)
         except httpx2.TransportError as error:
-            return _answer(request, request_id, 503, {"unreachable": True}, type(error).__name__)
+            unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+            how = "unsent" if unsent else "sent"
+            return _answer(request, request_id, 503, {"unreachable": how}, type(error).__name__)
         if response.status_code in _REDIRECTS and response.has_redirect_location:
             target = request.url.join(response.headers["location"])
             if (target.scheme, target.host, target.port) != (request.url.scheme, request.url.host, request.url.port):

@@ -50,6 +50,7 @@ _RESPONSE = re.compile(
 _CHUNK = 256 * 1024
 _WAITING = 256  # messages for a server that does not read: a request it does not take can still be called off
 _LAST_WORDS = 0.5
+_NOTICE = 0.5
 _POLITE = 1.5
 _TERMINATE = 1.0
 _MAX_SHOWN = 200
@@ -105,8 +106,13 @@ class StdioProcess:
         """How the process left; None while it is there."""
         return self._transport.get_returncode()
 
-    async def stop(self) -> None:
-        """Close its input, wait, ask it to end, then kill its whole group. Never longer than `CLOSE_SECONDS`."""
+    async def stop(self, is_silent: bool) -> None:
+        """Close its input, wait, ask it to end, then kill its whole group. Never longer than `CLOSE_SECONDS`.
+
+        `is_silent`: its output has ended, so it is about to leave by itself.
+        """
+        if is_silent:
+            await self._left_within(_NOTICE)
         self.left_with = self.returncode
         stdin = self._child.stdin
         if stdin is not None:
@@ -176,13 +182,14 @@ async def stdio_transport(
     try:
         yield receives, outgoing
     finally:
+        is_silent = tasks[0].done()
         for task in tasks[:2]:
             task.cancel()
         for stream in (sends, receives, outgoing, to_write):
             stream.close()
         drain = loop.create_task(_drain(child.stdout, tasks[0]), name="mcp drain")  # lets a server that writes come to its end
         tasks.append(drain)
-        stopping = loop.create_task(process.stop(), name="mcp stop")
+        stopping = loop.create_task(process.stop(is_silent), name="mcp stop")
         try:
             await _finished(stopping)
         finally:

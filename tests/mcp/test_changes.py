@@ -1,0 +1,78 @@
+"""What a server says while it is connected: that its tools have changed, how far a call is, what it logs."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from mcp.server.mcpserver import Context, MCPServer
+
+from agentsdk import Agent, Runner
+from agentsdk.mcp import MCPProgress, MCPServerInProcess
+from agentsdk.testing import ScriptedModel, call
+from tests.mcp.servers import little
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_changed_list_enters_at_the_next_turn() -> None:
+    async with little(trusted=True) as server:
+        model = ScriptedModel([call("echo", text="x"), call("change", text="Second."), call("echo", text="y"), "done"])
+        await Runner.run(Agent[None, str](name="A", model=model, toolsets=[server]), "go")
+    described = [{tool.name: tool.description for tool in request.tools}["mutable"] for request in model.requests]
+    assert described == ["First.", "First.", "Second.", "Second."]
+
+
+async def test_progress_is_in_the_stream() -> None:
+    async with little() as server:
+        agent = Agent[None, str](name="A", model=ScriptedModel([call("slow"), "done"]), toolsets=[server])
+        stream = Runner.run_streamed(agent, "go")
+        seen = [event.data async for event in stream.stream_events() if event.type == "tool_progress_stream_event"]
+    assert seen == [MCPProgress("little", "slow", float(step), 3.0, f"step {step}") for step in (1, 2, 3)]
+
+
+async def test_a_server_is_told_of_a_call_that_is_cancelled() -> None:
+    async with little() as server:
+        agent = Agent[None, str](name="A", model=ScriptedModel([call("hang"), "done"]), toolsets=[server])
+        stream = Runner.run_streamed(agent, "go")
+        async for event in stream.stream_events():
+            if event.type == "tool_progress_stream_event":
+                break
+        await stream.aclose()
+        again = Agent[None, str](name="A", model=ScriptedModel([call("echo", text="on"), "done"]), toolsets=[server])
+        assert (await Runner.run(again, "go")).final_output == "done"
+        assert server.health.connections == 1
+    assert any(line.startswith("cancelled") for line in server.health.stderr)
+
+
+async def test_a_modern_server_is_asked_to_tell_of_changes() -> None:
+    official = MCPServer("shop")
+
+    @official.tool()
+    async def learn(ctx: Context) -> str:
+        """Learn."""
+        official.add_tool(later)
+        await ctx.notify_tools_changed()
+        return "learnt"
+
+    def later() -> str:
+        """Later."""
+        return "late"
+
+    async with MCPServerInProcess(official, trusted=True) as server:
+        model = ScriptedModel([call("learn"), call("later"), "done"])
+        await Runner.run(Agent[None, str](name="A", model=model, toolsets=[server]), "go")
+    assert [[tool.name for tool in request.tools] for request in model.requests] == [
+        ["learn"],
+        ["learn", "later"],
+        ["learn", "later"],
+    ]
+
+
+async def test_what_a_server_logs_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="agentsdk.mcp"):
+        async with little(log_level="warning") as server:
+            agent = Agent[None, str](name="A", model=ScriptedModel([call("log"), "done"]), toolsets=[server])
+            await Runner.run(agent, "go")
+    logged = [(entry.levelname, entry.getMessage()) for entry in caplog.records if entry.name == "agentsdk.mcp"]
+    assert logged == [("WARNING", "MCP server 'little': stock: low on\\nstock (asked for warning)")]
