@@ -68,7 +68,7 @@ from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
 from agentsdk.hosted_tools import HostedMCPTool, WebSearchTool
 from agentsdk.models import Prompt
-from agentsdk.output import ModelRetry, OutputValidator, ValidatorContext, output_validator
+from agentsdk.output import ModelRetry, OutputImage, OutputValidator, ValidatorContext, output_validator
 from agentsdk.permissions import Grant
 from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
 from agentsdk.testing import call
@@ -92,7 +92,7 @@ from agentsdk.types.events import (
     ToolsIntended,
     ToolUseJudged,
 )
-from agentsdk.types.items import Caller, FunctionCall, InputItem, Message, ProviderItem
+from agentsdk.types.items import Caller, FunctionCall, InputImage, InputItem, Message, OutputText, ProviderItem
 from agentsdk.types.spec import Effect
 
 RUN_ID = "r"
@@ -779,6 +779,25 @@ def _output_function(world: World) -> Agent[Any, Any]:
     return agent_of(world, replies, tools=[tool_of(world, "add")], output_type=OutputFunction(settle, mode="tool"))
 
 
+def _image(world: World) -> Agent[Any, Any]:
+    def drawn(data: str) -> Message:
+        return Message("assistant", (OutputText("Look:"), InputImage(f"data:image/png;base64,{data}")))
+
+    validators = [
+        _validator(world, "large", _must("larger", lambda image: len(image.data) > 2)),
+        _validator(world, "signed", lambda image: None),
+    ]
+    replies = [call("add", x=1), "I drew it.", [drawn("aGk=")], [drawn("aGVsbG8=")]]
+    return agent_of(
+        world,
+        replies,
+        tools=[tool_of(world, "add")],
+        output_type=OutputImage,
+        output_validators=validators,
+        max_output_retries=2,
+    )
+
+
 def _validator(world: World, name: str, judge: Callable[[Any], Any]) -> OutputValidator[Any, Any]:
     """An output validator that notes each output it is asked about; what `judge` raises or returns is its answer."""
 
@@ -1275,6 +1294,7 @@ SCENARIOS = [
     Scenario("output validators of a function that is called", _validated_by_call, [2, 2, 9], effects=1),
     Scenario("output validators of a tool's result, and in an agent as tool", _validated_tool_result, "add gave 2", effects=2),
     Scenario("output validator never accepts, then it does", _never_accepted, 2, recover=_as_it_stands),
+    Scenario("an image, missing and sent back once each", _image, OutputImage(b"hello", "image/png"), effects=1),
     Scenario("critics asked by output validators", _critics, "longer still", effects=6),
     Scenario("input guardrails pass", _input_guardrail, "paid", effects=1),
     Scenario("input guardrail trips, input replaced", _input_tripped, "with pleasure", effects=1, recover=_say_please),

@@ -48,7 +48,7 @@ from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
-from agentsdk.output import OutputValidator
+from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.permissions import Grant
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
@@ -295,6 +295,10 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     ),
     "handoff": (handoff, {"agent": agent()}, with_handoff),
     "InputGuardrail": (InputGuardrail, {"guardrail_function": check_verdict, "name": "g"}, guarded("input_guardrails")),
+    **{
+        kind.__name__: (kind, {"data": b"x", "media_type": "image/png"}, unused)
+        for kind in (OutputImage, OutputAudio, OutputFile)
+    },
     "OutputValidator": (OutputValidator, {"function": lambda *_: None, "name": "v"}, guarded("output_validators")),
     "OutputGuardrail": (OutputGuardrail, {"guardrail_function": check_verdict, "name": "g"}, guarded("output_guardrails")),
     "ToolInputGuardrail": (

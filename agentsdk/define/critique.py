@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.define.agent import Agent
 from agentsdk.define.output import AgentOutputSchema
@@ -14,7 +14,10 @@ from agentsdk.define.output_validator import ModelRetry, OutputValidator, Valida
 from agentsdk.types.declared import CALLABLE, Fields, a, optional
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
-from agentsdk.types.items import InputItem, Message
+from agentsdk.types.items import InputItem, InputText, Message
+
+if TYPE_CHECKING:
+    from agentsdk.types.media import OutputMedia
 
 PROMPT = "Review an answer.\n\nWhat was asked:\n{question}\n\nThe answer:\n{answer}"
 
@@ -65,9 +68,12 @@ def reviewed_by(
     return OutputValidator(review, critic.name if name is None else name, when, timeout, (asked,))
 
 
-def _shown(context: ValidatorContext[Any], output: object) -> str:
+def _shown(context: ValidatorContext[Any], output: object) -> str | Sequence[InputItem]:
     question = "\n".join([item.text for item in context.input if isinstance(item, Message)])
-    return PROMPT.format(question=question, answer=context.text)
+    if getattr(type(output), "is_output_media", False) is not True:
+        return PROMPT.format(question=question, answer=context.text)
+    media = cast("OutputMedia", output)
+    return [Message("user", (InputText(PROMPT.format(question=question, answer="")), media.as_part()))]
 
 
 _FIELDS = Fields("reviewed_by", critic=a(Agent, "an Agent; pass the critic"), prompt=optional(CALLABLE))

@@ -10,7 +10,7 @@ from agentsdk.core.call_order import find_cycle
 from agentsdk.core.output_prompt import prompt_for
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, check_agent_fields
 from agentsdk.define.handoff import handoff
-from agentsdk.define.output import AgentOutputSchema
+from agentsdk.define.output import AgentOutputSchema, media_kinds, one_type
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_use import StopAtTools
 from agentsdk.types.errors import UserError
@@ -246,7 +246,14 @@ def _output_schema(agent: Agent[Any, Any]) -> AgentOutputSchema[Any] | None:
     given = agent.output_type
     if given is None or given is str:
         return None
-    return given if isinstance(given, AgentOutputSchema) else AgentOutputSchema(given)
+    if isinstance(given, AgentOutputSchema):
+        return given
+    kind = one_type(given)
+    if media_kinds(kind):
+        from agentsdk.define.media_output import MediaOutput  # most agents answer in text
+
+        return MediaOutput(kind)
+    return AgentOutputSchema(given)
 
 
 def _tool_use(behavior: object) -> tuple[ToolUse, frozenset[str]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, Union, cast, get_args, get_origin, overload
 
 from msgspec import structs
 
@@ -69,6 +69,11 @@ class AgentOutputSchema(Generic[TOutput]):
         check_mode(strict_json_schema, mode)
         # To a type checker `A | B` is a UnionType that no longer says what it is of: the agent's own parameters do.
         self.output_type = cast("type[TOutput]", one_type(output_type))
+        if media_kinds(self.output_type):
+            raise UserError(
+                f"AgentOutputSchema was given {shown(output_type)}, expected a type that JSON can be; give images, sounds and "
+                "files to the agent itself: output_type=OutputImage, or output_type=[str, OutputImage]"
+            )
         self.strict_json_schema = strict_json_schema
         self.mode: OutputMode = mode
         self.name = _name(self.output_type)
@@ -88,6 +93,11 @@ class AgentOutputSchema(Generic[TOutput]):
     @property
     def is_function(self) -> bool:
         """Whether a function makes the output of what the model gives."""
+        return False
+
+    @property
+    def is_media(self) -> bool:
+        """Whether the output may be an image, a sound or a file, which the text does not hold."""
         return False
 
     def validate(self, text: str) -> TOutput:
@@ -160,6 +170,41 @@ def one_type(given: object) -> object:
         return union
     except TypeError:
         raise UserError(f"output_type is {shown(types)}, expected a type or a list of types; name types only") from None
+
+
+def union_members(kind: object) -> tuple[Any, ...]:
+    """The types that a type is one of: of a union its members."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def media_kinds(kind: object) -> tuple[type[Any], ...]:
+    """Those of the types that a type is one of that are media: `OutputImage` and its like.
+
+    Raises `UserError` for such a type inside another, as `list[OutputImage]`.
+    """
+    members = union_members(kind)
+    for member in members:
+        if any(map(_is_media, _within(member))):
+            raise UserError(
+                f"output_type {shown(kind)} holds media inside another type, expected them by themselves; write OutputImage, "
+                "or a list of several types"
+            )
+    return tuple([cast("type[Any]", member) for member in members if _is_media(member)])
+
+
+def _is_media(kind: object) -> bool:
+    return isinstance(kind, type) and getattr(kind, "is_output_media", False) is True
+
+
+def _within(kind: object) -> Iterator[object]:
+    for inner in get_args(kind):
+        yield inner
+        yield from _within(inner)
+
+
+def union_name(kind: object) -> str:
+    """What a type is called where providers take a name."""
+    return _name(kind)
 
 
 def _in_mode(spec: OutputSpec, mode: OutputMode) -> OutputSpec:

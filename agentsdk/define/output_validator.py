@@ -56,9 +56,9 @@ class ValidatorContext(TurnContext[TContext]):
     """The run as an output validator sees it. `input` is what it was given, without a session's history; `items` the history
     that the model was sent before it gave the output.
 
-    `agent` gave the output. `text` is the output as text: of a type its JSON. `attempt` counts the outputs since the last one
-    that was accepted, from 1. `retries_left` says how often the model can still be sent back: with 0 a `ModelRetry` ends the
-    run with `InvalidOutputError`.
+    `agent` gave the output. `text` is the output as text: of a type its JSON, of media nothing. `attempt` counts the outputs
+    since the last one that was accepted, from 1. `retries_left` says how often the model can still be sent back: with 0 a
+    `ModelRetry` ends the run with `InvalidOutputError`.
     """
 
     __slots__ = ("_ask", "agent", "attempt", "input", "retries_left", "text")

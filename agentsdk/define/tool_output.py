@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 from uuid import UUID
 
 import msgspec
@@ -19,6 +19,9 @@ import msgspec
 from agentsdk.core.overflow import Output
 from agentsdk.types.items import InputFile, InputImage, InputText, Part
 from agentsdk.types.text import storable_text
+
+if TYPE_CHECKING:
+    from agentsdk.types.media import OutputMedia
 
 ToolOutputText = InputText
 ToolOutputImage = InputImage
@@ -48,6 +51,8 @@ def to_output(value: object) -> Output:
         return storable_text(str.__str__(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return _bytes_text(cast(_Buffer, value))
+    if getattr(type(value), "is_output_media", False) is True:  # the final output of an agent used as a tool
+        return (cast("OutputMedia", value).as_part(),)
     parts = _parts(value)
     if parts:
         return parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.core.codec import decode_value
 from agentsdk.core.process import ProcessedResponse, process_model_response
@@ -13,7 +13,11 @@ from agentsdk.engine.run import Run
 from agentsdk.types.errors import InvalidOutputError
 from agentsdk.types.events import ModelReplied, OutputJudged, OutputValidated, ToolFinished
 from agentsdk.types.items import Message
+from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import OUTPUT_TOOL
+
+if TYPE_CHECKING:
+    from agentsdk.define.media_output import MediaOutput
 
 FEEDBACK = "Your answer {what}: {error}\nAnswer again{how}."
 ACCEPTED = "The final answer was taken."
@@ -33,7 +37,10 @@ async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: Proc
         error, output = await call_output_function(run, schema, processed)
     else:
         try:
-            run.final_output = schema.validate(processed.answer)
+            if schema.is_media and turn.response is not None:
+                output, run.final_output = cast("MediaOutput[Any]", schema).take(turn.response.output, processed.answer)
+            else:
+                run.final_output = schema.validate(processed.answer)
         except ValueError as misfit:
             error = str(misfit) or "invalid"
     is_over = bool(error) or not run.agent.output_validators  # else they say whether it is taken
@@ -65,7 +72,7 @@ def feedback_on(run: Run, prepared: Prepared, processed: ProcessedResponse) -> t
     declared, how = prepared.declared.output, ""
     if prepared.declared.output_tool is not None:
         how = f", by calling the tool {OUTPUT_TOOL!r}"
-    elif declared is not None and not processed.has_calls:
+    elif declared is not None and declared.spec is not None and not processed.has_calls:
         how = ", with nothing but the corrected JSON"
     is_refused = bool(turn.validated) or (declared is not None and declared.is_function)
     what = "was not taken" if is_refused else "does not fit the required format"
@@ -84,7 +91,7 @@ def give_up(run: Run, prepared: Prepared) -> None:
     if run.state.invalid_outputs <= retries:
         return
     error, validator = _last_rejection(run)
-    reply = next(event.response for event in reversed(run.state.log) if isinstance(event, ModelReplied))
+    reply = _last_reply(run)
     if validator:
         what = f"was not accepted by output validator {validator!r}"
         remedy = "change the validator, the instructions or the model"
@@ -98,6 +105,10 @@ def give_up(run: Run, prepared: Prepared) -> None:
     )
 
 
+def _last_reply(run: Run) -> ModelResponse:
+    return next(event.response for event in reversed(run.state.log) if isinstance(event, ModelReplied))
+
+
 def _last_rejection(run: Run) -> tuple[str, str]:
     """Why the last final output was sent back, and by which output validator; `""` where it did not fit its type."""
     for event in reversed(run.state.log):
@@ -108,11 +119,13 @@ def _last_rejection(run: Run) -> tuple[str, str]:
     raise AssertionError("a final output was sent back")
 
 
-def final_value(schema: AgentOutputSchema[Any] | None, output: str, is_json: bool) -> object:
+def final_value(run: Run, schema: AgentOutputSchema[Any] | None, output: str, is_json: bool) -> object:
     """The final output as the caller receives it. Raises `InvalidOutputError` when it does not fit the output type."""
     if schema is None:
         return decode_value(output) if is_json else output
     try:
+        if schema.is_media and is_json:
+            return cast(object, cast("MediaOutput[Any]", schema).recall(output, _last_reply(run).output))
         return cast(object, schema.validate_json(output) if is_json else schema.validate(output))
     except ValueError as error:
         raise InvalidOutputError(

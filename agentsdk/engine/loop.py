@@ -21,7 +21,7 @@ async def run_loop(run: Run) -> None:
     """Take turns until one gives the final output or waits for a person, or the run is paused or to stop after a turn."""
     ended = run.state.ended
     if ended is not None:
-        run.final_output = final_value(Declaration.of(run.agent).output, ended.output, ended.is_json)
+        run.final_output = final_value(run, Declaration.of(run.agent).output, ended.output, ended.is_json)
         return
     scope, keeps_context = turn_scope(run), run.deps.config.context_codec is not None
     while run.recorder is None or await may_go_on(run):

@@ -23,6 +23,7 @@ from agentsdk.engine.run import Run, input_of
 from agentsdk.engine.validator_runs import ValidatorRuns, ValidatorWaits
 from agentsdk.types.errors import CallbackError, InvalidOutputError, UserError
 from agentsdk.types.events import GuardrailPlace, OutputValidated
+from agentsdk.types.media import OutputMedia
 from agentsdk.types.text import storable_text
 
 
@@ -37,7 +38,7 @@ async def validate_output(run: Run, prepared: Prepared, processed: ProcessedResp
     while pending and isinstance(step, FinalOutput):
         place, validator = pending.pop(0)
         if run.final_output is None:
-            run.final_output = final_value(prepared.declared.output, step.output, step.is_json)
+            run.final_output = final_value(run, prepared.declared.output, step.output, step.is_json)
         try:
             verdict = await _verdict(run, prepared, step, place, validator)
         except ValidatorWaits:
@@ -47,7 +48,7 @@ async def validate_output(run: Run, prepared: Prepared, processed: ProcessedResp
         if verdict.feedback:
             run.final_output = None
         elif verdict.output:
-            run.final_output = final_value(prepared.declared.output, verdict.output, True)
+            run.final_output = final_value(run, prepared.declared.output, verdict.output, True)
         step = resolve_next_step(prepared.spec, run.state, processed)
     return step
 
@@ -58,19 +59,24 @@ async def _verdict(
     """What one validator says of the final output."""
     name, occurrence, occurrences = place
     what, value = f"output validator {name!r} of agent {prepared.agent.name!r}", run.final_output
-    before = as_json(value)
+    before = _as_json(value)
     runs = ValidatorRuns(run, place, validator, what)
-    context = _context(run, prepared, value if isinstance(value, str) else before, runs)
+    text = value if isinstance(value, str) else "" if isinstance(value, OutputMedia) else before
+    context = _context(run, prepared, text, runs)
     feedback = changed = ""
     try:
         given = await _answer(run, context, value, validator, what)
     except ModelRetry as retry:
         feedback = storable_text(retry.feedback)
     else:
-        after = as_json(value if given is None else given)  # it may also have been changed in place
+        after = _as_json(value if given is None else given)  # it may also have been changed in place
         if after != before:
-            changed = _checked(prepared, step, given, after, what)
+            changed = _checked(run, prepared, step, given, after, what)
     return OutputValidated(name, feedback, changed, occurrence, occurrences)
+
+
+def _as_json(value: object) -> str:
+    return value.to_json() if isinstance(value, OutputMedia) else as_json(value)
 
 
 async def _answer(
@@ -115,13 +121,13 @@ def _context(run: Run, prepared: Prepared, text: str, runs: ValidatorRuns) -> Va
     )
 
 
-def _checked(prepared: Prepared, step: FinalOutput, given: object, text: str, what: str) -> str:
+def _checked(run: Run, prepared: Prepared, step: FinalOutput, given: object, text: str, what: str) -> str:
     """What a validator made of the final output, as JSON text. Raises `UserError` where it is of another type."""
     schema = prepared.declared.output
     expected = "a str" if schema is None else repr(schema.name)
     if schema is not None or step.is_json or isinstance(given, str):
         try:
-            final_value(schema, text, True)
+            final_value(run, schema, text, True)
             return text
         except InvalidOutputError:
             pass

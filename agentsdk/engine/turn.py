@@ -102,7 +102,7 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
     if (run.inboxes or run.recorder is not None or open_turn(run).arrived) and await _goes_on(run):
         return False
     if run.final_output is None:
-        run.final_output = final_value(done.prepared.declared.output, step.output, step.is_json)
+        run.final_output = final_value(run, done.prepared.declared.output, step.output, step.is_json)
     if judges_output(run):
         await run_output_guardrails(run, done.prepared, run.final_output)
         if run.has_signals and await _goes_on(run):  # posted while they judged

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from msgspec import structs
 
@@ -36,6 +36,9 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
+
+if TYPE_CHECKING:
+    from agentsdk.define.media_output import MediaOutput
 
 T = TypeVar("T")
 
@@ -118,7 +121,7 @@ async def respond(
         calls, text = not own, own[0].arguments if own else text
     if calls:
         return DirectResponse(response, None)
-    return DirectResponse(response, text if declared.output is None else _read(asked, declared.output, text))
+    return DirectResponse(response, text if declared.output is None else _read(asked, declared.output, response, text))
 
 
 async def _asked(model: Model, request: ModelRequest) -> ModelResponse:
@@ -162,8 +165,10 @@ def _usable(model: Model, response: ModelResponse) -> ModelResponse:
     raise error
 
 
-def _read(model: Model, schema: AgentOutputSchema[T], text: str) -> T:
+def _read(model: Model, schema: AgentOutputSchema[T], response: ModelResponse, text: str) -> T:
     try:
+        if schema.is_media:
+            return cast("MediaOutput[T]", schema).take(response.output, text)[1]
         return schema.validate(text)
     except InvalidOutput as problem:
         raise InvalidOutputError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Iterator
 from typing import cast
 
 import msgspec
@@ -11,6 +13,7 @@ from agentsdk.core.deltas import words
 from agentsdk.testing.server import CapturedRequest, FakeServer, ServerScript
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
+from agentsdk.types.media import media_of
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
 from agentsdk.types.usage import Usage
 
@@ -91,7 +94,9 @@ def _parts(output: tuple[OutputItem, ...], *, stream: bool) -> list[JsonObject]:
     for item in output:
         match item:
             case Message():
-                parts.extend({"text": word} for word in (words(item.text) if stream else [item.text]))
+                if item.text or not item.has_media:
+                    parts.extend({"text": word} for word in (words(item.text) if stream else [item.text]))
+                parts.extend(_media(item))
             case Reasoning() if item.id == "call":
                 signature = {"thoughtSignature": item.signature}
             case Reasoning() if item.id:
@@ -111,6 +116,13 @@ def _parts(output: tuple[OutputItem, ...], *, stream: bool) -> list[JsonObject]:
             case ProviderItem():
                 parts.append(item.data)
     return parts
+
+
+def _media(message: Message) -> Iterator[JsonObject]:
+    for part in () if isinstance(message.content, str) else message.content:
+        media = media_of(part)
+        if media is not None:
+            yield {"inlineData": {"mimeType": media.media_type, "data": base64.b64encode(media.data).decode()}}
 
 
 def _usage(usage: Usage, *, last: bool) -> JsonObject:

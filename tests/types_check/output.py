@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_type
 
-from agentsdk import Agent
-from agentsdk.output import ModelRetry, OutputValidator, ValidatorContext, output_validator
+from agentsdk import Agent, Runner
+from agentsdk.output import (
+    Critique,
+    ModelRetry,
+    OutputImage,
+    OutputValidator,
+    ValidatorContext,
+    output_validator,
+    reviewed_by,
+)
 
 
 @dataclass
@@ -47,6 +55,27 @@ assert_type(with_options, OutputValidator[User, str])
 Agent[User, str](name="x", output_validators=[accepts, changes, decorated, with_options])
 Agent[User, str](name="x", output_validators=(accepts,), max_output_retries=2)
 Agent[User, int](name="x", output_type=int, output_validators=[of_numbers])
+
+critic = Agent[User, Critique](name="critic", output_type=Critique)
+plain = Agent[User, str](name="plain")
+
+
+@output_validator(agents=[critic, plain])
+async def asks(context: ValidatorContext[User], output: str) -> None:
+    assert_type(await context.run(critic, output), Critique)
+    assert_type(await context.run(plain, [{"role": "user", "content": output}]), str)
+
+
+Agent[User, str](name="x", output_validators=[asks, reviewed_by(critic), reviewed_by(plain, when=is_long)])
+
+painter = Agent[None, OutputImage](name="painter", output_type=OutputImage)
+either = Agent[None, str | OutputImage](name="either", output_type=[str, OutputImage])
+
+
+async def draws() -> None:
+    assert_type((await Runner.run(painter, "a cat")).final_output, OutputImage)
+    assert_type((await Runner.run(either, "a cat")).final_output, str | OutputImage)
+
 
 # Must be an error: an unused ignore is one for both checkers.
 Agent[User, str](name="x", output_validators=[of_numbers])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]

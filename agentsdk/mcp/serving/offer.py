@@ -150,7 +150,13 @@ def served_agent(agent: Agent[Any, Any]) -> Served:
     tool = agent.as_tool()
     output = Declaration.of(agent).output
     schema, is_wrapped = None, False
-    if output is not None and not output.is_function and not output.is_plain_text and not agent.handoffs:
+    if (
+        output is not None
+        and not output.is_function
+        and not output.is_plain_text
+        and not output.is_media
+        and not agent.handoffs
+    ):
         schema, is_wrapped = _output_schema(agent.name, output.output_type)
     return Served(tool.name, tool.description, tool.params_json_schema, agent, False, schema, is_wrapped)
 
