@@ -1263,7 +1263,7 @@ SCENARIOS = [
         _circuit,
         "without it",
         effects=4,
-        config=RunConfig(tool_retry=ToolRetrySettings(max_retries=0, circuit_failures=2)),
+        config=RunConfig(tool_retry=ToolRetrySettings(max_retries=0, circuit_failures=2, circuit_reset=1e9)),
     ),
     Scenario("calls in their declared order", _ordered, "done", effects=10),
     Scenario("unknown tool", _unknown_tool, "so be it", effects=1),

@@ -312,7 +312,7 @@ def test_execution(tmp_path: Path) -> None:
         "write a.py: one\nwrite b.py: three\nwrite a.py: two\ntest\n"
         "search lamp\nsearch lamps\n"
         f"told:\n- A lamp costs 5\n- passed\n- written\n- written\n- written\n{failed}{failed}"
-        "- Error: tool 'search' was not called: its last 2 calls failed, and it is not tried again for 60 seconds; "
+        "- Error: tool 'search' was not called: its last 2 calls failed, after which it is not tried again for 60 seconds; "
         "go on without it\n"
     )
 

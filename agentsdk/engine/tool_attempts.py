@@ -50,12 +50,11 @@ def circuit_error(run: Run, tool: FunctionTool[Any]) -> ToolCircuitOpenError | N
     most = settings.circuit_failures
     if failures is None or most is None or failures.count < most or isinstance(tool, AgentTool):
         return None
-    left = failures.at + settings.circuit_reset - run.deps.now()
-    if left <= 0:
+    if run.deps.now() >= failures.at + settings.circuit_reset:
         return None
-    return ToolCircuitOpenError(
-        f"tool {tool.name!r} was not called: its last {failures.count} calls failed, and it is not tried again for {left:.0f} "
-        "seconds; go on without it"
+    return ToolCircuitOpenError(  # whose words do not depend on the moment: a run that is entered again comes to the same
+        f"tool {tool.name!r} was not called: its last {failures.count} calls failed, after which it is not tried again for "
+        f"{settings.circuit_reset:g} seconds; go on without it"
     )
 
 

@@ -347,7 +347,7 @@ async def test_a_tool_whose_calls_go_on_failing_is_not_called_for_a_while() -> N
     state = await run_with(tool, RunConfig(clock=clock, limits=PATIENT), *[call("fetch", x=n) for n in range(3)])
     assert len(service.asked) == 2
     assert outputs_of(state)[2] == (
-        "Error: tool 'fetch' was not called: its last 2 calls failed, and it is not tried again for 60 seconds; "
+        "Error: tool 'fetch' was not called: its last 2 calls failed, after which it is not tried again for 60 seconds; "
         "go on without it"
     )
     log = state.value.log
