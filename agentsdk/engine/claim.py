@@ -27,8 +27,12 @@ async def claim(store: CheckedStore, summary: RunSummary, owner: str, now: float
 
 
 async def let_go(store: CheckedStore, state: State, owner: str, now: float) -> None:
-    """End a claim on a run that goes no further now. Raises `RunConflictError` where it has gone on elsewhere."""
-    await store.append(state.run_id, len(state.log), (), summarize(state, now=now, owner=owner, held_until=now))
+    """Hold a run no more that goes no further now. Raises `RunConflictError` where it has gone on elsewhere."""
+    standing = await store.summary(state.run_id)
+    summary = summarize(state, now=now, owner=owner, held_until=now)
+    if standing is not None:
+        summary = replace(summary, paid=standing.paid)  # what it has cost is known to who drives it
+    await store.append(state.run_id, len(state.log), (), summary)
 
 
 async def give_up(store: CheckedStore, summary: RunSummary, owner: str, now: float) -> bool:

@@ -128,11 +128,14 @@ async def _run_until_done(
             begin = (*begin, *changed_context(run))
         if session is not None and not fresh:
             begin = (*await unrecorded_save(run.state, session), *begin)
-        if store is not None and (run.state.ended is None or session is not None or run.is_ahead):
+        if store is not None:
             from agentsdk.engine.checked_store import CheckedStore
-            from agentsdk.engine.stored import begin_stored
+            from agentsdk.engine.stored import begin_stored, let_go_of_ended
 
-            begin = await begin_stored(run, begin, CheckedStore(store), first)
+            if run.state.ended is None or session is not None or run.is_ahead:
+                begin = await begin_stored(run, begin, CheckedStore(store), first)
+            else:
+                await let_go_of_ended(run, CheckedStore(store))
         if begin:
             await _begin(run, begin)
         if run.recorder is not None:

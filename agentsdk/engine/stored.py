@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
@@ -22,6 +23,7 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import with_retries
 from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.claim import let_go
 from agentsdk.engine.decisions import dated
 from agentsdk.engine.guards import Guard
 from agentsdk.engine.recorder import Recorder
@@ -134,6 +136,21 @@ async def begin_stored(
         return (structs.replace(started, fingerprint=fingerprint), *more)
     run.recorder.redefined = _declared_at_reply(state) not in ("", fingerprint)
     return (RunResumed(os.urandom(8).hex(), now(), fingerprint), *begin)
+
+
+async def let_go_of_ended(run: Run, store: CheckedStore) -> None:
+    """Let go of a run that has ended, where whoever ended it could not: its store was away, or its process died, just then.
+
+    Else it would be taken for a run in work for ever. Raises `StoreError`.
+    """
+    config, now, state = run.deps.config, run.deps.now, run.state
+    summary = await with_retries(lambda: store.summary(state.run_id), config, now)
+    if summary is None or summary.status != "running" or summary.rev != len(state.log):
+        return
+    is_ours = run.kept is not None and run.kept.owner == summary.owner
+    if is_ours or summary.held_until <= now():
+        with suppress(RunConflictError):  # another one was first
+            await let_go(store, state, summary.owner, now())
 
 
 async def release(store: CheckedStore, run_id: str, now: float) -> None:

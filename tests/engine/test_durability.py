@@ -18,8 +18,10 @@ from msgspec import structs
 
 from agentsdk import (
     MemoryRunStore,
+    ModelPrice,
     RunConfig,
     RunConflictError,
+    RunHooks,
     RunItemStreamEvent,
     Runner,
     RunQuery,
@@ -28,6 +30,7 @@ from agentsdk import (
     SQLiteRunStore,
     StoreError,
     StreamEvent,
+    Worker,
 )
 from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.state import State, fold
@@ -37,6 +40,7 @@ from agentsdk.errors import StoreBusyError, StoreUnavailableError
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.types.events import (
     HandedOff,
+    RunEnded,
     RunEvent,
     RunResumed,
     RunStarted,
@@ -461,3 +465,76 @@ async def test_from_any_operation_on_the_store_may_be_away_and_the_state_goes_on
             if not outage.back:
                 break
         assert at > 2, scenario
+
+
+class NotLetGo(MemoryRunStore):
+    """Is away where a run that has ended is let go of by itself, until it is `back`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.back = False
+        self.let_go = asyncio.Event()
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        if summary.status == "finished":
+            if not (events or self.back):
+                raise StoreUnavailableError("away")
+            self.let_go.set()
+        return await super().append(run_id, expected_rev, events, summary)
+
+
+async def ended_but_held() -> tuple[NotLetGo, RunConfig, RunState]:
+    """A run all of which is in the store, where its process could not let go of it."""
+    store, prices = NotLetGo(), {"main": ModelPrice(input="1", output="1")}
+    config = RunConfig(store=store, run_id=RUN_ID, durability="batch", clock=FakeClock(), prices=prices)
+
+    class Waits(RunHooks[Any]):
+        async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+            while not isinstance((await log_of(store))[-1], RunEnded):  # noqa: ASYNC110 - written meanwhile
+                await asyncio.sleep(0)
+
+    with pytest.raises(StoreUnavailableError) as caught:
+        await Runner.run(BY_NAME["tool turns"].build(World()), "go", hooks=Waits(), run_config=config)
+    summary = await store.summary(RUN_ID)
+    assert summary is not None and (summary.status, summary.ended_at > 0) == ("running", True)
+    assert isinstance(caught.value.state, RunState)
+    store.back = True
+    return store, config, caught.value.state
+
+
+@pytest.mark.parametrize("how", ["state", "drive", "resume", "worker"])
+async def test_a_run_that_ended_and_was_not_let_go_of_is_so_by_who_comes_next(how: str) -> None:
+    store, config, state = await ended_but_held()
+    agent, clock = BY_NAME["tool turns"].build(World()), config.clock
+    assert isinstance(clock, FakeClock)
+    held = await store.summary(RUN_ID)
+    assert held is not None and held.cost is not None
+    if how != "state":  # another process: it waits for the lease
+        clock.now = held.held_until + 1
+        assert [one.run_id for one in await store.list(RunQuery(abandoned_at=clock.now))] == [RUN_ID]
+    if how == "worker":
+        worker = Worker(store, agents=agent, config=dataclasses.replace(config, store=None, run_id=None))
+        working = asyncio.create_task(worker.run())
+        async with asyncio.timeout(20):
+            await store.let_go.wait()
+        worker.stop()
+        await working
+    else:
+        go_on = {
+            "state": lambda: Runner.run(agent, state, run_config=config),
+            "drive": lambda: Runner.drive(agent, RUN_ID, run_config=config),
+            "resume": lambda: Runner.resume(agent, RUN_ID, run_config=config),
+        }
+        assert (await go_on[how]()).final_output == "six"
+    summary = await store.summary(RUN_ID)
+    assert summary is not None and summary.held_until <= clock.now
+    assert (summary.status, summary.due_at, summary.cost) == ("finished", 0.0, held.cost)
+    assert await store.list(RunQuery(abandoned_at=clock.now + 1e6)) == []
+
+
+async def test_a_run_that_has_ended_is_left_to_who_still_holds_it() -> None:
+    store, config, _ = await ended_but_held()
+    held = await store.summary(RUN_ID)
+    result = await Runner.drive(BY_NAME["tool turns"].build(World()), RUN_ID, run_config=config)
+    assert result.final_output == "six"
+    assert await store.summary(RUN_ID) == held
