@@ -8,6 +8,7 @@ PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile
 # 0 runs the test files by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
 SEED ?= 0
 NPM_SERVERS := $(foreach name,filesystem everything memory sequential-thinking,@modelcontextprotocol/server-$(name)@2026.8.31)
+NPM_CLIENT := @modelcontextprotocol/client@2.4.0
 # Processes that run the tests concurrently, each with servers of its own.
 WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
@@ -103,11 +104,11 @@ $(VENV)/.dev: $(VENV)/.package
 	$(RUN) -m pip install --group dev
 	@touch $@
 
-# MCP servers written by others, for the tests. Without npm or its registry the tests of these are skipped, and say so.
+# MCP servers and a client written by others, for the tests. Without npm or its registry the tests of these are skipped, and say so.
 $(VENV)/.npm: $(VENV)/.dev
-	@echo '== MCP servers of npm'
+	@echo '== MCP servers and a client of npm'
 	@if ! command -v npm >/dev/null; then echo 'npm is not installed: the tests of its MCP servers are skipped'; \
-	elif ! npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS); then \
+	elif ! npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS) $(NPM_CLIENT); then \
 	echo 'npm cannot install its MCP servers: their tests are skipped'; fi
 	@touch $@
 

@@ -75,6 +75,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
     ),
+    "mcp_server.py": (
+        [call("refund", order=7)],
+        "tools:    Clerk get_run\nanswered: input_required\nkilled:   the server, with its question open\n"
+        "asked:    Clerk: may refund\nresult:   Order 7 is paid back.\nresult:   Order 7 is paid back.\nstatus:   finished\n",
+    ),
     "structured_output.py": (
         ['{"day": "Friday", "city": "Oslo", "people": ["Alice", "Bob"]}'],
         "day:  Friday\ncity: Oslo\nwho:  Alice and Bob\n",
@@ -245,6 +250,10 @@ LOCALLY: dict[str, Sequence[str]] = {
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "output_function.py": [r"^(child: 5|adult: 12) euros$"],
     "reflection.py": [r"^answer: .", r"^\d+ requests in all$"],
+    "mcp_server.py": [
+        r"^answered: input_required\nkilled: .*\nasked:    Clerk: may refund\nresult:   Order ",
+        r"^status:   finished$",
+    ],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
     "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
     "guardrails.py": [r"^stopped: input guardrail 'no_card_numbers' stopped", r"^answer: .", r"^\[no_promises: "],

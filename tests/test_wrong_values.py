@@ -46,7 +46,7 @@ from agentsdk import (
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
-from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp
+from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.permissions import Grant
@@ -340,6 +340,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, lambda made: run(agent(toolsets=[made]))),
+    "asgi_app": (asgi_app, {"thing": agent()}, lambda made: made.aclose()),
     "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),

@@ -146,6 +146,13 @@ async def test_what_waits_outlives_the_client_and_is_decided_in_the_store_or_at_
 
 
 @both
+async def test_a_call_that_names_its_run_is_answered_by_the_person_at_the_client(era: str, store: SQLiteRunStore) -> None:
+    async with connected(clerk, era, {"store": store}, elicitation_callback=Person(accept(approve=True))) as client:
+        result = await client.call_tool("Clerk", {"input": "Pay order 1 back.", "run_id": "refund-1"})
+    assert text(result) == "Your money is on its way."
+
+
+@both
 async def test_two_calls_of_one_run_at_once_are_one_run(era: str, store: SQLiteRunStore) -> None:
     began, may_end = asyncio.Event(), asyncio.Event()
     bodies = 0

@@ -12,6 +12,7 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.toolset import Toolset
 from agentsdk.mcp.serving.options import DEFAULTS, ServeOptions, Settings
+from agentsdk.types.declared import Fields, a_name, optional, sequence_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.signature import shows_options
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     Servable = Agent[Any, Any] | FunctionTool[Any] | Toolset[Any] | Sequence[Agent[Any, Any] | FunctionTool[Any]]
 
 logger = logging.getLogger("agentsdk")
+
+_ARGUMENTS = Fields(
+    "serve",
+    http=optional(a_name("a host and a port; write '127.0.0.1:8000'")),
+    allowed_hosts=sequence_of(a_name("a host"), "a list or tuple of hosts; write ['api.example.com']"),
+)
 
 
 @shows_options(ServeOptions, DEFAULTS)
@@ -40,6 +47,7 @@ async def serve(thing: Servable, *, http: str | None = None, **options: Unpack[S
 
     Raises `UserError` for an argument that is wrong, and where the package `mcp` is not installed.
     """
+    _ARGUMENTS.check_given("serve", http=http)
     served = agent_server(thing, options)
     if http is None:
         from agentsdk.mcp.serving.stdio import stdio_streams
@@ -57,9 +65,11 @@ def asgi_app(thing: Servable, *, allowed_hosts: Sequence[str] = (), **options: U
     It answers at whatever path it is reached. With `allowed_hosts`, `["api.example.com"]` say, requests for other hosts (and of
     pages from other origins) are refused: a server on a developer's machine needs that against pages of a browser there.
     """
+    _ARGUMENTS.check_given("asgi_app", allowed_hosts=allowed_hosts)
+    served = agent_server(thing, options)
     from agentsdk.mcp.serving.http import MCPApp
 
-    return MCPApp(agent_server(thing, options), allowed_hosts)
+    return MCPApp(served, allowed_hosts)
 
 
 def agent_server(thing: object, options: ServeOptions) -> AgentServer:

@@ -127,7 +127,8 @@ class AgentServer:
             if size > self._settings.max_argument_bytes:
                 limit = self._settings.max_argument_bytes
                 return failed("ArgumentsTooLong", f"the arguments have {size} bytes, expected {limit} at most; send less")
-            run_id = require_run_id(params.request_state or self._given_run_id(served, arguments, params))
+            named = self._given_run_id(served, arguments, params)
+            run_id = require_run_id(params.request_state or named)
             return await self.calls.call(served, arguments, run_id, params.input_responses or {}, caller)
         except AgentsException as error:
             logger.warning("a call of %r of MCP server %r failed", params.name, self.name, exc_info=error)
