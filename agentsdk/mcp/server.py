@@ -69,9 +69,10 @@ class MCPServer(Toolset[Any]):
     request (None for as long as it likes), `connect_timeout_seconds`: in all until it is connected. `tool_name_prefix` comes
     before the names of its tools.
 
-    The descriptions of a server are shown to the model as quotations, unless you say that it is `trusted`. Then its hints count
-    too: a read-only tool has `effect="none"`, an idempotent one `"idempotent"`, a destructive one waits for a person unless
-    `require_approval` says otherwise.
+    The descriptions of a server are shown to the model as quotations, and its results are untrusted, so that calls which may
+    change something wait for a person after one, unless you say that it is `trusted`. Then its hints count too: a read-only
+    tool has `effect="none"`, an idempotent one `"idempotent"`, a destructive one waits for a person unless `require_approval`
+    says otherwise.
 
     What the server logs, from `log_level` on, goes to the logger `agentsdk.mcp`. Progress is in the stream of a run.
 
@@ -189,10 +190,10 @@ class MCPServer(Toolset[Any]):
 
     def _recorded(self, context: ToolsetContext[Any], name: str, note: _Note) -> FunctionTool[Any]:
         original = note.names.get(name) or name.removeprefix(self._options.get("tool_name_prefix", ""))
-        options = self._approval(original)
+        options: dict[str, object] = {"untrusted": not self._trusted, **self._approval(original)}
         spec = context.offered[name]
-        if not options and spec.needs_approval:
-            options = {"needs_approval": True}
+        if "needs_approval" not in options and spec.needs_approval:
+            options["needs_approval"] = True
         return recorded_mcp_tool(spec, original, self._identity, self._call, options)
 
     def _approval(self, original: str) -> dict[str, object]:
@@ -201,7 +202,9 @@ class MCPServer(Toolset[Any]):
             rule = cast("Mapping[str, Asked]", rule).get(original)
         if rule is None:
             return {}
-        return {"needs_approval": rule if callable(rule) else rule in (True, "always")}
+        if rule in (False, "never"):  # whatever the model has read: somebody has said so
+            return {"needs_approval": False, "allowed_after_untrusted": True}
+        return {"needs_approval": rule if callable(rule) else True}
 
     async def _filtered(self, context: ToolsetContext[Any], tools: list[FunctionTool[Any]]) -> Sequence[FunctionTool[Any]]:
         rule = self._options.get("tool_filter")

@@ -91,9 +91,10 @@ def recorded_mcp_tool(
 
 
 def effect_options(definition: MCPToolDefinition, trusted: bool) -> dict[str, object]:
-    """What the hints of a trusted server make of its tool; nothing for any other's."""
+    """What the hints of a trusted server make of its tool. Of any other server they count for nothing, and its results are
+    untrusted."""
     if not trusted:
-        return {}
+        return {"untrusted": True}
     retried: dict[str, object] = {"transient": (MCPConnectionError, MCPTimeoutError)}
     if definition.read_only:
         return {"effect": "none", **retried}
