@@ -1,4 +1,4 @@
-"""Execution of calls: what fails for a moment is tried again, calls keep an order, and a tool that stays broken is left alone.
+"""Execution of calls: what is checked first, what is tried again, in which order calls run, when a broken tool is left alone.
 
 python examples/execution.py
 
@@ -8,6 +8,7 @@ Its model is scripted: a small one can not be told to make several calls in one 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from agentsdk import Agent, FunctionCallOutput, RunConfig, RunLimits, Runner, ToolContext, function_tool
 from agentsdk.errors import TransientToolError
@@ -24,7 +25,12 @@ async def get_price(ctx: ToolContext[None], item: str) -> str:
     return f"{item} costs 5"
 
 
-@function_tool(resource=lambda arguments: arguments["path"])
+def in_project(ctx: ToolContext[None], arguments: dict[str, Any]) -> str | None:
+    """A business rule, asked once the arguments fit the schema: what it says goes to the model, and nothing is run."""
+    return "only files of the project may be written" if arguments["path"].startswith("/") else None
+
+
+@function_tool(check=in_project, resource=lambda arguments: arguments["path"])
 async def write_file(path: str, text: str) -> str:
     """Write a file. Calls on one file follow each other, those on others run beside them."""
     print(f"write {path}: {text}")
@@ -49,6 +55,7 @@ async def search(query: str) -> str:
 model = ScriptedModel(
     [
         call("get_price", item="A lamp"),
+        [call("write_file", path="a.py"), call("write_file", path="/etc/hosts", text="none")],
         [
             call("run_tests"),
             call("write_file", path="a.py", text="one"),

@@ -71,6 +71,10 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "turn 1: quick\nturn 2: careful\nanswer: 2.8 million. [2 sent, 0 from the cache]\n"
         "turn 1: quick\nturn 2: careful\nanswer: 2.8 million. [1 sent, 1 from the cache]\n",
     ),
+    "tracing.py": (
+        [call("count_people", city="Rome")],
+        "invoke_agent Guide\n  agent Guide\n    turn 1\n      chat some-model [5 tokens]\n      execute_tool count_people\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
@@ -211,7 +215,31 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
 }
 """For each example what a server says, and what is printed then."""
 
+_FAILED = "- Error while running the tool: ConnectionError: no route to host\n"
+
 SCRIPTED: dict[str, str] = {
+    "execution.py": (
+        "get_price, attempt 1\nget_price, attempt 2\n"
+        "write a.py: one\nwrite b.py: three\nwrite a.py: two\ntest\n"
+        "search lamp\nsearch lamps\n"
+        "told:\n- A lamp costs 5\n"
+        "- The call was not run. Its arguments do not fit the tool:\n- text: missing, expected a string\n"
+        "- The call was not run: only files of the project may be written\n"
+        f"- passed\n- written\n- written\n- written\n{_FAILED}{_FAILED}"
+        "- Error: tool 'search' was not called: its last 2 calls failed, after which it is not tried again for 60 seconds; "
+        "go on without it\n"
+    ),
+    "images.py": (
+        "the model sees: words and a picture, a call, words and a picture\n"
+        "answer: It is lighter now.\n"
+        "saved:  words and a picture, a call, words and a picture, words\n"
+    ),
+    "long_results.py": (
+        "shown: N characters, and [... characters 1500 to 29739 of 30239 are left out: "
+        "read_result(result_id='b27f2f69551ff6c1', offset=1500) ...]\n"
+        "read:  [characters 12869 to 12929 of 30239]\n"
+        "answer: One request failed: 0613 GET /orders 500\n"
+    ),
     "permissions.py": (
         "ada is offered: show_order, cancel_order\n"
         '  refused: delete_orders({"customer":"eve"}) takes \'admin\'; granted: customer, clerk\n'
@@ -247,6 +275,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^sent:  I am \[address\]\. What is in order 1815\?\nran:   show_order\nanswer: Order .* card \*+1111\.$",
     ],
     "models.py": [r"^about:  .", r"^turn 2: careful\nanswer: .", r" \[1 sent, 1 from the cache\]$"],
+    "tracing.py": [r"^invoke_agent Guide\n  agent Guide\n    turn 1\n      chat .* tokens\]\n      execute_tool count_people$"],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "output_function.py": [r"^(child: 5|adult: 12) euros$"],
     "reflection.py": [r"^answer: .", r"^\d+ requests in all$"],
@@ -299,8 +328,18 @@ LOCALLY: dict[str, Sequence[str]] = {
 
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
-    here -= {"service.py", "hosted_tools.py", "execution.py", *SCRIPTED}  # test_service.py, and below
+    here -= {"service.py", "hosted_tools.py", *SCRIPTED}  # test_service.py, and below
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
+
+
+def test_each_row_of_the_table_of_what_tools_can_do_has_an_example_that_runs_here() -> None:
+    page = (EXAMPLES.parent / "docs" / "tools.md").read_text(encoding="utf-8")
+    table = page.partition("## What tools can do")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 15
+    for row in rows:
+        named = re.findall(r"\]\(\.\./examples/([\w.]+)\)", row)
+        assert named and {*named} <= {*SCRIPTS, *SCRIPTED, "hosted_tools.py"}, row
 
 
 def test_hosted_tools(tmp_path: Path) -> None:
@@ -310,19 +349,6 @@ def test_hosted_tools(tmp_path: Path) -> None:
         "web_search: {'query': 'asyncio'} ['https://docs.python.org/3/']\n"
         "mcp: Ticket 7 []\n"
         "answer: Opened ticket 7. ['Python']\n"
-    )
-
-
-def test_execution(tmp_path: Path) -> None:
-    """Its model is scripted."""
-    failed = "- Error while running the tool: ConnectionError: no route to host\n"
-    assert asyncio.run(run("execution.py", tmp_path)) == (
-        "get_price, attempt 1\nget_price, attempt 2\n"
-        "write a.py: one\nwrite b.py: three\nwrite a.py: two\ntest\n"
-        "search lamp\nsearch lamps\n"
-        f"told:\n- A lamp costs 5\n- passed\n- written\n- written\n- written\n{failed}{failed}"
-        "- Error: tool 'search' was not called: its last 2 calls failed, after which it is not tried again for 60 seconds; "
-        "go on without it\n"
     )
 
 
