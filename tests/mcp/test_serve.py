@@ -11,13 +11,13 @@ import mcp_types as wire
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
 
-from agentsdk import (
-    Agent,
-    function_tool,
-)
+from agentsdk import Agent, function_tool
 from agentsdk.mcp.serving.serve import agent_server
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.tools import ToolOutputImage
+from agentsdk.toolsets import ToolRegistry
 from tests.mcp.served import Script, Weather, add, ask_user, clerk, refund, tools
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
@@ -228,3 +228,62 @@ async def test_a_thousand_calls_at_once_are_all_answered_few_at_a_time(era: str)
         results = await asyncio.gather(*[client.call_tool("work", {"number": number}) for number in range(1_000)])
     assert [result.structured_content for result in results] == [{"result": number} for number in range(1_000)]
     assert most <= 8
+
+
+class Order(BaseModel):
+    number: int
+    gift: bool = False
+
+
+@both
+async def test_an_agent_as_a_tool_takes_the_parameters_that_it_declares(era: str) -> None:
+    agent = Agent("Packer", tools=[refund], model=ScriptedModel([call("refund", order=7), "Packed."]))
+    person = Person(accept(approve=True))
+    async with connected(
+        [agent.as_tool("pack", "Pack an order.", parameters=Order)], era, elicitation_callback=person
+    ) as client:
+        (tool,) = (await client.list_tools()).tools
+        assert (tool.description, "number" in tool.input_schema["properties"], tool.annotations) == (
+            "Pack an order.",
+            True,
+            None,
+        )
+        assert text(await client.call_tool("pack", {"number": 7, "gift": True})) == "Packed."
+        assert (await client.call_tool("pack", {"number": "seven"})).is_error
+    assert person.asked == ['Packer: may refund({"order":7}) run?']
+
+
+@both
+async def test_a_tool_that_is_not_enabled_is_not_there(era: str) -> None:
+    off = refund.clone(is_enabled=False)
+    for thing in ([off, add], ToolRegistry[Any]([off, add])):
+        async with connected(thing, era) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["add"]
+            with pytest.raises(MCPError, match="there is no tool 'refund'"):
+                await client.call_tool("refund", {"order": 1})
+
+
+@both
+async def test_media_are_content(era: str) -> None:
+    @function_tool
+    def picture() -> list[Any]:
+        """A picture."""
+        return [ToolOutputImage("data:image/png;base64,iVBORw0K"), ToolOutputImage("https://example.com/a.png")]
+
+    async with connected([picture], era) as client:
+        image, link = (await client.call_tool("picture", {})).content
+    assert isinstance(image, wire.ImageContent) and (image.mime_type, image.data) == ("image/png", "iVBORw0K")
+    assert isinstance(link, wire.TextContent) and link.text == "[image: https://example.com/a.png]"
+
+
+@both
+async def test_a_result_that_does_not_fit_its_declared_type_is_told_as_an_error(era: str) -> None:
+    @function_tool
+    def count() -> int:
+        """Count."""
+        return "many"  # type: ignore[return-value]
+
+    async with connected([count], era) as client:
+        result = await client.call_tool("count", {})
+    assert result.is_error and text(result) == "many"
+    assert (result.meta or {})["agentsdk/error"] == "InvalidOutputError"

@@ -117,7 +117,10 @@ async def test_a_context_callable_that_raises_is_a_typed_error_without_its_words
     def context_of(request: MCPRequest) -> None:
         raise RuntimeError("password 1234")
 
-    async with listening(asgi_app([add], context=context_of)) as address, connected(address, "legacy") as client:
+    async with (
+        listening(asgi_app(ToolRegistry[Any]([add]), context=context_of)) as address,
+        connected(address, "legacy") as client,
+    ):
         result = await client.call_tool("add", {"a": 1, "b": 2})
         assert result.is_error and text(result).startswith("CallbackError: the context callable") and "1234" not in text(result)
         with pytest.raises(MCPError, match="the context callable of the MCP server raised RuntimeError"):
@@ -244,6 +247,31 @@ async def test_a_client_of_today_that_goes_away_cancels_its_call() -> None:
         await ended.wait()
 
 
+async def test_a_run_goes_on_without_its_client_where_the_server_says_so(tmp_path: Path) -> None:
+    began, may_end = asyncio.Event(), asyncio.Event()
+
+    @function_tool
+    async def work() -> str:
+        """Work."""
+        began.set()
+        await may_end.wait()
+        return "done"
+
+    store = SQLiteRunStore(tmp_path / "runs.db")
+    async with listening(asgi_app([work], store=store, goes_on_without_client=True)) as address:
+        async with connected(address, "auto") as client:
+            calling = asyncio.create_task(client.call_tool("work", {"run_id": "one"}))
+            await began.wait()
+            calling.cancel()
+            await asyncio.wait((calling,))
+        async with connected(address, "auto") as client:
+            stands = await client.call_tool("get_run", {"run_id": "one"})
+            assert stands.structured_content is not None and stands.structured_content["status"] == "running"
+            may_end.set()
+            assert text(await client.call_tool("work", {"run_id": "one"})) == "done"
+    await store.aclose()
+
+
 async def test_a_handshake_client_that_is_cut_off_finds_its_result_under_the_run_id(tmp_path: Path) -> None:
     began, may_end = asyncio.Event(), asyncio.Event()
 
@@ -344,6 +372,7 @@ async def test_mounted_under_a_path_it_begins_with_the_first_request() -> None:
         ([add], {"max_calls": 0}, "serve(max_calls=0), expected at least 1"),
         ([add], {"context": 1}, "serve(context=1), expected a callable"),
         ([add], {"ask_timeout": 0}, "serve(ask_timeout=0), expected finite seconds"),
+        ([add], {"goes_on_without_client": True}, "was given no store, expected one"),
         ([add], {"name": ""}, "serve(name=''), expected the server's name"),
     ],
 )

@@ -19,7 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 
+from agentsdk import Agent, Runner, ToolCallOutputItem
+from agentsdk.mcp import MCPServerStdio
 from agentsdk.mcp.serving.stdio import lines_of
+from agentsdk.testing import ScriptedModel, call
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.anyio
@@ -66,6 +69,19 @@ async def test_progress_is_what_the_tool_emits(era: str) -> None:
     async with connected("tools", era) as client:
         await client.call_tool("weather", {"city": "Rome"}, progress_callback=on_progress)
     assert told == [(1, "looking"), (2, '{"found":"Rome"}')]
+
+
+async def test_our_own_client_has_the_effects_and_the_types_back() -> None:
+    program, *arguments = command("tools")
+    params: Any = {"command": program, "args": arguments, "env": {"PYTHONPATH": str(ROOT)}, "cwd": str(ROOT)}
+    asked = [[call("add", a=1, b=2), call("weather", city="Rome"), call("refund", order=1), call("add", a=1, b="x")]]
+    async with MCPServerStdio(params, name="shop", trusted=True) as shop:
+        model = ScriptedModel([*asked, "Done."])
+        result = await Runner.run(Agent("Buyer", model=model, toolsets=[shop]), "Go.")
+        assert [item.tool_name for item in result.interruptions] == ["refund"]  # its destructiveHint
+        outputs = {item.raw_item.call_id: item for item in result.new_items if isinstance(item, ToolCallOutputItem)}
+    assert outputs["call_1_1"].output == "3" and '"degrees":24' in str(outputs["call_1_2"].output)
+    assert outputs["call_1_4"].raw_item.is_error
 
 
 @contextmanager

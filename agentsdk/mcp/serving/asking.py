@@ -54,7 +54,8 @@ def told(item: PendingCall) -> str:
         return (item.question or f"{call} waits for its answer.") + refused
     if isinstance(item, ToolInDoubtItem):
         return f"{call} began, and nobody saw how it ended. What became of it?{refused}"
-    return f"{item.agent}: may {call} run?{refused}"
+    why = f"\n{item.reason}" if isinstance(item, ToolApprovalItem) and item.reason else ""
+    return f"{item.agent}: may {call} run?{why}{refused}"
 
 
 def decide(state: RunState, answers: Mapping[str, wire.ElicitResult], by: str) -> bool:

@@ -29,6 +29,11 @@ class Caller:
         return self._request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
+    def may_have_left(self) -> bool:
+        """Whether a cancellation of its request may be no more than the end of its connection."""
+        return self.repeats and self._request.request is not None
+
+    @property
     def wants_progress(self) -> bool:
         """Whether it asked to be told of progress."""
         return "progress_token" in (self._request.meta or {})

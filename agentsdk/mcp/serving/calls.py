@@ -190,7 +190,7 @@ class Calls:
                         f"the run of run_id {request.run_id!r} was begun with other arguments, expected the same at each call; "
                         "choose another run_id"
                     )
-                await self._wait(going)
+                await self._wait(going, self._settings.goes_on_without_client and caller.may_have_left)
                 if not going.task.cancelled():
                     return going.task.result()
         raise ToolError("the server is ending, expected it to go on; call again when it is up")
@@ -203,12 +203,13 @@ class Calls:
         task.add_done_callback(lambda _: self._going.pop(stored_id))
         return going
 
-    async def _wait(self, going: _Going) -> None:
+    async def _wait(self, going: _Going, goes_on: bool) -> None:
+        """Wait until a run has ended or waits. If nobody does any more it is cancelled, unless it `goes_on`."""
         going.waiting += 1
         try:
             await asyncio.wait((going.task,))
         except asyncio.CancelledError:
-            if going.waiting == 1:
+            if going.waiting == 1 and not goes_on:
                 going.task.cancel()
                 # The scope of the request cancels again and again: that must not reach the run a second time.
                 with anyio.CancelScope(shield=True):

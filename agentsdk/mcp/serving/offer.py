@@ -28,7 +28,7 @@ class Served:
     """One tool as clients see it, and the agent whose run a call of it is.
 
     `output_schema` describes the structured results, None where results are text; `is_wrapped` where they stand under
-    `RESULT_KEY`. The effect is None where it is not known.
+    `RESULT_KEY`. The effect is None where it is not known. A tool with `is_enabled=False` is not offered.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Served:
     is_wrapped: bool = False
     effect: str | None = None
     needs_approval: bool = False
+    is_offered: bool = True
 
     def input_of(self, arguments: Mapping[str, object]) -> str:
         """The input of the run. Raises `InvalidArgumentsError`; those of a tool are checked in its run."""
@@ -84,7 +85,11 @@ class FixedOffer(Offer):
             raise UserError("an empty list is to be served, expected tools or agents; pass at least one")
 
     async def tools(self, context: Any) -> Mapping[str, Served]:
-        return self.served
+        return {name: served for name, served in self.served.items() if served.is_offered}
+
+    async def find(self, context: Any, name: str) -> Served | None:
+        served = self.served.get(name)
+        return served if served is not None and served.is_offered else None
 
 
 class _Found(Offer):
@@ -113,7 +118,7 @@ class _Found(Offer):
             raise ToolsetError(f"toolset {self.name!r} raised {type(error).__name__}; see the chained exception") from error
         found = {name: self._served(tool) for name, tool in tools_by_name(self.name, given).items()}
         self._known = {name: self._known[name] for name in found}
-        return found
+        return {name: served for name, served in found.items() if served.is_offered}
 
     def _served(self, tool: FunctionTool[Any]) -> Served:
         known = self._known.get(tool.name)
@@ -179,6 +184,7 @@ def served_tool(tool: FunctionTool[Any]) -> Served:
         is_wrapped,
         None if isinstance(tool, AgentTool) else tool.effect,
         tool.needs_approval is not False,
+        tool.is_enabled is not False,
     )
 
 

@@ -45,6 +45,7 @@ class ServeOptions(TypedDict, total=False):
     context: ContextOf | None
     ask_client: bool
     ask_timeout: float
+    goes_on_without_client: bool
     max_calls: int
     max_waiting_calls: int
     max_argument_bytes: int
@@ -62,6 +63,7 @@ class Settings:
     context: ContextOf | None = None
     ask_client: bool = True
     ask_timeout: float = 600.0
+    goes_on_without_client: bool = False
     max_calls: int = 16
     max_waiting_calls: int = 1_000
     max_argument_bytes: int = 4_194_304
@@ -70,6 +72,10 @@ class Settings:
         _FIELDS.check(self)
         if self.config is not None and self.config.store is not None:
             raise UserError("the config of an MCP server has a store, expected none; pass serve(..., store=...)")
+        if self.goes_on_without_client and self.store is None:
+            raise UserError(
+                "serve(goes_on_without_client=True) was given no store, expected one; nobody could ask for the result"
+            )
 
 
 _FIELDS = Fields(
@@ -82,6 +88,7 @@ _FIELDS = Fields(
     context=optional(CALLABLE),
     ask_client=FLAG,
     ask_timeout=SECONDS,
+    goes_on_without_client=FLAG,
     max_calls=whole("at least 1", 1),
     max_waiting_calls=whole("a whole number, 0 or more", 0),
     max_argument_bytes=whole("at least 1", 1),

@@ -45,6 +45,9 @@ async def serve(thing: Servable, *, http: str | None = None, **options: Unpack[S
     False; a client of the handshake era has `ask_timeout` seconds. At most `max_calls` run at once, and `max_waiting_calls`
     wait for that. Arguments of a call have at most `max_argument_bytes`.
 
+    Over HTTP in the era of 2026-07-28 the end of a connection is the cancellation of its call. With `goes_on_without_client`
+    the run of a store goes on, and a call with its `run_id` gives the result.
+
     Raises `UserError` for an argument that is wrong, and where the package `mcp` is not installed.
     """
     _ARGUMENTS.check_given("serve", http=http)

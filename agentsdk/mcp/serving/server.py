@@ -22,7 +22,7 @@ from agentsdk.mcp.serving.caller import Caller
 from agentsdk.mcp.serving.calls import Calls, require_run_id
 from agentsdk.mcp.serving.get_run import GET_RUN, get_run, get_run_tool
 from agentsdk.mcp.serving.offer import FixedOffer, Offer, Served, offer_of
-from agentsdk.mcp.serving.options import Settings
+from agentsdk.mcp.serving.options import MCPRequest, Settings
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import AgentsException, UserError
 
@@ -103,8 +103,7 @@ class AgentServer:
 
     async def _list_tools(self, request: Request, params: wire.PaginatedRequestParams | None) -> wire.ListToolsResult:
         try:
-            context = await self.calls.context_of(Caller(request).describe())
-            tools = await self._offer.tools(context)
+            tools = await self._offer.tools(await self._context_of(Caller(request).describe()))
             self._require_free(tools)
         except AgentsException as error:
             logger.warning("listing the tools of MCP server %r failed", self.name, exc_info=error)
@@ -119,8 +118,7 @@ class AgentServer:
         try:
             if params.name == GET_RUN and self.calls.is_durable:
                 return await get_run(self.calls, arguments, caller)
-            context = await self.calls.context_of(caller.describe(params.name))
-            served = await self._offer.find(context, params.name)
+            served = await self._offer.find(await self._context_of(caller.describe(params.name)), params.name)
             if served is None:
                 raise MCPError(wire.INVALID_PARAMS, f"there is no tool {params.name!r}, expected one that tools/list gives")
             size = len(msgspec.json.encode(arguments))
@@ -142,6 +140,10 @@ class AgentServer:
     def _require_free(self, names: Container[str]) -> None:
         if self.calls.is_durable and GET_RUN in names:
             raise UserError(f"a tool to be served is named {GET_RUN!r}, which a server with a store has itself; rename it")
+
+    async def _context_of(self, request: MCPRequest) -> Any:
+        """The context that a toolset is asked with; a list of tools is the same for all."""
+        return None if isinstance(self._offer, FixedOffer) else await self.calls.context_of(request)
 
     def _given_run_id(self, served: Served, arguments: dict[str, Any], params: wire.CallToolRequestParams) -> object:
         """The run that the client named, taken out of the arguments where it stands there."""
