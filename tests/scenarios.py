@@ -442,6 +442,19 @@ def _retried(world: World) -> Agent[Any, Any]:
     )
 
 
+def _checkpointed(world: World) -> Agent[Any, Any]:
+    async def copy(ctx: ToolContext[Any], x: int) -> str:
+        """Two pages, each noted once it is copied."""
+        for page in range(int(ctx.checkpoint or 0), 2):
+            await asyncio.sleep(0)
+            await ctx.save_checkpoint(str(page + 1))
+        world.did(place_of(ctx))
+        return f"copied {x}"
+
+    tools = [function_tool(copy, effect="idempotent"), tool_of(world, "pay", steps=3)]
+    return agent_of(world, [[call("copy", x=1), call("pay", x=1), call("copy", x=2)], "done"], tools=tools)
+
+
 def _circuit(world: World) -> Agent[Any, Any]:
     async def down(ctx: ToolContext[Any], x: int) -> str:
         raise ConnectionError("reset")
@@ -1258,6 +1271,7 @@ SCENARIOS = [
     Scenario("one tool at a time", _parallel, "done", effects=7, config=RunConfig(max_tool_concurrency=1)),
     Scenario("tool error", _tool_error, "one failed", effects=2),
     Scenario("retried", _retried, "done", effects=4, config=RunConfig(tool_retry=ToolRetrySettings(initial_delay=0))),
+    Scenario("calls that say how far they have come", _checkpointed, "done", effects=3),
     Scenario(
         "circuit opens",
         _circuit,

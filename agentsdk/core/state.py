@@ -49,6 +49,7 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
+    ToolCheckpointed,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
@@ -120,6 +121,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     attempts: dict[str, tuple[ToolAttemptFailed, ...]] = {}
     order: CallsOrdered | None = None
     validated: tuple[OutputValidated, ...] = ()
+    checkpoints: dict[str, str] = {}
 
     @property
     def rejection(self) -> str:
@@ -566,6 +568,11 @@ def _attempt_failed(state: State, event: ToolAttemptFailed) -> State:
     return _replace(state, turn=_replace(turn, attempts={**turn.attempts, event.call_id: attempts}))
 
 
+def _checkpointed(state: State, event: ToolCheckpointed) -> State:
+    turn = _open(state)
+    return _replace(state, turn=_replace(turn, checkpoints={**turn.checkpoints, event.call_id: event.data}))
+
+
 def _still_stopped(state: State) -> Stopped | None:
     """What stands of a stop after a result, or an event of a nested run: a person may say so of a run that has failed.
 
@@ -765,6 +772,7 @@ _CHANGES = _Changes(
         AnswerRefused: _answer_refused,
         ToolFinished: _finished,
         ToolAttemptFailed: _attempt_failed,
+        ToolCheckpointed: _checkpointed,
         CallsInDoubt: _doubted,
         CallRetried: _retried,
         ToolUseJudged: _tool_use,

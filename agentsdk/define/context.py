@@ -6,9 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol
 
 from agentsdk.core.overflow import MAX_RESULT_CHARS
+from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import Item
+from agentsdk.types.text import storable_text
 from agentsdk.types.usage import Usage
+
+MAX_CHECKPOINT = 1_000_000
+"""The most characters that a call may save of how far it has come."""
 
 _NO_USAGE = Usage()
 
@@ -77,6 +82,14 @@ class CallingRun(Protocol):
         """Show progress of one of its calls, which `is_over` knows the end of, to whoever reads the stream."""
         ...
 
+    def checkpoint(self, call_id: str) -> str:
+        """What one of its calls has saved last; `""` where it has saved nothing."""
+        ...
+
+    async def save_checkpoint(self, call_id: str, data: str) -> None:
+        """Record how far one of its calls has come, so that whoever goes on with the run knows."""
+        ...
+
     def thread_patience(self) -> float | None:
         """Seconds for which the thread of a sync tool is waited for in a cancelled run; None where it is not cancelled."""
         ...
@@ -96,10 +109,20 @@ class ToolContext(RunContextWrapper[TContext]):
 
     `tool_call_id` is unique among the calls of its run: `run_id`, or the nested one that the calls `path` lead to.
     `tool_arguments` is the model's JSON text, unchanged. `agent_name` is the agent that asked for the call. `attempt` is how
-    many times the body has run for this call, this one included.
+    many times the body has begun for this call, this one included: above 1, what it does may be done already.
     """
 
-    __slots__ = ("_is_over", "_key", "_run", "agent_name", "attempt", "tool_arguments", "tool_call_id", "tool_name")
+    __slots__ = (
+        "_checkpoint",
+        "_is_over",
+        "_key",
+        "_run",
+        "agent_name",
+        "attempt",
+        "tool_arguments",
+        "tool_call_id",
+        "tool_name",
+    )
 
     def __init__(
         self,
@@ -122,6 +145,7 @@ class ToolContext(RunContextWrapper[TContext]):
         self._key = idempotency_key
         self._run = run
         self._is_over = False
+        self._checkpoint = ""
 
     @property
     def run_id(self) -> str:
@@ -149,6 +173,33 @@ class ToolContext(RunContextWrapper[TContext]):
     async def full_result(self, result_id: str) -> str | None:
         """The full text of a result of this run that was truncated, by the id its marker names; None for an unknown id."""
         return None if self._run is None else await self._run.full_result(result_id)
+
+    @property
+    def checkpoint(self) -> str:
+        """What this call has saved last, in this process or another; `""` where it has saved nothing."""
+        return self._checkpoint if self._run is None else self._run.checkpoint(self.tool_call_id)
+
+    async def save_checkpoint(self, data: str) -> None:
+        """Record how far the call has come: `checkpoint` has it when the call runs again, after a crash or a failed attempt.
+
+        It is durable when this returns, whatever `RunConfig(durability=...)` says of a run that has a store. At most
+        `MAX_CHECKPOINT` characters, and no secrets: it is kept with the run. No model sees it. Raises `UserError` for anything
+        but such a text and once the call is over, `StoreError` as any record does.
+        """
+        given: object = data
+        if not isinstance(given, str) or len(given) > MAX_CHECKPOINT:
+            what = f"{len(given)} characters" if isinstance(given, str) else f"a {type(given).__name__}"
+            raise UserError(
+                f"tool {self.tool_name!r} saved a checkpoint of {what}, expected a text of {MAX_CHECKPOINT} at most; "
+                "save what is needed to go on"
+            )
+        if self._is_over:
+            raise UserError(f"tool {self.tool_name!r} saved a checkpoint, expected that of a call that is not over")
+        data = storable_text(given)
+        if self._run is None:
+            self._checkpoint = data
+        else:
+            await self._run.save_checkpoint(self.tool_call_id, data)
 
     def emit(self, data: object) -> None:
         """Send progress to whoever reads the run's stream: a `ToolProgressStreamEvent` with `data`, as it is.

@@ -32,7 +32,7 @@ from agentsdk.engine.watchers import Watchers, watched
 from agentsdk.ports.model import Model
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
-from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted
+from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted, ToolCheckpointed
 from agentsdk.types.hosted import Prompt, ServerConversation
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
 
@@ -184,6 +184,18 @@ class Run(Journal, eq=False, kw_only=True):
         root = self.root
         if root.recorder is not None:
             await root.recorder.attach(overflow.id, overflow.text)
+
+    def checkpoint(self, call_id: str) -> str:
+        """What one of its calls has saved last; `""` where it has saved nothing."""
+        turn = self.state.turn
+        return turn.checkpoints.get(call_id, "") if turn is not None else ""
+
+    async def save_checkpoint(self, call_id: str, data: str) -> None:
+        """Record how far one of its calls has come, durably."""
+        await self.record(ToolCheckpointed(call_id, data))
+        recorder = self.root.recorder
+        if recorder is not None:
+            await recorder.flush()
 
     def emit(self, data: object, tool_name: str, call_id: str, is_over: Callable[[], bool]) -> None:
         """Show progress of one of its calls to the reader of the stream, from whatever thread."""

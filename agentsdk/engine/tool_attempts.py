@@ -59,10 +59,12 @@ def circuit_error(run: Run, tool: FunctionTool[Any]) -> ToolCircuitOpenError | N
 
 
 async def go_on_with_attempts(run: Run, job: Job) -> None:
-    """Take a call up where another process left it, after failed attempts."""
+    """Take a call up where another process left it, after failed attempts or in the middle of its first."""
     failed = open_turn(run).attempts.get(job.call.call_id, ())
     if failed:
         await _begin_again(run, job, failed[-1].next_at)
+    else:
+        job.context.attempt = 2
 
 
 async def attempted(run: Run, job: Job) -> tuple[object, Exception | None]:

@@ -326,6 +326,13 @@ class ToolAttemptFailed(Compact, tag="attempt_failed"):
     next_at: float
 
 
+class ToolCheckpointed(Compact, tag="tool_checkpoint"):
+    """How far the body of a call has come, in its own words: it stands in place of what the call said before."""
+
+    call_id: str
+    data: str
+
+
 class CallsInDoubt(Compact, tag="doubt"):
     """These calls began and their outcome is unknown; running them again could repeat an effect."""
 
@@ -509,6 +516,7 @@ RunEvent = (
     | AnswerRefused
     | ToolFinished
     | ToolAttemptFailed
+    | ToolCheckpointed
     | CallsInDoubt
     | CallRetried
     | ToolUseJudged

@@ -45,6 +45,7 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
+    ToolCheckpointed,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
@@ -260,6 +261,8 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
         events += draw(_waits(call_id))
     for _ in range(draw(st.integers(0, 2))):
         events.append(ToolAttemptFailed(call_id, "ConnectionError", draw(moments), draw(moments), draw(moments)))
+    for _ in range(draw(st.integers(0, 1))):
+        events.append(ToolCheckpointed(call_id, draw(texts)))
     fate = draw(st.sampled_from(["done", "done", "failed", "unknown", "doubt", "retried"]))
     if fate in ("doubt", "retried"):
         events.append(CallsInDoubt((call_id,)))

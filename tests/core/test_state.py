@@ -59,6 +59,7 @@ from agentsdk.types.events import (
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
+    ToolCheckpointed,
     ToolFinished,
     ToolsetChanged,
     ToolsIntended,
@@ -114,6 +115,7 @@ class Turn:
     arrived: list[Item] = field(default_factory=list)
     order: CallsOrdered | None = None
     tried: dict[str, list[ToolAttemptFailed]] = field(default_factory=dict)
+    checkpoints: dict[str, str] = field(default_factory=dict)
 
     def items(self) -> list[Item]:
         if self.reply is None:
@@ -313,6 +315,8 @@ class Retold:
                 turn.order = event
             case ToolAttemptFailed():
                 turn.tried.setdefault(event.call_id, []).append(event)
+            case ToolCheckpointed():
+                turn.checkpoints[event.call_id] = event.data
             case CallsInDoubt():
                 turn.doubted += event.call_ids
             case CallRetried():
@@ -436,6 +440,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (opened.outside.awaited, opened.outside.answers) == (turn.awaited, turn.answers)
     assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
     assert opened.order == turn.order
+    assert opened.checkpoints == turn.checkpoints
     assert opened.attempts == {call_id: tuple(tried) for call_id, tried in turn.tried.items()}
     assert opened.children.keys() == turn.nested.keys()
     for call_id, child in turn.nested.items():
@@ -749,6 +754,15 @@ def test_attempts_are_those_since_a_call_began_and_failures_those_since_its_tool
     assert apply(state, ToolFinished("c", "found")).failures == {}
 
 
-def test_an_attempt_needs_an_open_turn() -> None:
+def test_a_call_has_the_checkpoint_that_it_saved_last_until_its_turn_ends() -> None:
+    begun = [STARTED, replied(call("a"), call("b")), ToolsIntended(("a", "b"))]
+    state = fold([*begun, ToolCheckpointed("a", "1"), ToolCheckpointed("b", "x"), ToolCheckpointed("a", "2")])
+    assert state.turn is not None and state.turn.checkpoints == {"a": "2", "b": "x"}
+    retried = fold([*state.log, CallsInDoubt(("a",)), CallRetried("a")])
+    assert retried.turn is not None and retried.turn.checkpoints == {"a": "2", "b": "x"}
+
+
+@pytest.mark.parametrize("event", [ToolAttemptFailed("a", "ConnectionError", 1.0, 2.0, 3.0), ToolCheckpointed("a", "1")])
+def test_what_a_call_says_on_its_way_needs_an_open_turn(event: RunEvent) -> None:
     with pytest.raises(StateCorruptError, match="no open turn"):
-        fold([STARTED, ToolAttemptFailed("a", "ConnectionError", 1.0, 2.0, 3.0)])
+        fold([STARTED, event])

@@ -46,6 +46,7 @@ from agentsdk.types.events import (
     RunStarted,
     Stopped,
     ToolAttemptFailed,
+    ToolCheckpointed,
     ToolFinished,
     ViewReplaced,
 )
@@ -128,7 +129,7 @@ def told(log: Sequence[RunEvent]) -> tuple[dict[str, list[RunEvent]], Counter[st
     ordered: dict[str, list[RunEvent]] = {}
     results: Counter[str] = Counter()
     for path, event in unwrapped(log):
-        if isinstance(event, ToolFinished | ToolAttemptFailed):
+        if isinstance(event, ToolFinished | ToolAttemptFailed | ToolCheckpointed):
             results[f"{path}: {event!r}"] += 1
         elif isinstance(event, RunStarted):
             ordered.setdefault(path, []).append(structs.replace(event, fingerprint=""))
