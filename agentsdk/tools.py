@@ -18,6 +18,7 @@ from agentsdk.types.settings import ToolRetrySettings
 if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
+    from agentsdk.local_tools.apply_patch import ApplyPatchTool
     from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
     from agentsdk.local_tools.web_fetch import web_fetch
     from agentsdk.local_tools.web_search import web_search
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentTool",
+    "ApplyPatchTool",
     "BraveSearch",
     "FunctionTool",
     "Grammar",
@@ -59,6 +61,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.define.ask_user": "ask_user",
             "agentsdk.define.custom_tool": "Grammar custom_tool",
+            "agentsdk.local_tools.apply_patch": "ApplyPatchTool",
             "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
             "agentsdk.local_tools.web_fetch": "web_fetch",
             "agentsdk.local_tools.web_search": "web_search",

@@ -50,9 +50,10 @@ from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamable
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.permissions import Grant
+from agentsdk.sandboxes import LocalSandbox
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.tools import BraveSearch, TavilySearch, TextSearch, web_fetch, web_search
+from agentsdk.tools import ApplyPatchTool, BraveSearch, TavilySearch, TextSearch, web_fetch, web_search
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
@@ -332,6 +333,11 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(), max_turns=1, error_handlers={"max_turns": lambda given: made}),
     ),
     "ToolRegistry": (ToolRegistry, {}, lambda made: run(agent(toolsets=[made]))),
+    "ApplyPatchTool": (
+        ApplyPatchTool,
+        {"sandbox": LocalSandbox(unsafe=True)},
+        lambda made: run(agent(tools=[made])),
+    ),
     "web_fetch": (fetching, {}, lambda made: run(agent(tools=[made]))),
     "web_search": (searching, {}, lambda made: run(agent(tools=[made]))),
     "BraveSearch": (BraveSearch, {"api_key": "k"}, lambda made: run(agent(tools=[web_search(made)]))),

@@ -30,6 +30,7 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── TransientToolError                 raised by a body for what may pass: the call is tried again; .retry_after
 │   ├── ToolCircuitOpenError               its last calls failed, so this one was not made (the model is told)
 │   ├── FetchError                         a page may not or cannot be had (the model is told)
+│   ├── PatchError                         a patch that cannot be read, or does not fit: no file was changed
 │   ├── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 │   └── MCPError                           an MCP server, or the way to it: .server (the model is told, where it is a call's)
 │       ├── MCPConnectionError             it did not start, could not be reached, or the connection ended
@@ -37,6 +38,7 @@ AgentsException                            .state: where the run stood; resuming
 │       ├── MCPStatusError                 it answered with an HTTP error, or a redirect that is not followed: .status
 │       ├── MCPProtocolError               what it sent is not the protocol, or not what its tool declares
 │       └── MCPCallError                   it refused a request, or says that a call failed: .code
+│   └── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 ├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
 │   ├── RequestLimitExceededError
@@ -317,6 +319,10 @@ class ToolCircuitOpenError(ToolError):
 
 class FetchError(ToolError):
     """A page may not be had, or is none; asking again changes nothing."""
+
+
+class PatchError(ToolError):
+    """A patch cannot be read, or does not fit the files it is for; none of them was changed."""
 
 
 class ToolsetError(ToolError):
