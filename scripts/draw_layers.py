@@ -25,6 +25,7 @@ ABOUT = {
     "local_tools": ("tools that run in your process: pages and search of the web", ""),
     "engine": ("the loop and its turns:", "tools and hooks run here"),
     "models": ("one adapter for", "each protocol"),
+    "sandboxes": ("commands in", "a workspace"),
     "sessions": ("conversations", "between runs"),
     "stores": ("where runs", "are kept"),
     "toolsets": ("tools found when", "a turn begins"),

@@ -223,6 +223,13 @@ def fetching(
     )
 
 
+async def used_and_closed(made: MCPServerInProcess) -> None:
+    try:
+        await run(agent(toolsets=[made]))
+    finally:
+        await made.aclose()
+
+
 def searching(engine: Any = None, results: Any = 3) -> FunctionTool[Any]:
     return web_search(TextSearch({"a": "b"}) if engine is None else engine, results=results)
 
@@ -345,7 +352,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "TextSearch": (TextSearch, {"texts": {"a": "b"}}, lambda made: run(agent(tools=[web_search(made)]))),
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
-    "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, lambda made: run(agent(toolsets=[made]))),
+    "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, used_and_closed),
     "asgi_app": (asgi_app, {"thing": agent()}, lambda made: made.aclose()),
     "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
