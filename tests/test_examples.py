@@ -199,8 +199,8 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "'rome' has 3 items now, and its 6 originals are kept\n",
     ),
     "agent_as_tool.py": (
-        [call("translate", input="Good morning"), "Bonjour."],
-        'Concierge calls translate({"input":"Good morning"})\n'
+        [call("translate", text="Good morning", polite=True), "Bonjour."],
+        'Concierge calls translate({"text":"Good morning","polite":true})\n'
         "Translator says 'Bonjour.'\n"
         "answer: Bonjour.\n"
         "[2 requests, 30 tokens, both agents together]\n",

@@ -412,6 +412,11 @@ class AgentTool(FunctionTool[TContext]):
         _AGENT_TOOL.check(self, "tool")
         if self.external:
             raise UserError(f"tool {self.name!r} runs an agent, so it cannot be external; declare another tool for that")
+        if self._params_json_schema:
+            raise UserError(
+                f"tool {self.name!r} runs an agent, so it takes no params_json_schema, expected parameters=SomeType; "
+                "make it anew with agent.as_tool(parameters=...)"
+            )
         if self.session is not None and self.resource is None:  # side by side two calls would each miss the other's turns
             vars(self)["resource"] = f"session of {self.name}"
 

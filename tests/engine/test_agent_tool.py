@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from agentsdk import (
     MemoryRunStore,
     MemorySession,
     Message,
+    ModelRequest,
     RunConfig,
     RunContextWrapper,
     RunHooks,
@@ -27,11 +28,16 @@ from agentsdk import (
     Session,
     ToolCallOutputItem,
     ToolContext,
+    Usage,
     UserError,
 )
+from agentsdk.core.codec import decode_events
+from agentsdk.core.state import fold
 from agentsdk.errors import CallbackError, SessionError
+from agentsdk.events import ResponseCompleted
 from agentsdk.items import FunctionCall, FunctionCallOutput, InputItem, Item
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.testing.scripted import to_response
 from tests.scenarios import World, reloaded, tool_of
 
 pytestmark = pytest.mark.anyio
@@ -426,3 +432,69 @@ async def test_no_hook_is_told_again_on_resume() -> None:
     state.approve(state.interruptions[0])
     await Runner.run(main, reloaded(main, state))
     assert own.seen == ["start helper", "dig of helper", "end helper"]
+
+
+class Seen(MemorySession):
+    """Notes the run's log and its own items after each operation, which are what a process killed there leaves."""
+
+    def __init__(self, left: list[tuple[list[bytes], list[Item]]], store: MemoryRunStore) -> None:
+        super().__init__("helper's")
+        self._left = left
+        self._store = store
+
+    async def note(self) -> None:
+        self._left.append((await self._store.read("r"), await self.get_items()))
+
+    async def add_items(self, items: Sequence[InputItem]) -> None:
+        await super().add_items(items)
+        await self.note()
+
+
+@pytest.mark.parametrize("durability", ["sync", "batch"])
+async def test_killed_anywhere_its_session_holds_everything_once(durability: Any) -> None:
+    left: list[tuple[list[bytes], list[Item]]] = []
+
+    class Store(MemoryRunStore):
+        async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: Any) -> int:
+            posted = await super().append(run_id, expected_rev, events, summary)
+            await session.note()
+            return posted
+
+    store = Store()
+    session = Seen(left, store)
+    dig = tool_of(World(), "dig", "none")
+
+    def agents(session: MemorySession) -> Agent[Any, Any]:
+        agent = Agent("helper", model=Answering({1: "first", 3: call("dig", x=1), 5: "second"}), tools=[dig])
+        replies = {1: call("helper", input="one"), 3: call("helper", input="two"), 5: "done"}
+        return Agent("main", model=Answering(replies), tools=[agent.as_tool(session=session)])
+
+    config = RunConfig(store=store, run_id="r", durability=durability)
+    await Runner.run(agents(session), "go", run_config=config)
+    whole = await session.get_items()
+    assert [item.content for item in whole if isinstance(item, Message)] == ["one", "first", "two", "second"]
+    assert len(left) > 6
+    for records, items in left:
+        again = MemorySession("helper's")
+        await again.add_items(items)
+        result = await Runner.run(agents(again), RunState(fold(decode_events(records))))
+        assert result.final_output == "done"
+        assert await again.get_items() == whole
+
+
+class Answering:
+    """A model whose reply follows from how many items it is sent."""
+
+    name = "answering"
+
+    def __init__(self, replies: dict[int, Any]) -> None:
+        self._replies = replies
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Any, None]:
+        yield ResponseCompleted(to_response(self._replies[len(request.all_items)], len(request.all_items), Usage(1, 1, 1)))
+
+
+def test_a_schema_without_a_type_is_refused() -> None:
+    agent, _ = helper()
+    with pytest.raises(UserError, match="tool 'helper' runs an agent, so it takes no params_json_schema"):
+        agent.as_tool().clone(params_json_schema={"type": "object", "properties": {"x": {"type": "string"}}})

@@ -135,7 +135,7 @@ def their_session(context: ToolContext[User]) -> Session | None:
     return MemorySession(context.context.name) if context.context.name else None
 
 
-assert_type(said.as_tool(parameters=Answer), AgentTool[User])
+assert_type(said.as_tool(parameters=Answer, defer_loading=True), AgentTool[User])
 assert_type(said.as_tool(parameters=Answer, input_builder=to_text), AgentTool[User])
 assert_type(said.as_tool(parameters=Titled, input_builder=to_titled), AgentTool[User])
 assert_type(said.as_tool(input_builder=to_items), AgentTool[User])
