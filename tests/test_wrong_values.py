@@ -50,7 +50,7 @@ from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamable
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.permissions import Grant
-from agentsdk.sandboxes import LocalSandbox
+from agentsdk.sandboxes import BubblewrapSandbox, LocalSandbox, SandboxLimits, SandlockSandbox
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import ApplyPatchTool, BraveSearch, TavilySearch, TextSearch, web_fetch, web_search
@@ -141,6 +141,15 @@ async def run(given: Agent[Any, Any], input: Any = "go", **options: Any) -> None
 
 def with_tool(tool: Any) -> Awaitable[None]:
     return run(agent(tools=[tool], model=ScriptedModel([call(tool.name, a=1), "2"])))
+
+
+async def closing(made: Any) -> None:
+    await made.aclose()
+
+
+async def with_sandbox(limits: Any) -> None:
+    async with LocalSandbox(unsafe=True, limits=limits) as sandbox:
+        await sandbox.run(["true"])
 
 
 def with_handoff(declared: Any) -> Awaitable[None]:
@@ -355,6 +364,10 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, used_and_closed),
     "asgi_app": (asgi_app, {"thing": agent()}, lambda made: made.aclose()),
     "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
+    "SandboxLimits": (SandboxLimits, {}, with_sandbox),
+    "BubblewrapSandbox": (BubblewrapSandbox, {}, closing),
+    "SandlockSandbox": (SandlockSandbox, {}, closing),
+    "LocalSandbox": (LocalSandbox, {"unsafe": True}, closing),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),

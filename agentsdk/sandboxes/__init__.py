@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentsdk.sandboxes.best import best_sandbox
     from agentsdk.sandboxes.bubblewrap import BubblewrapSandbox
     from agentsdk.sandboxes.local import LocalSandbox
+    from agentsdk.sandboxes.sandlock import SandlockSandbox
 
 __all__ = [
     "BubblewrapSandbox",
@@ -30,6 +31,7 @@ __all__ = [
     "SandboxFiles",
     "SandboxLimits",
     "SandboxShell",
+    "SandlockSandbox",
     "best_sandbox",
 ]
 
@@ -41,5 +43,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.sandboxes.best": "best_sandbox",
             "agentsdk.sandboxes.bubblewrap": "BubblewrapSandbox",
             "agentsdk.sandboxes.local": "LocalSandbox",
+            "agentsdk.sandboxes.sandlock": "SandlockSandbox",
         },
     )

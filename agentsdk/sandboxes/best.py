@@ -8,6 +8,7 @@ from pathlib import Path
 from agentsdk.ports.sandbox import Sandbox, SandboxLimits
 from agentsdk.sandboxes.bubblewrap import BubblewrapSandbox
 from agentsdk.sandboxes.host import HostSandbox
+from agentsdk.sandboxes.sandlock import SandlockSandbox
 from agentsdk.types.errors import SandboxUnavailableError
 
 
@@ -15,14 +16,19 @@ async def best_sandbox(
     workspace: str | Path | None = None,
     *,
     readable: Sequence[str | Path] = (),
+    allow_net: Sequence[str] = (),
     limits: SandboxLimits | None = None,
 ) -> Sandbox:
-    """A `BubblewrapSandbox`.
+    """A `BubblewrapSandbox`, or else a `SandlockSandbox`; the latter at once where commands may connect to `allow_net`.
 
-    Each is tried with a real command that must not reach out of it. Raises `SandboxUnavailableError` where neither isolates,
+    Each is tried with a real command that must not reach out of it. Raises `SandboxUnavailableError` where none isolates,
     with the reason of each and what to install: never is something run without a sandbox.
     """
-    kinds: list[Callable[[], HostSandbox]] = [lambda: BubblewrapSandbox(workspace, readable=readable, limits=limits)]
+    kinds: list[Callable[[], HostSandbox]] = [
+        lambda: SandlockSandbox(workspace, readable=readable, allow_net=allow_net, limits=limits)
+    ]
+    if not allow_net:
+        kinds.insert(0, lambda: BubblewrapSandbox(workspace, readable=readable, limits=limits))
     reasons: list[str] = []
     for make in kinds:
         sandbox = make()

@@ -29,7 +29,7 @@ from agentsdk.ports.sandbox import SandboxLimits
 from agentsdk.sandboxes import cgroups, seccomp
 from agentsdk.sandboxes.host import HostSandbox
 from agentsdk.sandboxes.process import Child, HostProcess, ended
-from agentsdk.sandboxes.readable import interpreter_folders, own_uid, readable_folders
+from agentsdk.sandboxes.readable import ETC, interpreter_folders, own_uid, readable_folders
 from agentsdk.types.errors import SandboxError
 
 _UID = 1000
@@ -39,19 +39,6 @@ _OVERHEAD = 3
 """Processes of bwrap itself in the control group."""
 
 _ENTER = 'for file in $1; do echo $$ >"$file" || exit 125; done; shift; exec "$@"'
-
-_ETC = (
-    "alternatives",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "localtime",
-    "magic",
-    "mime.types",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-)
-"""What programs need of /etc, none of it secret."""
 
 _NAMESPACES = ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 
@@ -203,7 +190,7 @@ def _programs() -> list[str]:
             options += ["--symlink", os.readlink(path), str(path)]
         elif path.is_dir():
             options += ["--ro-bind", str(path), str(path)]
-    for name in _ETC:
+    for name in ETC:
         options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return options
 

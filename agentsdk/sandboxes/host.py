@@ -8,6 +8,7 @@ import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agentsdk.ports.sandbox import (
@@ -35,17 +36,24 @@ MAX_RUNNING = 32
 class HostSandbox(Sandbox):
     """A sandbox whose workspace is a folder of this machine: `workspace`, or a new one, removed with the sandbox."""
 
-    def __init__(self, workspace: str | Path | None = None, *, limits: SandboxLimits | None = None) -> None:
+    def __init__(
+        self, workspace: str | Path | None = None, *, limits: SandboxLimits | None = None, private_tmp: bool = False
+    ) -> None:
         check_limits(limits)
         self.limits = limits or SandboxLimits()
+        root = None if workspace is None else workspace_at(workspace)
         self._made: Path | None = None
-        if workspace is None:
+        self.tmpdir = "/tmp"
+        if root is None or private_tmp:
             # The folder above keeps other users of this machine out, whatever permissions a command gives its files.
             self._made = Path(tempfile.mkdtemp(prefix="agentsdk-sandbox-")).resolve()
+        if self._made is not None and private_tmp:
+            self.tmpdir = str(self._made / "tmp")
+            os.mkdir(self.tmpdir)
+        if self._made is not None and root is None:
             root = self._made / "workspace"
             root.mkdir()
-        else:
-            root = workspace_at(workspace)
+        assert root is not None
         self.workdir = str(root)
         self._workspace = Workspace(root, self.workdir)
         self._files = HostFiles(self._workspace, self)
@@ -142,7 +150,7 @@ class HostSandbox(Sandbox):
             "PATH": ":".join(self.path_folders()),
             "HOME": self.workdir,
             "LANG": "C.UTF-8",
-            "TMPDIR": "/tmp",
+            "TMPDIR": self.tmpdir,
             "TERM": "dumb",
             **(env or {}),
         }
@@ -166,9 +174,10 @@ class HostSandbox(Sandbox):
         child.kill()
         gone = asyncio.ensure_future(child.wait())
         try:
-            await asyncio.shield(gone)
+            with suppress(SandboxError):  # the command did not start; who waits for it is told
+                await asyncio.shield(gone)
         except asyncio.CancelledError:
-            await gone
+            await asyncio.wait((gone,))
             raise
         finally:
             self._running.discard(child)
@@ -205,7 +214,7 @@ class HostSandbox(Sandbox):
         try:
             os.fchmod(secret.fileno(), 0o644)
             secret.close()
-            script = 'test -r "$1" && echo open; test -w . && echo ready'
+            script = 'cat "$1" > /dev/null 2>&1 && echo open; touch . && echo ready'
             tried = await self._run(["sh", "-c", script, "sh", secret.name], "", None, ".", 20.0, self.limits)
         except SandboxError as error:
             raise self._refused(str(error)) from error

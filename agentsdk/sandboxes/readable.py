@@ -13,6 +13,19 @@ from typing import cast
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import SandboxError, UserError
 
+ETC = (
+    "alternatives",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "magic",
+    "mime.types",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+)
+"""What programs need of /etc, none of it secret."""
+
 _FIRST_UID, _UIDS = 1_900_000_000, 90_000_000
 """Above the ids that distributions give to users and to containers (docs: systemd's UIDS-GIDS)."""
 
@@ -34,10 +47,11 @@ def readable_folders(given: Sequence[str | Path]) -> tuple[str, ...]:
 def interpreter_folders(user: int | None = None) -> list[str]:
     """Where the Python that runs this program is, if not under /usr: the environment's folder, and its base's.
 
-    A folder that `user` (None: this program's own) may not enter is left out: a command could not start it.
+    None where `user` (None: this program's own) may not enter one of them: a command could not start it.
     """
     folders = dict.fromkeys(os.path.realpath(folder) for folder in (sys.prefix, sys.base_prefix))
-    return [folder for folder in folders if not folder.startswith("/usr/") and folder != "/usr" and may_read(folder, user)]
+    found = [folder for folder in folders if not folder.startswith("/usr/") and folder != "/usr"]
+    return found if all(may_read(folder, user) for folder in found) else []
 
 
 def may_read(folder: str, user: int | None) -> bool:
@@ -52,13 +66,18 @@ def may_read(folder: str, user: int | None) -> bool:
 def own_uid(workspace: Path, made: Path | None) -> int:
     """Whom commands run as on the host, where this program is root: whom the workspace belongs to, or a user of its own.
 
-    The latter where the sandbox has `made` the workspace, which is given to it. Raises `SandboxError` where the workspace is
-    root's, and where no other user can be had.
+    The latter where the workspace is in the folder that the sandbox has `made`, which is given to that user with its folders.
+    Raises `SandboxError` where the workspace is root's, and where no other user can be had.
     """
-    owner = workspace.stat().st_uid
-    if owner != 0:
-        return owner
-    if made is None:
+    uid = workspace.stat().st_uid or _new_uid(workspace, made)
+    if made is not None:
+        for folder in (made, *made.iterdir()):
+            os.chown(folder, uid, uid)
+    return uid
+
+
+def _new_uid(workspace: Path, made: Path | None) -> int:
+    if made is None or made not in workspace.parents:
         raise SandboxError(
             "as root, on a workspace of root's, the number of processes can be limited by control groups only, and none can be "
             "made; give the workspace to another user, or leave it out"
@@ -66,8 +85,6 @@ def own_uid(workspace: Path, made: Path | None) -> int:
     uid = _FIRST_UID + secrets.randbelow(_UIDS)
     if not _mapped(uid):
         raise SandboxError("this program is root of a container that has no other users to run commands as")
-    for folder in (made, workspace):
-        os.chown(folder, uid, uid)
     return uid
 
 

@@ -201,7 +201,7 @@ class Workspace:
 def workspace_at(given: str | Path) -> Path:
     """The folder a user names as a workspace, links resolved. Raises `UserError` for one that is none, or holds more."""
     try:
-        path = Path(given).expanduser().resolve(strict=True)
+        path = Path(given or "\0").expanduser().resolve(strict=True)
     except (OSError, RuntimeError, ValueError, TypeError):
         raise UserError("the workspace is no path of a folder that exists, expected one; make it, or leave it out") from None
     held = [system for system in (*_SYSTEM, str(Path.home())) if Path(system) == path or path in Path(system).parents]

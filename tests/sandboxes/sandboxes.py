@@ -7,12 +7,13 @@ import functools
 import shutil
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
-from agentsdk.sandboxes import BubblewrapSandbox
+from agentsdk.sandboxes import BubblewrapSandbox, SandlockSandbox
 from agentsdk.sandboxes.host import HostSandbox
 from agentsdk.types.errors import SandboxUnavailableError
 
-SANDBOXES: dict[str, Callable[[], HostSandbox]] = {"bubblewrap": BubblewrapSandbox}
+SANDBOXES: dict[str, Callable[..., HostSandbox]] = {"bubblewrap": BubblewrapSandbox, "sandlock": SandlockSandbox}
 
 
 @functools.cache
@@ -27,8 +28,10 @@ def missing(name: str) -> str:
         async with SANDBOXES[name]() as sandbox:
             await sandbox.prove()
 
-    try:
-        asyncio.run(proven())
-    except SandboxUnavailableError as error:
+    with ThreadPoolExecutor(1) as thread:  # a test that asks may run in an event loop itself
+        error = thread.submit(asyncio.run, proven()).exception()
+    if isinstance(error, SandboxUnavailableError):
         return str(error)
+    if error is not None:
+        raise error
     return ""

@@ -15,8 +15,9 @@ import pytest
 from agentsdk.sandboxes import LocalSandbox, cgroups
 from agentsdk.testing import sandbox_conformance
 from agentsdk.testing.sandbox_conformance import CHECKS, Check, Outcome, check_sandbox, try_checks
-from tests.sandboxes import as_nobody
+from benchmarks import as_nobody
 from tests.sandboxes.sandboxes import SANDBOXES
+from tests.sandboxes.whole_suite import UNAVAILABLE
 from tests.shown import show
 
 ROOT = Path(__file__).parents[2]
@@ -36,14 +37,12 @@ async def test_it_keeps_the_rule(name: str, check: Check, available: None) -> No
 @pytest.mark.parametrize("name", SANDBOXES)
 def test_it_keeps_the_rules_for_a_user_without_rights(name: str, request: pytest.FixtureRequest) -> None:
     """Uid 65534, who owns nothing, and may make no control groups: the limits are each process's own."""
-    command = as_nobody.command(name)
+    command = as_nobody.command("tests.sandboxes.whole_suite", name)
     if isinstance(command, str):
         pytest.skip(command)
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, cwd="/", env={"PYTHONPATH": str(ROOT)}
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT, env={})
     lines = done.stdout.splitlines()
-    if done.returncode == as_nobody.UNAVAILABLE:
+    if done.returncode == UNAVAILABLE:
         pytest.skip(lines[-1])
     assert done.returncode == 0, done.stdout + done.stderr
     show(request.config, [f"{name} as uid 65534: {lines[-1]}"])
@@ -71,6 +70,16 @@ async def test_processes_are_limited_for_root_without_control_groups(
     assert [outcome for outcome in outcomes if outcome.result != "passed"] == []
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", SANDBOXES)
+async def test_a_workspace_that_others_may_enter_gets_no_program_that_runs_as_its_owner(
+    name: str, available: None, shared_folder: Path
+) -> None:
+    checks = named("setuid_file", "exit_codes", "missing_program", "shell_keeps_state")
+    outcomes = await try_checks(lambda: SANDBOXES[name](shared_folder), checks=checks)
+    assert [outcome for outcome in outcomes if outcome.result != "passed"] == []
+
+
 # What needs root, a terminal or an inherited file to succeed, or lets the control harm the machine that runs the tests.
 NOT_IN_THE_CONTROL = ("fork_bomb", "terminal", "inherited_files", "character_device", "closed", "cancelled")
 NEEDS_ROOT = (
@@ -82,10 +91,10 @@ NEEDS_ROOT = (
 
 @pytest.mark.anyio
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-async def test_every_probe_escapes_where_nothing_is_isolated() -> None:
+async def test_every_probe_escapes_where_nothing_is_isolated(shared_folder: Path) -> None:
     without = NOT_IN_THE_CONTROL if os.geteuid() == 0 else (*NOT_IN_THE_CONTROL, *NEEDS_ROOT)
     checks = tuple(check for check in CHECKS if check.kind == "escape" and check.name not in without)
-    outcomes = await try_checks(lambda: LocalSandbox(unsafe=True), checks=checks)
+    outcomes = await try_checks(lambda: LocalSandbox(shared_folder, unsafe=True), checks=checks)
     assert [outcome.check for outcome in outcomes if outcome.result != "failed"] == []
     assert [outcome for outcome in outcomes if "did not run" in outcome.detail] == []
     assert len(checks) > 15

@@ -41,7 +41,7 @@ with the reason.
 | `capabilities` | escape | there are none |
 | `no_new_privileges` | escape | and a program that is started can gain none |
 | `setuid_program` | escape | the set-user-ID bits of the host's programs have no effect |
-| `setuid_file` | escape | no file gets such bits, by whatever call |
+| `setuid_file` | escape | no file that other users can reach gets such bits, by whatever call |
 | `devices` | escape | no disk, memory or virtual machine device can be made or opened |
 | `character_device` | escape | nor /dev/mem under another name |
 | `symlink` | escape | a link to a file of the host's leads nowhere |

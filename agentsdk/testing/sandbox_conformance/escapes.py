@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -149,8 +150,9 @@ setuid_program = simple("setuid_program", probes.SETUID_PROGRAM)
 
 @rule("escape")
 async def setuid_file(ground: Ground) -> None:
-    await held(ground, probes.SETUID_FILE)
-    expect(_setid_files(ground.sandbox.workdir), [], "files of the host that a command made run as their owner")
+    await ground.run_python(probes.script(probes.SETUID_FILE))
+    found = _setid_files(ground.sandbox.workdir)
+    expect(found, [], "files that a command made run as their owner, and that other users of this machine can reach")
 
 
 @rule("escape")
@@ -227,8 +229,9 @@ def _shared_memory() -> str:
 
 
 def _setid_files(folder: str) -> list[str]:
-    """None where the workspace is on another machine."""
-    if not os.path.isdir(folder):
+    """None where the workspace is on another machine, or in a folder that other users may not enter."""
+    above = Path(folder)
+    if not above.is_dir() or not all(place.stat().st_mode & stat.S_IXOTH for place in (above, *above.parents)):
         return []
     return [entry.name for entry in os.scandir(folder) if entry.stat(follow_symlinks=False).st_mode & 0o6000]
 

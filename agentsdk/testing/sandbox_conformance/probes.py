@@ -205,12 +205,19 @@ raise Held("none has an effect")
 SETUID_FILE = """
 with open("setid", "w"):
     pass
-any_of([lambda: os.chmod("setid", 0o4755), lambda: os.chmod("setid", 0o2755),
+
+def by_openat2():
+    how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, 0o4755, 0)
+    os.close(call(437, 437, -100, b"setid4", how, ctypes.sizeof(how)))
+    if not os.stat("setid4").st_mode & 0o6000:
+        raise Held("the bits are not set")
+
+any_of([by_openat2, lambda: os.chmod("setid", 0o4755), lambda: os.chmod("setid", 0o2755),
         lambda: os.close(os.open("setid2", os.O_CREAT | os.O_WRONLY, 0o6755)),
         lambda: os.fchmod(os.open("setid", os.O_RDONLY), 0o6755),
         lambda: call(452, 452, -100, b"setid", 0o4755, 0),
         lambda: os.mknod("setid3", 0o104755)])
-if not any(os.stat(name).st_mode & 0o6000 for name in ("setid", "setid2", "setid3") if os.path.exists(name)):
+if not any(os.stat(name).st_mode & 0o6000 for name in ("setid", "setid2", "setid3", "setid4") if os.path.exists(name)):
     raise Held("the bits are not set")
 """
 DEVICES = """

@@ -1,0 +1,108 @@
+"""What starts the commands of a `SandlockSandbox`: a process of its own, which has sandlock loaded and forks for each command.
+
+A script of its own too, started as `python -I -S sandlock_server.py SOCKET FOLDER`: it imports nothing of this package, so that
+it is small and starts fast. FOLDER is where sandlock is installed. Sandlock forks, and the process it forks from should have
+one thread only; what supervises a command then has none of the program's secrets in its memory, and can be another user's.
+
+Each message on the socket brings five open files: the request as JSON, the command's stdin, stdout and stderr, and a socket of
+the command's own. On that one it says how the command ended; its other end being closed, or shut for writing, ends the command.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from typing import Any
+
+_SET_DUMPABLE, _DROP_BOUND, _SET_SECUREBITS, _NO_NEW_PRIVS = 4, 24, 28, 38
+_NO_ROOT_LOCKED = 0b11  # SECBIT_NOROOT and its lock: being root gives no capabilities
+_CAPABILITY_VERSION = 0x20080522
+
+
+def main() -> None:
+    """Serve until the socket is closed."""
+    listening = socket.socket(fileno=int(sys.argv[1]))
+    sys.path.append(sys.argv[2])
+    importlib.import_module("sandlock")  # once, here, and not in each command
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes that are forked here
+    while True:
+        message, fds, _, _ = socket.recv_fds(listening, 1, 5)
+        if not message:
+            return
+        if os.fork() == 0:
+            listening.close()
+            _command(*fds)
+        for fd in fds:
+            os.close(fd)
+
+
+def _command(request: int, stdin: int, stdout: int, stderr: int, control: int) -> None:
+    told = socket.socket(fileno=control)
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with open(request, encoding="utf-8") as file:
+            asked = json.load(file)
+        for target, fd in enumerate((stdin, stdout, stderr)):
+            os.dup2(fd, target)
+            os.close(fd)
+        told.send(json.dumps(_run(asked, told)).encode())
+    except BaseException as error:
+        told.send(json.dumps({"error": f"{type(error).__name__}: {error}"[:2000]}).encode())
+    finally:
+        os._exit(0)
+
+
+def _run(asked: dict[str, Any], told: socket.socket) -> dict[str, int]:
+    sandlock: Any = importlib.import_module("sandlock")  # it has no types
+    for name, value in asked["rlimits"].items():
+        resource.setrlimit(getattr(resource, name), (value, value))
+    _become(asked["user"])
+    _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
+    sandbox = sandlock.Sandbox(**asked["policy"])
+    inherit = sandlock.StdioMode.INHERIT
+    process = sandbox.popen(asked["argv"], stdin=inherit, stdout=inherit, stderr=inherit)
+
+    def watch() -> None:
+        told.recv(1)  # nothing is sent: it returns when the other end is gone
+        process.kill()
+
+    threading.Thread(target=watch, daemon=True).start()
+    result = process.wait()
+    if result.reason == sandlock.ExitReason.EXITED:
+        return {"exit_code": result.exit_code}
+    return {"exit_code": 128 + (result.signal if result.signal > 0 else signal.SIGKILL)}
+
+
+def _become(user: int | None) -> None:
+    """Another user; or root without what makes it root."""
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        _check(_libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0))  # it was cleared, and sandlock reaches into its own child
+    elif os.geteuid() == 0:
+        number = 0
+        while _libc.prctl(_DROP_BOUND, number, 0, 0, 0) == 0:
+            number += 1
+        _check(_libc.prctl(_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0))
+        header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+        _check(_libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(done: int) -> None:
+    if done != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+if __name__ == "__main__":
+    main()
