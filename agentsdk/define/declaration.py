@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from agentsdk.define.output_validator import OutputValidator
 
 
+Enabled = tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]
+"""The spec of an agent, and its model's tools."""
+
+
 class Declaration:
     """An agent's declaration, checked, as plain data.
 
@@ -42,6 +46,7 @@ class Declaration:
         "_output_validators",
         "_tools",
         "_toolsets",
+        "_without",
         "handoffs",
         "hosted",
         "is_ordered",
@@ -116,7 +121,8 @@ class Declaration:
             declared.is_enabled is True for declared in self.handoffs.values()
         )
         self.is_ordered = self._check_order(knows_all=not self._toolsets)
-        self.spec, self.request_tools = self.without()
+        self._without: tuple[tuple[str, ...], Enabled] | None = None
+        self.spec, self.request_tools = self._enabled()
 
     @classmethod
     def of(cls, agent: Agent[Any, Any]) -> Declaration:
@@ -147,7 +153,8 @@ class Declaration:
         if self._extended is None:
             self._extended = more = copy(self)
             more.tools = {**self.tools, tool.name: tool}
-            more.spec, more.request_tools = more.without()
+            more._without = None
+            more.spec, more.request_tools = more._enabled()
         return self._extended
 
     def with_tools(self, tools: Sequence[FunctionTool[Any]]) -> Declaration:
@@ -161,11 +168,21 @@ class Declaration:
         more.is_ordered = more._check_order(knows_all=False)
         more.polling = self.polling | {tool.name for tool in tools if tool.polling}
         more.is_static = self.is_static and all(tool.is_enabled is True for tool in tools)
-        more.spec, more.request_tools = more.without()
+        more._without = None
+        more.spec, more.request_tools = more._enabled()
         return more
 
-    def without(self, disabled: Collection[str] = ()) -> tuple[AgentSpec, tuple[ToolSpec | HandoffSpec, ...]]:
-        """The spec, and the model's tools, of the agent with all but these tools and handoffs, hosted ones by `hosted_name`."""
+    def without(self, disabled: tuple[str, ...]) -> Enabled:
+        """The spec, and the model's tools, of the agent with all but these tools and handoffs, hosted ones by `hosted_name`.
+
+        What was made last is kept: most turns leave out what the one before them did.
+        """
+        known = self._without
+        if known is None or known[0] != disabled:
+            self._without = known = (disabled, self._enabled(disabled))
+        return known[1]
+
+    def _enabled(self, disabled: tuple[str, ...] = ()) -> Enabled:
         tool_specs = {name: tool.spec for name, tool in self.tools.items() if name not in disabled}
         handoff_specs = {name: declared.spec for name, declared in self.handoffs.items() if name not in disabled}
         hosted = self.hosted

@@ -19,7 +19,7 @@ from agentsdk.define.read_result import read_result
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.open_turn import open_turn
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import NotOffered, Run
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import NotGranted, ToolFinished
 from agentsdk.types.items import FunctionCall
@@ -40,11 +40,15 @@ async def grants_of(run: Run, given: Grants) -> tuple[Grant, ...]:
     return listed(given)
 
 
-def not_granted(grants: Sequence[Grant], declared: Declaration, agent: str) -> list[str]:
-    """The tools of an agent that no grant covers, by their names; hosted ones as `hosted_name` says."""
+def not_granted(run: Run, grants: tuple[Grant, ...], declared: Declaration) -> tuple[str, ...]:
+    """The tools of an agent that no grant covers, by their names; hosted ones as `hosted_name` says. Kept while they stand."""
+    known, agent = run.not_offered, run.agent.name
+    if known is not None and known.declared is declared and known.grants == grants:
+        return known.names
     names = [name for name, tool in declared.tools.items() if not _covers(grants, tool, agent)]
     hosted = [tool for tool in declared.hosted if not any(one.covers(tool.level, (), tool.name, agent) for one in grants)]
-    return [*names, *map(hosted_name, hosted)]
+    run.not_offered = NotOffered(declared, grants, (*names, *map(hosted_name, hosted)))
+    return run.not_offered.names
 
 
 async def refuse_calls(run: Run, grants: Sequence[Grant], declared: Declaration, processed: ProcessedResponse) -> None:

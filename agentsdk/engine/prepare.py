@@ -68,19 +68,20 @@ async def prepare(run: Run) -> Prepared:
     if config.window is not None or run.state.has_cut:
         declared = with_read_result(declared, config, run.state)
     prepared = Prepared(agent, declared, declared.spec, declared.request_tools, (), extra)
-    hidden: list[str] = []
+    hidden: tuple[str, ...] = ()
     if config.grants is not None:
         from agentsdk.engine.grants import grants_of, not_granted
 
         grants = await grants_of(run, config.grants)
         prepared = structs.replace(prepared, grants=grants)
-        hidden = not_granted(grants, declared, agent.name)
+        hidden = not_granted(run, grants, declared)
     offered = None if turn is None or turn.response is None else turn
     if offered is not None:
         return without(prepared, offered.disabled) if offered.disabled else prepared
     if not declared.is_static:
-        hidden += [name for name, rule in _rules(declared) if name not in hidden and not await _enabled(run, name, rule)]
-    return without(prepared, tuple(hidden)) if hidden else prepared
+        asked = [(name, rule) for name, rule in _rules(declared) if name not in hidden]
+        hidden += tuple([name for name, rule in asked if not await _enabled(run, name, rule)])
+    return without(prepared, hidden) if hidden else prepared
 
 
 def without(prepared: Prepared, disabled: tuple[str, ...]) -> Prepared:

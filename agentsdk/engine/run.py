@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -35,6 +35,9 @@ from agentsdk.types.errors import UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted, ToolCheckpointed
 from agentsdk.types.hosted import Prompt, ServerConversation
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
+
+if TYPE_CHECKING:
+    from agentsdk.define.grants import Grant
 
 _RESULT_ID = re.compile("[0-9a-f]{16}")
 
@@ -93,6 +96,14 @@ class ExtendedDeclaration(Struct, frozen=True):
     extended: Declaration
 
 
+class NotOffered(Struct, frozen=True):
+    """What of a declaration no grant covers."""
+
+    declared: Declaration
+    grants: tuple[Grant, ...]
+    names: tuple[str, ...]
+
+
 class ToolsetAnswer(Struct, frozen=True):
     """What a toolset gave last, what is recorded of that, and the tools in the order that the model sees them."""
 
@@ -121,6 +132,7 @@ class Run(Journal, eq=False, kw_only=True):
     how much of the log was read to learn what models bill for a counted token, and that, by the models' names.
 
     `extended` is what the agent declares with what toolsets offer, `answered` what these have given, by agent and toolset.
+    `not_offered` is what of that its grants leave out.
     `is_replayed`: everything is recorded, and nobody is asked.
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
@@ -147,6 +159,7 @@ class Run(Journal, eq=False, kw_only=True):
     counted: int = 0
     calibrations: tuple[int, Mapping[str, Calibration]] = _NOTHING_LEARNED
     extended: ExtendedDeclaration | None = None
+    not_offered: NotOffered | None = None
     answered: dict[tuple[str, str], ToolsetAnswer] = {}  # noqa: RUF012
     is_replayed: bool = False
     stop_requested: bool = False
