@@ -22,7 +22,10 @@ DEFAULT_TIMEOUT = 60.0
 
 
 class ModelRetry(Exception):  # noqa: N818 - the field's name
-    """Raised by an output validator: the model is told `feedback` and answers again. Raises `UserError` for what is no text."""
+    """Raised by an output validator, or an output function: the model is told `feedback` and answers again.
+
+    Raises `UserError` for what is no text.
+    """
 
     def __init__(self, feedback: str) -> None:
         if not isinstance(feedback, str) or not feedback.strip():

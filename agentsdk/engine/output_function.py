@@ -7,11 +7,13 @@ from typing import Any, cast
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.define.output import AgentOutputSchema, unfenced
 from agentsdk.define.output_function import OutputFunction
+from agentsdk.define.output_validator import ModelRetry
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.job import context_of
 from agentsdk.engine.run import Run
 from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.items import FunctionCall
+from agentsdk.types.text import storable_text
 
 
 async def call_output_function(run: Run, schema: AgentOutputSchema[Any], processed: ProcessedResponse) -> tuple[str, str]:
@@ -23,6 +25,8 @@ async def call_output_function(run: Run, schema: AgentOutputSchema[Any], process
         run.final_output = await function.tool.invoke_bound(context, function.bind(answer))
     except InvalidArgumentsError as misfit:
         return f"the arguments do not fit:\n{misfit.reason}", ""
+    except ModelRetry as retry:
+        return storable_text(retry.feedback), ""
     except Exception as error:
         return await function.tool.error_text(context, error), ""
     return "", as_json(run.final_output)

@@ -24,9 +24,10 @@ from agentsdk.core.next_step import (
     interruptions,
     next_deadline,
     resolve_next_step,
+    validator_runs,
 )
 from agentsdk.core.process import process_model_response
-from agentsdk.core.state import State, fold
+from agentsdk.core.state import OpenTurn, State, fold
 from agentsdk.types.events import (
     AnswerAwaited,
     AnswerRefused,
@@ -345,6 +346,20 @@ def test_a_final_output_is_as_its_validators_leave_it(validated: list[RunEvent],
     spec, state = turn("no", "no", "pay", False, "stop_on_first_tool", "unasked", "untyped")
     expected = FinalOutput("paid") if step == FinalOutput("the text") else step
     assert resolved(spec, fold([*state.log, *validated])) == expected
+
+
+def test_a_run_that_a_validator_asks_for_may_wait_for_a_person() -> None:
+    inner = [RunStarted("", "critic", (), 0, 1.0), replied(FunctionCall("x", "pay", "{}")), ApprovalJudged("x", True)]
+    asking = [Nested("short:critic:1", event) for event in inner]
+    for has_calls in (False, True):
+        spec, state = turn("no", "no", "pay" if has_calls else "none", False, "stop_on_first_tool", "unasked", "untyped")
+        waiting = fold([*state.log, *asking])
+        assert isinstance(step := resolved(spec, waiting), Interruption)
+        assert [(item.path, item.call_id, item.agent) for item in step.pending] == [(("short:critic:1",), "x", "critic")]
+        (run,) = validator_runs(waiting.turn or OpenTurn())
+        assert run[0] == "short:critic:1"
+        answered = fold([*waiting.log, Nested("short:critic:1", ToolFinished("x", "paid"))])
+        assert isinstance(resolved(spec, answered), FinalOutput)
 
 
 def test_no_validator_has_a_word_in_another_step_than_a_final_output() -> None:

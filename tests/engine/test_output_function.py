@@ -26,6 +26,7 @@ from agentsdk import (
 )
 from agentsdk.errors import InvalidOutputError
 from agentsdk.guardrails import GuardrailFunctionOutput
+from agentsdk.output import ModelRetry
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.spec import OUTPUT_TOOL
 from tests.scenarios import reloaded
@@ -106,6 +107,20 @@ async def test_its_errors_and_arguments_that_do_not_fit_go_back_to_the_model(mod
         assert all(text.startswith("Your answer was not taken: ") for text in texts)
     assert "LookupError: there is no such seat" in texts[0]
     assert "people: expected an integer, got a string" in texts[1]
+
+
+async def test_a_retry_tells_the_model_its_feedback_alone() -> None:
+    def book(seat: str) -> str:
+        if seat == "13":
+            raise ModelRetry("take another seat")
+        return seat
+
+    model = ScriptedModel(['{"seat":"13"}', '{"seat":"4A"}'])
+    agent = Agent[None, str]("main", model=model, output_type=OutputFunction(book))
+    assert (await Runner.run(agent, "go")).final_output == "4A"
+    told = model.requests[1].items[-1]
+    assert isinstance(told, Message)
+    assert told.text.startswith("Your answer was not taken: take another seat\nAnswer again")
 
 
 async def test_it_gives_up_when_the_retries_are_spent_and_goes_on_when_resumed() -> None:

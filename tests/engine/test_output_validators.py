@@ -272,6 +272,15 @@ async def test_being_sent_back_counts_as_turns() -> None:
     assert (await Runner.run(agent, caught.value.state, max_turns=3)).final_output == "please"
 
 
+async def test_a_last_answer_at_a_limit_is_judged_too() -> None:
+    config = RunConfig(limits=RunLimits(turns=2), on_limit="finalize")  # one of them is kept for the last answer
+    agent = agent_of("no", "please", max_output_retries=5)
+    assert (await Runner.run(agent, "go", run_config=config)).final_output == "please"
+    agent = agent_of("no", "no", max_output_retries=5)
+    with pytest.raises(LimitExceededError):
+        await Runner.run(agent, "go", run_config=config)
+
+
 # What goes wrong with them
 
 
@@ -305,6 +314,22 @@ async def test_one_that_hangs_is_stopped_at_its_timeout() -> None:
     with pytest.raises(CallbackError, match=r"output validator 'hangs' .* did not answer within 0.01 seconds") as caught:
         await Runner.run(agent_of("a", output_validators=[hangs]), "go")
     assert ended == ["a"] and isinstance(caught.value.state, RunState)
+
+
+async def test_a_run_that_is_cancelled_while_one_judges_asks_it_again() -> None:
+    began, goes = asyncio.Event(), asyncio.Event()
+
+    async def slow(context: Context, output: str) -> None:
+        began.set()
+        await goes.wait()
+
+    agent = agent_of("a", output_validators=[slow])
+    run = Runner.run_streamed(agent, "go")
+    async with run:
+        await began.wait()
+    goes.set()
+    assert (await Runner.run(agent, reloaded(agent, run.to_state()))).final_output == "a"
+    assert len(requests(agent)) == 1
 
 
 async def test_it_may_take_for_ever() -> None:
