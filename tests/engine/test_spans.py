@@ -30,6 +30,7 @@ from agentsdk import (
     RunState,
     function_tool,
 )
+from agentsdk.output import reviewed_by
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.deltas import ModelStreamEvent
 from tests.scenarios import World, tool_of
@@ -142,6 +143,13 @@ async def test_a_nested_run_stands_in_the_call_that_made_it() -> None:
         ["agent main", ["turn 1", "chat scripted", ["tool helper", nested], "tool add"], ["turn 2", "chat scripted"]],
     ]
     assert tracer.named("tool helper")[0].attributes["result"] == "dug"
+
+
+async def test_a_critic_stands_in_the_turn_whose_output_it_judges() -> None:
+    critic: Agent[Any, str] = Agent("critic", model=ScriptedModel(['{"accepted":true,"feedback":""}']))
+    tracer, _ = await traced(Agent("main", model=ScriptedModel(["done"]), output_validators=[reviewed_by(critic)]))
+    nested = ["agent critic", ["turn 1", "chat scripted"]]
+    assert tracer.roots[0].tree() == ["run main", ["agent main", ["turn 1", "chat scripted", nested]]]
 
 
 async def test_a_nested_run_that_waits_has_no_result_yet() -> None:
