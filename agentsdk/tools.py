@@ -16,6 +16,7 @@ from agentsdk.types.lazy import lazy_names
 from agentsdk.types.settings import ToolRetrySettings
 
 if TYPE_CHECKING:
+    from agentsdk.define.answer_needed import AnswerNeededError, GivenAnswer
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
     from agentsdk.local_tools.apply_patch import ApplyPatchTool
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentTool",
+    "AnswerNeededError",
     "ApplyPatchTool",
     "BraveSearch",
     "FunctionTool",
+    "GivenAnswer",
     "Grammar",
     "SearchEngine",
     "SearchResult",
@@ -59,6 +62,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "agentsdk.define.answer_needed": "AnswerNeededError GivenAnswer",
             "agentsdk.define.ask_user": "ask_user",
             "agentsdk.define.custom_tool": "Grammar custom_tool",
             "agentsdk.local_tools.apply_patch": "ApplyPatchTool",

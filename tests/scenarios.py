@@ -63,6 +63,7 @@ from agentsdk import (
 from agentsdk.context_window import EstimatingCounter
 from agentsdk.core.keys import SCHEME, call_key, request_id, request_prefix
 from agentsdk.core.overflow import result_id
+from agentsdk.define.answer_needed import AnswerNeededError
 from agentsdk.define.handoff_filter import HandoffInputData
 from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
@@ -76,6 +77,7 @@ from agentsdk.testing.scripted import Say, to_response
 from agentsdk.tools import Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
 from agentsdk.toolsets import SelectedToolset, ToolRegistry, Toolset, ToolsetContext
 from agentsdk.types.events import (
+    AnswerAwaited,
     ApprovalJudged,
     AttemptSpent,
     CallRetried,
@@ -284,12 +286,12 @@ def finished_calls(log: Iterable[RunEvent]) -> dict[str, ToolFinished]:
 
 
 def intended_calls(log: Iterable[RunEvent]) -> set[str]:
-    """The calls that began, as far as the log says: not those that are to run from their start."""
+    """The calls that began, as far as the log says: not those that are to run from their start, or wait for an answer."""
     began: set[str] = set()
     for path, event in unwrapped(log):
         if isinstance(event, ToolsIntended):
             began |= {f"{path}/{call_id}" for call_id in event.call_ids}
-        elif isinstance(event, CallRetried):
+        elif isinstance(event, CallRetried | AnswerAwaited):
             began.discard(f"{path}/{event.call_id}")
     return began
 
@@ -728,6 +730,24 @@ def _external_nested(world: World) -> Agent[Any, Any]:
     helper = agent_of(world, [[call("weigh", x=1), call("weigh", x=2)], "weighed"], "helper", tools=[weigh])
     replies = [[call("helper", input="weigh"), call("weigh", x=3), call("pay", x=1)], "done"]
     return agent_of(world, replies, tools=[helper.as_tool(), weigh, tool_of(world, "pay")])
+
+
+def _asking(world: World) -> Agent[Any, Any]:
+    """Tools whose bodies ask for an answer, one of them twice, also of a nested run and after an approval."""
+
+    async def weigh(ctx: ToolContext[Any], x: int) -> str:
+        asked = 0 if ctx.answer is None else int(ctx.answer.kept)
+        if asked < x:
+            raise AnswerNeededError(f"How heavy is {x}?", schema={"type": "integer"}, kept=str(asked + 1))
+        world.did(place_of(ctx))
+        await asyncio.sleep(0)
+        return f"weighed {None if ctx.answer is None else ctx.answer.value}"
+
+    once = function_tool(weigh, name_override="weigh", needs_approval=True)
+    again = function_tool(weigh, name_override="weigh_again", effect="none")
+    helper = agent_of(world, [[call("weigh", x=1), call("weigh_again", x=1)], "weighed"], "helper", tools=[once, again])
+    replies = [[call("helper", input="weigh"), call("weigh", x=2), call("pay", x=1)], [call("weigh", x=0)], "done"]
+    return agent_of(world, replies, tools=[helper.as_tool(), once, tool_of(world, "pay")])
 
 
 def _answer(state: RunState, item: PendingCall) -> None:
@@ -1299,6 +1319,7 @@ SCENARIOS = [
     Scenario("nested nested approval and nested handoff", _nested_nested, "deep enough", effects=2, decide=_approve_always),
     Scenario("external calls, and a handoff behind one", _external, "weighed", effects=1, decide=_answer),
     Scenario("external calls, approved, guarded, nested", _external_nested, "done", effects=1, decide=_answer),
+    Scenario("calls whose bodies ask for an answer", _asking, "done", effects=5, decide=_answer),
     Scenario("edited arguments", _edited, "done", effects=5, decide=_edit_odd),
     Scenario("typed output, one invalid", _typed, [1, 2], effects=1),
     Scenario("output by a call, one aside, one invalid", _output_by_call, [1, 2], effects=1),

@@ -514,6 +514,13 @@ def _ordered(state: State, event: CallsOrdered) -> State:
 
 def _intended(state: State, event: ToolsIntended) -> State:
     turn = _open(state)
+    if turn.outside.awaited:  # a call whose body goes on with the answer that it has asked for
+        outside, again = turn.outside, [call_id for call_id in event.call_ids if call_id in turn.outside.awaited]
+        awaited, answers = outside.awaited, outside.answers
+        for call_id in again:
+            awaited, answers = _without(awaited, call_id), _without(answers, call_id)
+        turn = _with_outside(turn, awaited=awaited, answers=answers)
+        turn = _replace(turn, intended=tuple([call_id for call_id in turn.intended if call_id not in again]))
     return _replace(state, turn=_replace(turn, intended=turn.intended + event.call_ids))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 
 from agentsdk.core.overflow import MAX_RESULT_CHARS
 from agentsdk.types.errors import UserError
@@ -11,6 +11,9 @@ from agentsdk.types.generics import TContext
 from agentsdk.types.items import Item
 from agentsdk.types.text import storable_text
 from agentsdk.types.usage import Usage
+
+if TYPE_CHECKING:
+    from agentsdk.define.answer_needed import GivenAnswer
 
 MAX_CHECKPOINT = 1_000_000
 """The most characters that a call may save of how far it has come."""
@@ -109,7 +112,8 @@ class ToolContext(RunContextWrapper[TContext]):
 
     `tool_call_id` is unique among the calls of its run: `run_id`, or the nested one that the calls `path` lead to.
     `tool_arguments` is the model's JSON text, unchanged. `agent_name` is the agent that asked for the call. `attempt` is how
-    many times the body has begun for this call, this one included: above 1, what it does may be done already.
+    many times the body has begun for this call, this one included: above 1, what it does may be done already. `answer` is what
+    came to the question that the body has asked.
     """
 
     __slots__ = (
@@ -118,6 +122,7 @@ class ToolContext(RunContextWrapper[TContext]):
         "_key",
         "_run",
         "agent_name",
+        "answer",
         "attempt",
         "tool_arguments",
         "tool_call_id",
@@ -142,6 +147,7 @@ class ToolContext(RunContextWrapper[TContext]):
         self.tool_arguments = tool_arguments
         self.agent_name = agent_name
         self.attempt = 1
+        self.answer: GivenAnswer | None = None
         self._key = idempotency_key
         self._run = run
         self._is_over = False

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from agentsdk.core.arguments import parse_arguments
+from agentsdk.core.json_schema import problems_with
+from agentsdk.core.problems import list_problems
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State
 from agentsdk.define.agent import Agent
@@ -75,6 +78,9 @@ def _misfit(agent: Agent[Any, Any] | None, state: State, decision: ArgumentsEdit
     calls = () if state.turn is None else state.turn.calls
     call = next((call for call in calls if call.call_id == decision.call_id), None)
     tool = None if agent is None or call is None else handler_of(call, Declaration.of(agent).tools)
+    if isinstance(decision, CallAnswered) and not (tool is not None and tool.external):
+        assert state.turn is not None
+        return misfit_of_schema(state.turn.outside.awaited[decision.call_id].schema, decision.answer)
     if tool is None:
         return ""
     if tool.kind == "mcp_approval":
@@ -87,6 +93,13 @@ def _misfit(agent: Agent[Any, Any] | None, state: State, decision: ArgumentsEdit
     except Exception as error:
         return misfit_of(decision, error)
     return ""
+
+
+def misfit_of_schema(schema: str, answer: str) -> str:
+    """What a person is told whose answer does not fit the recorded schema of a call that has asked; `""` where it does."""
+    if not schema or not (problems := problems_with(msgspec.json.decode(schema), msgspec.json.decode(answer))):
+        return ""
+    return f"the answer does not fit:\n{list_problems(problems)}"
 
 
 def misfit_of(decision: ArgumentsEdited | CallAnswered, error: Exception) -> str:

@@ -126,7 +126,9 @@ async def _begin_again(run: Run, job: Job, at: float) -> None:
     if recorder is not None:
         await recorder.hold()
     job.is_waiting = False
+    answer = job.context.answer
     job.context = context_of(run, job.call, job.context.idempotency_key)
+    job.context.answer = answer
     job.context.attempt = 1 + len(open_turn(run).attempts.get(job.call.call_id, ()))
     job.bound = job.tool.bind(job.arguments)
     job.started_at = run.deps.now()

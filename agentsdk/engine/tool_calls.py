@@ -33,6 +33,7 @@ from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.core.state import OpenTurn
 from agentsdk.define.agent import AgentTool
+from agentsdk.define.answer_needed import AnswerNeededError
 from agentsdk.define.tool_options import NO_CHECKS, default_tool_error_function
 from agentsdk.define.tool_output import to_output
 from agentsdk.engine import hooks
@@ -162,7 +163,8 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
         except InvalidArgumentsError as error:
             events.append(ToolFinished(call.call_id, f"Error: {error.reason}", True))
             continue
-        if spec.effect == "once" and call.call_id in turn.intended and not (tool.external or isinstance(tool, AgentTool)):
+        is_begun = call.call_id in turn.intended and call.call_id not in turn.outside.awaited
+        if is_begun and spec.effect == "once" and not (tool.external or isinstance(tool, AgentTool)):
             events.append(await _reconciled(job))
             continue
         try:
@@ -329,6 +331,14 @@ async def _run(run: Run, job: Job, is_new: bool) -> None:
 
         if not await has_come(run, job):
             return
+    elif not is_new and job.call.call_id in open_turn(run).outside.awaited:
+        from agentsdk.engine.asking_calls import answer_to
+
+        answer = await answer_to(run, job)
+        if answer is None:
+            return
+        await _intend(run, [job])
+        job.context.answer = answer
     elif not is_new:
         await go_on_with_attempts(run, job)
     if run.channel is not None and job.tool.tool_output_guardrails and isinstance(job.tool, AgentTool):
@@ -401,6 +411,11 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
             from agentsdk.engine.wrap_tool import wrapped_result
 
             value, error = await wrapped_result(wrap, run, job)
+        if isinstance(error, AnswerNeededError):
+            from agentsdk.engine.asking_calls import asks
+
+            await asks(run, job, error)
+            return None
         if error is not None:
             return ToolFinished(call_id, await tool.error_text(job.context, error), True)
     finally:

@@ -73,7 +73,7 @@ class _WrappedTool:
         """The context of the call: another one for each, as it is closed with what it was given to."""
         job = self._job
         context = context_of(self._run, job.call, job.context.idempotency_key)
-        context.attempt = job.context.attempt
+        context.attempt, context.answer = job.context.attempt, job.context.answer
         return context
 
     def _bound(self, given: object) -> BoundArguments:

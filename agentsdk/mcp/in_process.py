@@ -40,6 +40,6 @@ class MCPServerInProcess(MCPServer):
         from agentsdk.mcp.client.connection import connect
         from agentsdk.mcp.client.in_process import in_process
 
-        opened = connect(self.name, in_process(self._server), events, self.connect_timeout_seconds, self.log_level)
+        opened = connect(self.name, in_process(self._server), events, self._settings)
         async with opened as made:
             yield made

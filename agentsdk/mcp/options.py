@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict, cast, get_args
 
 from agentsdk.define.tool_options import NeedsApproval
 from agentsdk.define.toolset import ToolRule
+from agentsdk.ports.mcp import Elicit, LogLevel
 from agentsdk.types.declared import (
     CALLABLE,
     FLAG,
@@ -32,10 +33,6 @@ RequireApproval = Asked | Mapping[str, Asked] | NeedsApproval[Any]
 """Which calls a person must approve: all, none, by the server's name for the tool, or as a callable says for each call."""
 
 
-LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How severe what a server logs must be at the least, from the most harmless on."""
-
-
 class ToolFilter(TypedDict, total=False):
     """Which of a server's tools are offered, by the server's own names for them."""
 
@@ -58,6 +55,9 @@ class MCPServerOptions(TypedDict, total=False):
     include_instructions: bool
     max_result_chars: int | None
     log_level: LogLevel | None
+    on_elicitation: Elicit | None
+    elicitation_timeout_seconds: float
+    roots: Sequence[str] | None
 
 
 DEFAULTS: dict[str, object] = {
@@ -73,6 +73,9 @@ DEFAULTS: dict[str, object] = {
     "include_instructions": False,
     "max_result_chars": None,
     "log_level": None,
+    "on_elicitation": None,
+    "elicitation_timeout_seconds": 300.0,
+    "roots": None,
 }
 _ASKED = either(FLAG, one_of("", ("always", "never")), what="True, False, 'always' or 'never'")
 _NAMES = sequence_of(a_name("the name of a tool"), "a list of names of tools")
@@ -107,6 +110,9 @@ OPTIONS = Fields(
     use_structured_content=FLAG,
     include_instructions=FLAG,
     log_level=optional(one_of("a level of the protocol; write 'info'", get_args(LogLevel))),
+    on_elicitation=optional(CALLABLE),
+    elicitation_timeout_seconds=SECONDS,
+    roots=optional(sequence_of(a_name("the URI of a folder"), "a list of URIs; write ['file:///srv/data']")),
     max_result_chars=optional(whole("a whole number above 0, or None", least=1)),
 )
 PARAMETERS = Fields(

@@ -19,21 +19,35 @@ import msgspec
 from agentsdk.define.context import ToolContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.mcp.elicitation import given_input, needed_answer, rounds_of
 from agentsdk.mcp.health import MCPHealth
 from agentsdk.mcp.link import Link
 from agentsdk.mcp.names import tool_names
-from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, LogLevel, MCPServerOptions
+from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, MCPServerOptions
 from agentsdk.mcp.results import output_of
 from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
-from agentsdk.ports.mcp import Listing, MCPConnection, MCPEvents, MCPToolDefinition, MCPToolResult
+from agentsdk.ports.mcp import (
+    ROOTS,
+    Listing,
+    MCPConnection,
+    MCPEvents,
+    MCPInput,
+    MCPInputRequired,
+    MCPSettings,
+    MCPToolDefinition,
+    MCPToolResult,
+)
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import MCPConnectionError, MCPError, MCPStatusError, MCPTimeoutError
+from agentsdk.types.errors import MCPCallError, MCPConnectionError, MCPError, MCPStatusError, MCPTimeoutError
 from agentsdk.types.signature import shows_options
 from agentsdk.types.text import clean_text
 
 T = TypeVar("T")
 
 logger = logging.getLogger("agentsdk.mcp")
+
+MAX_ROUNDS = 10
+"""How often a server may ask for more in one call."""
 
 MAX_MESSAGE = 500
 """How many characters of a message about progress are passed on."""
@@ -74,6 +88,11 @@ class MCPServer(Toolset[Any]):
     tool has `effect="none"`, an idempotent one `"idempotent"`, a destructive one waits for a person unless `require_approval`
     says otherwise.
 
+    A modern server's question to a person (elicitation) is an interruption of the run, which `RunState.answer` answers: the
+    content of a form, True for an address that was visited, None to decline. A server of the handshake era asks over the open
+    connection: `on_elicitation` answers it, within `elicitation_timeout_seconds`. `roots`: the folders that a server is told it
+    may work in.
+
     What the server logs, from `log_level` on, goes to the logger `agentsdk.mcp`. Progress is in the stream of a run.
 
     `use_structured_content`: the model is sent that of a result in place of its text. `include_instructions`: what the server
@@ -86,9 +105,15 @@ class MCPServer(Toolset[Any]):
             raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unknown[0]!r}")
         OPTIONS.check_given(type(self).__name__, **options)
         self.name = options.get("name") or default_name
-        self.connect_timeout_seconds = options.get("connect_timeout_seconds", 20.0)
         self.client_session_timeout_seconds = options.get("client_session_timeout_seconds", 60.0)
-        self.log_level: LogLevel | None = options.get("log_level")
+        roots = options.get("roots")
+        self._settings = MCPSettings(
+            options.get("connect_timeout_seconds", 20.0),
+            options.get("log_level"),
+            options.get("on_elicitation"),
+            options.get("elicitation_timeout_seconds", 300.0),
+            None if roots is None else tuple(roots),
+        )
         self._options = options
         self._identity = identity
         self._trusted = options.get("trusted", False)
@@ -220,16 +245,32 @@ class MCPServer(Toolset[Any]):
         ]
 
     async def _call(self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject) -> object:
-        """The body of every tool. Raises `MCPError`, which the model is told of."""
+        """The body of every tool. Raises `MCPError`, which the model is told of, and what says that a person is to be asked."""
+        given = None if ctx.answer is None else given_input(ctx.answer)
+        for _ in range(MAX_ROUNDS):
+            result = await self._sent(definition, ctx, arguments, given)
+            if not isinstance(result, MCPInputRequired):
+                preferred, limit = self._options.get("use_structured_content", False), self._options.get("max_result_chars")
+                return output_of(self.name, definition.name, result, definition.output_schema, preferred, limit)
+            if result.unknown:
+                raise MCPCallError(f"MCP server {self.name!r} wants for its tool what it is not given here", server=self.name)
+            if result.elicitations and rounds_of(ctx.answer) < MAX_ROUNDS:
+                raise needed_answer(self.name, result, ctx.answer)
+            given = MCPInput(result.state, dict.fromkeys(result.wants_roots, (ROOTS, False)))
+        raise MCPCallError(f"MCP server {self.name!r} does not come to an end of its questions", server=self.name)
 
+    async def _sent(
+        self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject, given: MCPInput | None
+    ) -> MCPToolResult | MCPInputRequired:
         def told(progress: float, total: float | None, message: str | None) -> None:
             ctx.emit(MCPProgress(self.name, definition.name, progress, total, clean_text(message or "")[:MAX_MESSAGE]))
 
-        async def ask(connection: MCPConnection) -> MCPToolResult:
-            return await connection.call_tool(definition.name, arguments, self.client_session_timeout_seconds, told)
+        async def ask(connection: MCPConnection) -> MCPToolResult | MCPInputRequired:
+            seconds = self.client_session_timeout_seconds
+            return await connection.call_tool(definition.name, arguments, seconds, told, given)
 
         try:
-            result = await self._link.asked(ask, repeats="effect" in effect_options(definition, self._trusted))
+            return await self._link.asked(ask, repeats="effect" in effect_options(definition, self._trusted))
         except (MCPConnectionError, MCPTimeoutError) as error:
             if isinstance(error, MCPConnectionError) and not error.sent:
                 raise
@@ -237,14 +278,6 @@ class MCPServer(Toolset[Any]):
             raise kind(
                 f"{error}. Whether the call was carried out is not known: look before you make it again", server=self.name
             ) from None
-        return output_of(
-            self.name,
-            definition.name,
-            result,
-            definition.output_schema,
-            self._options.get("use_structured_content", False),
-            self._options.get("max_result_chars"),
-        )
 
 
 class _Given(Toolset[Any]):

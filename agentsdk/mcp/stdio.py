@@ -67,8 +67,7 @@ class MCPServerStdio(MCPServer):
             params["command"], params.get("args", ()), params.get("env"), params.get("cwd"), events.warn, started
         )
         try:
-            seconds = self.connect_timeout_seconds
-            opened = connect(self.name, over_streams(transport), events, seconds, self.log_level, has_left)
+            opened = connect(self.name, over_streams(transport), events, self._settings, has_left)
             async with opened as made:
                 is_open = True
                 yield made

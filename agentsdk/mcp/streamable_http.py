@@ -59,5 +59,5 @@ class MCPServerStreamableHttp(MCPServer):
 
         params = self._params
         transport = http_transport(params["url"], dict(params.get("headers") or {}), params.get("timeout", 30.0))
-        async with connect(self.name, over_streams(transport), events, self.connect_timeout_seconds, self.log_level) as made:
+        async with connect(self.name, over_streams(transport), events, self._settings) as made:
             yield made

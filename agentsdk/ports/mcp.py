@@ -6,12 +6,15 @@ definition does not cost the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agentsdk.types.base import JsonObject
+
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""How severe what a server logs must be at the least, from the most harmless on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,55 @@ class MCPToolResult:
     content: tuple[JsonObject, ...]
     structured: object = None
     is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MCPElicitation:
+    """A server's question to a person: `schema` is that of the form it wants filled in; or an address to be visited, `url`."""
+
+    server: str
+    message: str
+    schema: JsonObject | None = None
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MCPInputRequired:
+    """A call that cannot be finished before the server knows more. It is made again with that, and with the server's `state`.
+
+    `wants_roots` are the keys under which it wants the roots, `unknown` those of what nobody here answers.
+    """
+
+    state: str | None
+    elicitations: Mapping[str, MCPElicitation]
+    wants_roots: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MCPInput:
+    """What a call is made again with: the server's `state`, and by its keys each answer, and whether that is of a form."""
+
+    state: str | None
+    answers: Mapping[str, tuple[object, bool]]
+
+
+ROOTS = object()
+"""Stands, among answers, for the roots of the settings."""
+
+Elicit = Callable[[MCPElicitation], Awaitable[object]]
+"""Called with a question: the content of the form, True for an address that was visited, None to decline."""
+
+
+@dataclass(frozen=True, slots=True)
+class MCPSettings:
+    """What a connection is opened with: the seconds it has to be there, and what the server may ask for or tell."""
+
+    connect_seconds: float
+    log_level: LogLevel | None = None
+    elicit: Elicit | None = None
+    elicit_seconds: float = 300.0
+    roots: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +164,14 @@ class MCPConnection(Protocol):
         ...
 
     async def call_tool(
-        self, name: str, arguments: Mapping[str, object], seconds: float | None, on_progress: OnProgress | None = None
-    ) -> MCPToolResult:
-        """Call a tool by the server's own name for it."""
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        seconds: float | None,
+        on_progress: OnProgress | None = None,
+        given: MCPInput | None = None,
+    ) -> MCPToolResult | MCPInputRequired:
+        """Call a tool by the server's own name for it, with what was `given` where it has asked for something."""
         ...
 
 

@@ -244,11 +244,11 @@ class ToolsIntended(Compact, tag="intend"):
 
 
 class AnswerAwaited(Compact, tag="awaited"):
-    """An external call began to wait for its answer at `at` (a Unix timestamp).
+    """A call began to wait for its answer at `at` (a Unix timestamp): an external one, or one whose body has asked for it.
 
     From `deadline` on (a Unix timestamp, None for none) nobody is waited for: `default`, JSON text, is the answer then, or an
     error where that is `""`. `schema` is the JSON schema of the answer as text, `""` where any fits. `question` is what a
-    person is asked, `choices` are the answers there are, none where any will do.
+    person is asked, `choices` are the answers there are, none where any will do. `state` is what the body goes on with.
     """
 
     call_id: str
@@ -258,6 +258,7 @@ class AnswerAwaited(Compact, tag="awaited"):
     schema: str = ""
     question: str = ""
     choices: tuple[str, ...] = ()
+    state: str = ""
 
 
 class CallAnswered(Compact, tag="answered"):

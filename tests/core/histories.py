@@ -288,12 +288,14 @@ def _waits(draw: Draw, call_id: str) -> list[RunEvent]:
     choices = tuple(draw(st.lists(texts, max_size=2)))
     deadline = draw(st.none() | moments)
     events: list[RunEvent] = [
-        AnswerAwaited(call_id, draw(moments), deadline, draw(arguments), draw(arguments), draw(texts), choices)
+        AnswerAwaited(call_id, draw(moments), deadline, draw(arguments), draw(arguments), draw(texts), choices, draw(texts))
     ]
     for fits in draw(st.sampled_from([[], [True], [False], [False, True]])):
         events.append(CallAnswered(call_id, draw(arguments), draw(texts), draw(moments)))
         if not fits:
             events.append(AnswerRefused(call_id, draw(texts)))
+    if draw(st.booleans()):
+        events.append(ToolsIntended((call_id,), draw(moments)))
     return events
 
 

@@ -272,7 +272,7 @@ EVERY_EVENT: list[RunEvent] = [
     CallsInDoubt(("c3",)),
     CallRetried("c3"),
     ToolsIntended(("c3",)),
-    AnswerAwaited("c3", 2.0, 9.5, '"no"', '{"type":"string"}', "Now?", ("yes", "no")),
+    AnswerAwaited("c3", 2.0, 9.5, '"no"', '{"type":"string"}', "Now?", ("yes", "no"), "page 2"),
     CallAnswered("c3", "7", "Bob", 2.25),
     AnswerRefused("c3", "expected a string"),
     ToolAttemptFailed("c3", "ConnectionError", 2.5, 2.75, 3.0),

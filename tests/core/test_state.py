@@ -300,6 +300,10 @@ class Retold:
                 if event.always:
                     self.always.append(event)
             case ToolsIntended():
+                for call_id in event.call_ids:
+                    if turn.awaited.pop(call_id, None) is not None:  # its body goes on with the answer
+                        turn.answers.pop(call_id, None)
+                        turn.intended = [known for known in turn.intended if known != call_id]
                 turn.intended += event.call_ids
             case ToolFinished():
                 turn.results[event.call_id] = event

@@ -32,6 +32,7 @@ def tools() -> list[dict[str, Any]]:
         tool("hang", annotations={"readOnlyHint": True}),
         tool("slow"),
         tool("log"),
+        tool("ask"),
         tool("fail"),
         tool("refuse"),
         tool("wipe", annotations={"destructiveHint": True, "idempotentHint": True}),
@@ -53,6 +54,9 @@ def called(number: object, params: dict[str, Any]) -> None:
     name, text = params["name"], str(params.get("arguments", {}).get("text", ""))
     token = params.get("_meta", {}).get("progressToken")
     state["calls"] += 1
+    if "CALLS" in os.environ:
+        with open(os.environ["CALLS"], "a") as calls:
+            calls.write(f"{name}\n")
     answer: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     if name == "die":
         os._exit(3)
@@ -69,6 +73,22 @@ def called(number: object, params: dict[str, Any]) -> None:
     elif name == "log":
         said = {"level": "warning", "logger": "stock", "data": f"low on\nstock (asked for {state['level']})"}
         send({"method": "notifications/message", "params": said})
+    elif name == "ask" and ERA == "modern":
+        given = params.get("inputResponses", {}).get("who")
+        if given is None:
+            form = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+            asked = {"mode": "form", "message": "Who is it for?", "requestedSchema": form}
+            requests = {"who": {"method": "elicitation/create", "params": asked}}
+            result = {"resultType": "input_required", "inputRequests": requests, "requestState": f"state of {text}"}
+            return send({"id": number, "result": result})
+        answer["content"][0]["text"] = f"{given['action']} {given.get('content')} {params['requestState']}"
+        if text == "hang":
+            return send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 0}})
+    elif name == "ask":
+        form = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+        state["asking"] = number
+        asked = {"mode": "form", "message": "Who is it for?", "requestedSchema": form}
+        return send({"id": "q1", "method": "elicitation/create", "params": asked})
     elif name == "fail":
         answer = {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
     elif name == "refuse":
@@ -104,6 +124,10 @@ def answered(message: dict[str, Any]) -> None:
     elif method == "notifications/cancelled":
         sys.stderr.write(f"cancelled {params['requestId']}\n")
         sys.stderr.flush()
+    elif number == "q1":
+        result = message.get("result", {"action": message.get("error", {}).get("message")})
+        text = f"{result['action']} {result.get('content')}"
+        send({"id": state["asking"], "result": {"content": [{"type": "text", "text": text}]}})
     elif number is not None and method is not None:
         send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 

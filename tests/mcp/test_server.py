@@ -40,7 +40,7 @@ async def test_a_run_calls_the_tools_of_a_server(era: str) -> None:
     async with little(era) as server:
         assert await run(server, call("echo", text="hi"), call("structured", text='{"n": 1}')) == ["hi", '{"n":1}']
         health = server.health
-    assert (health.state, health.connections, health.tools, health.error) == ("ready", 1, 15, None)
+    assert (health.state, health.connections, health.tools, health.error) == ("ready", 1, 16, None)
     assert health.protocol_version == {"modern": "2026-07-28", "handshake": "2025-11-25"}[era]
     assert server.health.state == "closed"
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar, cast
 
 from mcp import types
-from mcp.client.session import ClientSession, IncomingMessage, LoggingFnT, MessageHandlerFnT
 from mcp.client.subscriptions import listen
 from mcp.shared.dispatcher import Dispatcher
 from mcp.shared.exceptions import MCPError as WireError
@@ -22,11 +19,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentsdk.mcp.client.dispatcher import WatchedDispatcher
 from agentsdk.mcp.client.negotiate import negotiate
-from agentsdk.mcp.options import LogLevel
+from agentsdk.mcp.client.session import Session, elicit_result, elicitation_of
 from agentsdk.ports.mcp import (
+    ROOTS,
     Listing,
+    LogLevel,
+    MCPElicitation,
     MCPEvents,
+    MCPInput,
+    MCPInputRequired,
     MCPServerInfo,
+    MCPSettings,
     MCPToolDefinition,
     MCPToolResult,
     OnProgress,
@@ -54,9 +57,8 @@ MAX_MESSAGE = 500
 """How many characters of a server's own message are repeated."""
 
 _LEVEL_SECONDS = 10.0
-_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30, "error": 40, "critical": 50, "alert": 50, "emergency": 50}
-_CLIENT = types.Implementation(name="agentsdk", version="0")
-_CALL_RESULT: TypeAdapter[types.CallToolResult] = TypeAdapter(types.CallToolResult)
+_Called = types.CallToolResult | types.InputRequiredResult
+_CALLED: TypeAdapter[_Called] = TypeAdapter(_Called)
 
 
 @asynccontextmanager
@@ -64,8 +66,7 @@ async def connect(
     name: str,
     dispatchers: AbstractAsyncContextManager[Dispatcher[TransportContext]],
     events: MCPEvents,
-    seconds: float,
-    log_level: LogLevel | None = None,
+    settings: MCPSettings,
     has_left: Callable[[], bool] = lambda: False,
 ) -> AsyncGenerator[Connection]:
     """A connection to the server called `name`, through what `dispatchers` gives, once its protocol is agreed on.
@@ -73,19 +74,12 @@ async def connect(
     `has_left` says whether there is no server any more, which may be known before the connection has ended.
     """
     async with dispatchers as inner:
-        dispatcher = WatchedDispatcher(inner, events, seconds / 2)
-        session = ClientSession(
-            dispatcher=dispatcher,
-            client_info=_CLIENT,
-            message_handler=_on_message(events),
-            logging_callback=_on_log(events),
-            log_level=log_level,
-        )
-        dispatcher.session = session
+        dispatcher = WatchedDispatcher(inner, events, settings.connect_seconds / 2)
+        session = Session(name, dispatcher, events, settings)
         async with session:
             connection = Connection(name, session, dispatcher, has_left)
-            await connection.asked("connect", negotiate(session), seconds)
-            watching = asyncio.create_task(connection.watch(events, log_level), name=f"MCP server {name}: changes")
+            await connection.asked("connect", negotiate(session), settings.connect_seconds)
+            watching = asyncio.create_task(connection.watch(events, settings.log_level), name=f"MCP server {name}: changes")
             try:
                 yield connection
             finally:
@@ -107,7 +101,7 @@ def over_streams(transport: AbstractAsyncContextManager[Any]) -> AbstractAsyncCo
 class Connection:
     """An `MCPConnection` over a session that its owner has entered."""
 
-    def __init__(self, name: str, session: ClientSession, dispatcher: WatchedDispatcher, has_left: Callable[[], bool]) -> None:
+    def __init__(self, name: str, session: Session, dispatcher: WatchedDispatcher, has_left: Callable[[], bool]) -> None:
         self._name = name
         self._has_left = has_left
         self._doubted_at: int | None = None
@@ -184,9 +178,14 @@ class Connection:
         return Listing(tuple(tools[:MAX_ENTRIES]), problems, None if self._is_watched or not holds else holds)
 
     async def call_tool(
-        self, name: str, arguments: Mapping[str, object], seconds: float | None, on_progress: OnProgress | None = None
-    ) -> MCPToolResult:
-        """Call a tool by the server's own name for it."""
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        seconds: float | None,
+        on_progress: OnProgress | None = None,
+        given: MCPInput | None = None,
+    ) -> MCPToolResult | MCPInputRequired:
+        """Call a tool by the server's own name for it, with what was `given` where it has asked for something."""
         loop = asyncio.get_running_loop()
         clock = asyncio.timeout(seconds)
 
@@ -196,11 +195,37 @@ class Connection:
             if on_progress is not None:
                 on_progress(progress, total, message)
 
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=dict(arguments)))
-        sent = self._session.send_request(request, _CALL_RESULT, progress_callback=on_change)
-        result = await self.asked("tools/call", sent, seconds, clock)
+        params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
+        if given is not None:
+            params.request_state, params.input_responses = given.state, self._responses(given)
+        sent = self._session.send_request(types.CallToolRequest(params=params), _CALLED, progress_callback=on_change)
+        with self._session.clocks(clock):
+            result = await self.asked("tools/call", sent, seconds, clock)
+        if isinstance(result, types.InputRequiredResult):
+            return self._required(result)
         content = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in result.content]
         return MCPToolResult(tuple(content), result.structured_content, result.is_error)
+
+    def _required(self, result: types.InputRequiredResult) -> MCPInputRequired:
+        elicitations: dict[str, MCPElicitation] = {}
+        roots: list[str] = []
+        unknown: list[str] = []
+        for key, request in (result.input_requests or {}).items():
+            if isinstance(request, types.ElicitRequest):
+                elicitations[key] = elicitation_of(self._name, request.params)
+            elif isinstance(request, types.ListRootsRequest) and self._session.roots is not None:
+                roots.append(key)
+            else:
+                unknown.append(key)
+        return MCPInputRequired(result.request_state, elicitations, tuple(roots), tuple(unknown))
+
+    def _responses(self, given: MCPInput) -> types.InputResponses:
+        roots = self._session.roots
+        return {
+            key: roots if is_roots and roots is not None else elicit_result(answer, is_form=is_form)
+            for key, (answer, is_form) in given.answers.items()
+            for is_roots in [answer is ROOTS]
+        }
 
     async def _pages(self, what: str, ask: Callable[..., Any], seconds: float | None) -> tuple[list[Any], tuple[str, ...]]:
         """Every page of a list, as far as `MAX_PAGES` and `MAX_ENTRIES` go."""
@@ -292,23 +317,6 @@ class Connection:
         return MCPCallError(
             f"MCP server {self._name!r} refused {what}: {said} (code {error.code})", server=self._name, code=error.code
         )
-
-
-def _on_message(events: MCPEvents) -> MessageHandlerFnT:
-    async def on_message(message: IncomingMessage) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            events.changed()
-
-    return on_message
-
-
-def _on_log(events: MCPEvents) -> LoggingFnT:
-    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
-        data: object = params.data
-        text = data if isinstance(data, str) else json.dumps(data, default=str)
-        events.log(_LEVELS.get(params.level, logging.INFO), _shown(f"{params.logger}: {text}" if params.logger else text))
-
-    return on_log
 
 
 def _shown(text: str) -> str:

@@ -1,0 +1,117 @@
+"""The official package's session with our callbacks: what a server says, and asks of its client, while it is connected."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import cast
+
+from mcp import types
+from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from agentsdk.mcp.client.dispatcher import WatchedDispatcher
+from agentsdk.ports.mcp import MCPElicitation, MCPEvents, MCPSettings
+from agentsdk.types.base import JsonObject
+from agentsdk.types.text import escaped, shortened
+
+_MAX_LOGGED = 500
+_SLACK = 5.0
+_LEVELS = {"debug": 10, "info": 20, "notice": 20, "warning": 30, "error": 40, "critical": 50, "alert": 50, "emergency": 50}
+_CLIENT = types.Implementation(name="agentsdk", version="0")
+
+
+class Session(ClientSession):
+    """The session of the server called `name`. A modern server's questions come as results; only one of the handshake era asks
+    here, over the open connection, and is answered within the settings' time."""
+
+    def __init__(self, name: str, dispatcher: WatchedDispatcher, events: MCPEvents, settings: MCPSettings) -> None:
+        super().__init__(
+            dispatcher=dispatcher,
+            client_info=_CLIENT,
+            message_handler=self._on_message,
+            logging_callback=self._on_log,
+            log_level=settings.log_level,
+            elicitation_callback=self._elicit,
+            list_roots_callback=None if settings.roots is None else self._list_roots,
+        )
+        self._clocks: set[asyncio.Timeout] = set()
+        self._server = name
+        self._events = events
+        self._settings = settings
+        dispatcher.session = self
+
+    def _build_capabilities(self, version: str) -> types.ClientCapabilities:
+        """Without a handler nobody answers a server of the handshake era, so it is not told that somebody would."""
+        abilities = super()._build_capabilities(version)
+        if self._settings.elicit is None and version not in MODERN_PROTOCOL_VERSIONS:
+            return abilities.model_copy(update={"elicitation": None})
+        return abilities
+
+    async def _on_message(self, message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._events.changed()
+
+    async def _on_log(self, params: types.LoggingMessageNotificationParams) -> None:
+        data: object = params.data
+        text = data if isinstance(data, str) else json.dumps(data, default=str)
+        said = f"{params.logger}: {text}" if params.logger else text
+        self._events.log(_LEVELS.get(params.level, logging.INFO), shortened(escaped(said), _MAX_LOGGED))
+
+    async def _elicit(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        elicit = self._settings.elicit
+        if elicit is None:
+            return types.ErrorData(code=types.INVALID_REQUEST, message="Elicitation not supported")
+        asked = elicitation_of(self._server, params)
+        seconds, loop = self._settings.elicit_seconds, asyncio.get_running_loop()
+        for clock in self._clocks:  # a server that waits for a person is not silent
+            if (when := clock.when()) is not None and not clock.expired():
+                clock.reschedule(max(when, loop.time() + seconds + _SLACK))
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await elicit(asked)
+        except Exception as error:
+            self._events.warn(f"nobody answered its question: {type(error).__name__}")
+            return types.ElicitResult(action="cancel")
+        return elicit_result(answer, is_form=not asked.url)
+
+    @property
+    def roots(self) -> types.ListRootsResult | None:
+        """The folders that the server may take as its own; None where it is told of none."""
+        given = self._settings.roots
+        return None if given is None else types.ListRootsResult.model_validate({"roots": [{"uri": uri} for uri in given]})
+
+    @contextmanager
+    def clocks(self, clock: asyncio.Timeout) -> Generator[None]:
+        """Around a call: its clock is held while a person is asked over the open connection."""
+        self._clocks.add(clock)
+        try:
+            yield
+        finally:
+            self._clocks.discard(clock)
+
+    async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        assert self.roots is not None, "the callback is given where there are roots"
+        return self.roots
+
+
+def elicitation_of(server: str, params: types.ElicitRequestParams) -> MCPElicitation:
+    """What a server asks of a person."""
+    if isinstance(params, types.ElicitRequestURLParams):
+        return MCPElicitation(server, params.message, None, str(params.url))
+    schema = cast(JsonObject, params.requested_schema)
+    return MCPElicitation(server, params.message, schema)
+
+
+def elicit_result(answer: object, *, is_form: bool) -> types.ElicitResult:
+    """A person's answer as the protocol has it: a form's content, or True for an address that was visited; else declined."""
+    if answer is None or answer is False:
+        return types.ElicitResult(action="decline")
+    if not is_form:
+        return types.ElicitResult(action="accept")
+    return types.ElicitResult.model_validate({"action": "accept", "content": answer})
