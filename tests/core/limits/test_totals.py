@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from msgspec import structs
 
-from agentsdk.core.limits.totals import Costs, RunTotals, total
+from agentsdk.core.limits.totals import Costs, RunTotals, follow, followed, total
 from agentsdk.core.state import fold
 from agentsdk.types.events import (
     AttemptSpent,
@@ -22,6 +22,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.tape import Tape
 from agentsdk.types.usage import Usage
 
 
@@ -103,3 +104,19 @@ def test_costs_may_be_fed_piece_by_piece() -> None:
     for event in log:
         pieces.feed([event])
     assert whole.total == pieces.total == Decimal(6)
+
+
+def test_the_cost_of_a_log_is_followed_as_it_grows_and_read_anew_where_it_is_shorter() -> None:
+    log: Tape[RunEvent] = Tape([STARTED, replied("dear", SAID)])
+    assert followed(log) is None
+    first = follow(log, price)
+    assert first.total == Decimal(3) and follow(log, price) is first
+    longer = log.extended([replied("cheap", SAID)])
+    assert follow(longer, price) is first and followed(longer) == first.total == Decimal(4)
+    assert followed(log) == Decimal(3)
+
+
+def test_other_prices_are_another_cost() -> None:
+    log: Tape[RunEvent] = Tape([STARTED, replied("dear", SAID)])
+    follow(log, price)
+    assert follow(log, lambda usage, model, asked: Decimal(7)).total == Decimal(7)
