@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentsdk.mcp.serving.options import MCPRequest, ServeOptions
     from agentsdk.mcp.serving.serve import asgi_app, serve
     from agentsdk.mcp.stdio import MCPServerStdio, MCPServerStdioParams
-    from agentsdk.mcp.streamable_http import MCPServerStreamableHttp, MCPServerStreamableHttpParams
+    from agentsdk.mcp.streamable_http import MCPServerStreamableHttp, MCPServerStreamableHttpParams, RunHeaders
     from agentsdk.ports.mcp import MCPElicitation
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "MCPServerStreamableHttpParams",
     "MCPState",
     "RequireApproval",
+    "RunHeaders",
     "ServeOptions",
     "ToolFilter",
     "asgi_app",
@@ -49,6 +50,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.mcp.serving.serve": "asgi_app serve",
             "agentsdk.ports.mcp": "MCPElicitation",
             "agentsdk.mcp.stdio": "MCPServerStdio MCPServerStdioParams",
-            "agentsdk.mcp.streamable_http": "MCPServerStreamableHttp MCPServerStreamableHttpParams",
+            "agentsdk.mcp.streamable_http": "MCPServerStreamableHttp MCPServerStreamableHttpParams RunHeaders",
         },
     )

@@ -10,12 +10,13 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from agentsdk.define.tool import FunctionTool
 from agentsdk.mcp.health import MCPHealth, MCPState
 from agentsdk.mcp.owner import Owner, raised_anew
-from agentsdk.ports.mcp import Connect, Listing, MCPConnection, MCPEvents, MCPServerInfo
+from agentsdk.ports.mcp import Connect, Listing, MCPConnection, MCPEvents, MCPServerInfo, MCPToolDefinition
 from agentsdk.types.errors import MCPConnectionError, MCPError, MCPStatusError
 
 T = TypeVar("T")
@@ -36,12 +37,16 @@ LONGEST_WAIT = 30.0
 class Link:
     """The way to the server called `name`, which `connect` opens. `listing` is what it last listed, over any connection.
 
+    `names` are the server's by those that the model calls its tools, `made` the tools that were made of its definitions.
+
     `seconds` is how long it may be silent in a request, None for as long as it likes.
     """
 
     def __init__(self, name: str, connect: Connect, seconds: float | None) -> None:
         self.info = MCPServerInfo()
         self.listing: Listing | None = None
+        self.names: dict[str, str] = {}
+        self.made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
         self._name = name
         self._connect = connect
         self._seconds = seconds
@@ -89,6 +94,12 @@ class Link:
         loop = asyncio.get_running_loop()
         if before := [task for task in self._leaving if task.get_loop() is loop]:
             await asyncio.wait(before)  # connections that had ended, and whose processes are on their way out
+
+    def retire(self) -> None:
+        """End the connections when their requests have their answers."""
+        for loop, owner in list(self._owners.items()):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(owner.retire)
 
     async def asked(self, ask: Callable[[MCPConnection], Awaitable[T]], *, repeats: bool) -> T:
         """What `ask` gets over the connection; where it `repeats`, over a new one if the server has forgotten the session.

@@ -22,6 +22,7 @@ from agentsdk.types.declared import (
     mapping_of,
     one_of,
     optional,
+    secret,
     sequence_of,
     whole,
 )
@@ -115,13 +116,14 @@ OPTIONS = Fields(
     roots=optional(sequence_of(a_name("the URI of a folder"), "a list of URIs; write ['file:///srv/data']")),
     max_result_chars=optional(whole("a whole number above 0, or None", least=1)),
 )
+HEADERS = mapping_of(any_text("a text"), "a dict of texts; write {'Authorization': ...}")
 PARAMETERS = Fields(
     "params",
     command=a_name("the program to start; write 'npx', say"),
     args=sequence_of(any_text("a text"), "a list of texts; write ['--root', '.']"),
     env=optional(mapping_of(any_text("a text"), "a dict of texts; write {'TOKEN': token}")),
     url=a_name("the address of the server; write 'https://example.com/mcp'"),
-    headers=optional(mapping_of(any_text("a text"), "a dict of texts; write {'Authorization': ...}")),
+    headers=optional(secret(either(CALLABLE, HEADERS, what="a dict of texts, or a callable that gives one"))),
     timeout=SECONDS,
     cwd=optional(a((str, os.PathLike), "a path")),
 )

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar, Unpack, cast
 
 import msgspec
 
-from agentsdk.define.context import ToolContext
+from agentsdk.define.context import RunContextWrapper, ToolContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.toolset import Toolset, ToolsetContext
 from agentsdk.mcp.elicitation import given_input, needed_answer, rounds_of
@@ -118,8 +118,6 @@ class MCPServer(Toolset[Any]):
         self._identity = identity
         self._trusted = options.get("trusted", False)
         self._link = Link(self.name, self._connect, self.client_session_timeout_seconds)
-        self._made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
-        self._names: dict[str, str] = {}
 
     def _connect(self, events: MCPEvents) -> AbstractAsyncContextManager[MCPConnection]:
         """Opens a connection, in the task that also closes it."""
@@ -153,17 +151,18 @@ class MCPServer(Toolset[Any]):
 
     async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
         note = _read_note(context.note)
+        link = await self._link_for(context)
         listing: Listing | None
         try:
-            listing = await self._link.listed(is_fresh=not self._options.get("cache_tools_list", True))
+            listing = await link.listed(is_fresh=not self._options.get("cache_tools_list", True))
             note.down = ""
         except MCPError as error:
             note.down = _reason(error)
-            listing = self._link.listing
+            listing = link.listing
         if listing is not None:
-            tools = self._tools(listing, note)
-            note.names = {name: original for name, original in self._names.items() if name != original}
-            offered = await self._filtered(context, tools)
+            tools = self._tools(link, listing, note)
+            note.names = {name: original for name, original in link.names.items() if name != original}
+            offered = await self._filtered(context, link, tools)
         else:  # this process has never seen its tools
             offered = [self._recorded(context, name, note) for name in context.offered]
         context.note = msgspec.json.encode(note).decode() if note.names or note.down else ""
@@ -181,25 +180,30 @@ class MCPServer(Toolset[Any]):
         """The tool as the server has it now: one that has changed since a person approved a call of it is asked about again."""
         note = _read_note(context.note)
         try:
-            tools = self._tools(await self._link.listed(is_fresh=True), note)
+            link = await self._link_for(context)
+            tools = self._tools(link, await link.listed(is_fresh=True), note)
         except MCPError:
             return self._recorded(context, name, note) if name in context.offered else None
-        return next((tool for tool in await self._filtered(context, tools) if tool.name == name), None)
+        return next((tool for tool in await self._filtered(context, link, tools) if tool.name == name), None)
 
     async def list_tools(self) -> list[FunctionTool[Any]]:
         """The tools that the server has, before any filter. Raises `MCPError`."""
-        return self._tools(await self._link.listed(is_fresh=False), _Note())
+        return self._tools(self._link, await self._link.listed(is_fresh=False), _Note())
 
-    def _tools(self, listing: Listing, note: _Note) -> list[FunctionTool[Any]]:
+    async def _link_for(self, context: RunContextWrapper[Any]) -> Link:
+        """The way to the server for this run. Raises `MCPError`."""
+        return self._link
+
+    def _tools(self, link: Link, listing: Listing, note: _Note) -> list[FunctionTool[Any]]:
         """The tools of a listing, under the names that the model calls them. One whose definition stays is the same object."""
         definitions: dict[str, MCPToolDefinition] = {}
         for definition in listing.tools:
             if definitions.setdefault(definition.name, definition) is not definition:
                 self._link.warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
-        self._names = tool_names(definitions, self._options.get("tool_name_prefix", ""), self._names | note.names)
+        link.names = tool_names(definitions, self._options.get("tool_name_prefix", ""), link.names | note.names)
         made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
-        for name, original in self._names.items():
-            definition, known = definitions[original], self._made.get(name)
+        for name, original in link.names.items():
+            definition, known = definitions[original], link.made.get(name)
             if known is not None and known[0] == definition:
                 made[name] = known
                 continue
@@ -210,7 +214,7 @@ class MCPServer(Toolset[Any]):
                 self._link.warn(f"tool {original[:100]!r} was left out: {error}")
                 continue
             made[name] = (definition, tool)
-        self._made = made
+        link.made = made
         return [tool for _, tool in made.values()]
 
     def _recorded(self, context: ToolsetContext[Any], name: str, note: _Note) -> FunctionTool[Any]:
@@ -231,7 +235,9 @@ class MCPServer(Toolset[Any]):
             return {"needs_approval": False, "allowed_after_untrusted": True}
         return {"needs_approval": rule if callable(rule) else True}
 
-    async def _filtered(self, context: ToolsetContext[Any], tools: list[FunctionTool[Any]]) -> Sequence[FunctionTool[Any]]:
+    async def _filtered(
+        self, context: ToolsetContext[Any], link: Link, tools: list[FunctionTool[Any]]
+    ) -> Sequence[FunctionTool[Any]]:
         rule = self._options.get("tool_filter")
         if rule is None:
             return tools
@@ -241,7 +247,7 @@ class MCPServer(Toolset[Any]):
         return [
             tool
             for tool in tools
-            if (original := self._names[tool.name]) not in blocked and (allowed is None or original in allowed)
+            if (original := link.names[tool.name]) not in blocked and (allowed is None or original in allowed)
         ]
 
     async def _call(self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject) -> object:
@@ -269,8 +275,9 @@ class MCPServer(Toolset[Any]):
             seconds = self.client_session_timeout_seconds
             return await connection.call_tool(definition.name, arguments, seconds, told, given)
 
+        link = await self._link_for(ctx)
         try:
-            return await self._link.asked(ask, repeats="effect" in effect_options(definition, self._trusted))
+            return await link.asked(ask, repeats="effect" in effect_options(definition, self._trusted))
         except (MCPConnectionError, MCPTimeoutError) as error:
             if isinstance(error, MCPConnectionError) and not error.sent:
                 raise

@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Required, TypedDict, Unpack
+from typing import Any, Required, TypedDict, Unpack, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
-from agentsdk.mcp.options import DEFAULTS, MCPServerOptions, checked_params
+from agentsdk.define.context import RunContextWrapper
+from agentsdk.mcp.link import Link
+from agentsdk.mcp.options import DEFAULTS, HEADERS, MCPServerOptions, checked_params
 from agentsdk.mcp.require import require_package
 from agentsdk.mcp.server import MCPServer
 from agentsdk.ports.mcp import MCPConnection, MCPEvents
+from agentsdk.types.declared import Fields, secret
 from agentsdk.types.errors import UserError
 from agentsdk.types.signature import shows_options
 
+RunHeaders = Callable[[RunContextWrapper[Any]], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+"""Called with the context of a run, sync or async: the headers of its requests."""
+
+MAX_LINKS = 100
+"""How many connections with headers of their own are kept: the one that was least recently used makes room."""
+
+
+_GIVEN = Fields("headers", headers=secret(HEADERS))
+
 
 class MCPServerStreamableHttpParams(TypedDict, total=False):
-    """Where a server is, and the headers of each request to it. `timeout`: seconds to connect, and to send a request."""
+    """Where a server is, and the headers of each request to it, or a callable that gives those of a run by its context.
+
+    `timeout`: seconds to connect, and to send a request. `auth` is an `httpx2.Auth`: the `mcp` package's OAuth provider, say.
+    """
 
     url: Required[str]
-    headers: Mapping[str, str] | None
+    headers: Mapping[str, str] | RunHeaders | None
     timeout: float
+    auth: object
 
 
 class MCPServerStreamableHttp(MCPServer):
     """A server at an address, in the protocol's streamable HTTP. The other options are those of `MCPServer`.
 
-    A redirect is followed only within the address's own origin: headers and arguments go nowhere else.
+    A redirect is followed only within the address's own origin: headers and arguments go nowhere else. Where a callable gives
+    the headers of a run, runs with the same headers share a connection and a list of tools, and no others do.
     """
 
     @shows_options(MCPServerOptions, DEFAULTS)
@@ -45,19 +64,44 @@ class MCPServerStreamableHttp(MCPServer):
                 "params={'url': 'https://example.com/mcp'}"
             )
         self._params = given
+        self._links: dict[tuple[tuple[str, str], ...], Link] = {}
         place = f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
         super().__init__(f"streamable_http: {place}", msgspec.json.encode(["streamable_http", place]).decode(), **options)
 
     def _connect(self, events: MCPEvents) -> AbstractAsyncContextManager[MCPConnection]:
-        return self._opened(events)
+        headers = self._params.get("headers")
+        return self._opened(events, {} if headers is None or callable(headers) else headers)
+
+    async def _link_for(self, context: RunContextWrapper[Any]) -> Link:
+        rule = self._params.get("headers")
+        if not callable(rule):
+            return self._link
+        given: object = rule(context)
+        if inspect.isawaitable(given):
+            given = cast(object, await given)
+        _GIVEN.check_given(f"the callable of MCP server {self.name!r}", headers=given)
+        headers = cast("dict[str, str]", given)
+        key = tuple(sorted(headers.items()))
+        link = self._links.pop(key, None)
+        if link is None:
+            link = Link(self.name, lambda events: self._opened(events, headers), self.client_session_timeout_seconds)
+        self._links[key] = self._link = link
+        if len(self._links) > MAX_LINKS:
+            self._links.pop(next(iter(self._links))).retire()
+        return link
+
+    async def aclose(self) -> None:
+        links = [*self._links.values()]
+        self._links.clear()
+        await asyncio.gather(super().aclose(), *[link.aclose() for link in links])
 
     @asynccontextmanager
-    async def _opened(self, events: MCPEvents) -> AsyncGenerator[MCPConnection]:
+    async def _opened(self, events: MCPEvents, headers: Mapping[str, str]) -> AsyncGenerator[MCPConnection]:
         require_package("MCPServerStreamableHttp")
         from agentsdk.mcp.client.connection import connect, over_streams
         from agentsdk.mcp.client.http_transport import http_transport
 
         params = self._params
-        transport = http_transport(params["url"], dict(params.get("headers") or {}), params.get("timeout", 30.0))
+        transport = http_transport(params["url"], headers, params.get("timeout", 30.0), params.get("auth"))
         async with connect(self.name, over_streams(transport), events, self._settings) as made:
             yield made

@@ -26,14 +26,13 @@ _REDIRECTS = range(300, 400)
 
 
 @asynccontextmanager
-async def http_transport(url: str, headers: Mapping[str, str], timeout: float) -> AsyncGenerator[TransportStreams]:
+async def http_transport(url: str, headers: Mapping[str, str], timeout: float, auth: Any) -> AsyncGenerator[TransportStreams]:
     """The streams of messages to and from the server at `url`. `timeout`: seconds to connect and to send."""
     limits = httpx2.Timeout(timeout, read=None)  # how long a server may be silent each request says for itself
     sends = ContainedTransport(httpx2.AsyncHTTPTransport())
+    given = {"accept-encoding": "identity", **headers}
     async with (
-        httpx2.AsyncClient(
-            headers={"accept-encoding": "identity", **headers}, timeout=limits, transport=sends, trust_env=False
-        ) as client,
+        httpx2.AsyncClient(headers=given, timeout=limits, transport=sends, trust_env=False, auth=auth) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
     ):
         yield streams
@@ -115,8 +114,11 @@ async def _with_status(request: httpx2.Request, request_id: object, response: ht
         error = json.loads(body)["error"]
         code, said, data = int(error["code"]), str(error["message"]), error.get("data")
     except Exception:  # any shape of body may come with an error status
-        return _answer(request, request_id, 400, {"http_status": status}, response.reason_phrase)
-    return _answer(request, request_id, 400, data, said, code)
+        code, said, data = INTERNAL_ERROR, response.reason_phrase, {"http_status": status}
+    answer = _answer(request, request_id, status, data, said, code)
+    if challenge := response.headers.get("www-authenticate"):
+        answer.headers["www-authenticate"] = challenge  # what an auth flow goes by
+    return answer
 
 
 def _answer(

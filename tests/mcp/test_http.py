@@ -1,0 +1,122 @@
+"""Servers over HTTP: headers of each run, authentication, statuses, redirects, sessions that the server has forgotten."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.server.mcpserver import MCPServer
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from agentsdk import Agent, RunContextWrapper, Runner
+from agentsdk.errors import MCPError, MCPStatusError, UserError
+from agentsdk.mcp import MCPServerStreamableHttp
+from agentsdk.testing import ScriptedModel, call
+from tests.mcp.servers import over_http
+
+pytestmark = pytest.mark.anyio
+
+
+class Shop:
+    """A server of the official package, behind what sees each request first."""
+
+    def __init__(self, gate: Callable[[Request], Response | None] = lambda request: None) -> None:
+        self.seen: Counter[str] = Counter()
+        official = MCPServer("shop")
+
+        @official.tool()
+        def add(a: int, b: int) -> int:
+            """Add."""
+            return a + b
+
+        self._app = official.streamable_http_app()
+        self._gate = gate
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            request = Request(scope)
+            self.seen[request.headers.get("authorization", "")] += 1
+            if (response := self._gate(request)) is not None:
+                return await response(scope, receive, send)
+        await self._app(scope, receive, send)
+
+
+async def run(server: MCPServerStreamableHttp, context: Any = None) -> Any:
+    agent = Agent[Any, str](name="A", model=ScriptedModel([call("add", a=1, b=2), "done"]), toolsets=[server])
+    result = await Runner.run(agent, "go", context=context)
+    assert result.final_output == "done"
+    return next(item.output for item in result.new_items if item.type == "tool_call_output_item")
+
+
+async def test_each_run_has_headers_of_its_own() -> None:
+    async def headers(context: RunContextWrapper[Any]) -> dict[str, str]:
+        return {"authorization": f"Bearer {context.context}"}
+
+    shop = Shop()
+    async with over_http(shop) as url:
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": headers}, name="shop")
+        for user in ("ada", "bob", "ada"):
+            assert await run(server, user) == "3"
+        await server.aclose()
+    assert shop.seen.keys() == {"Bearer ada", "Bearer bob"}, "no request without the headers of its run"
+    assert shop.seen["Bearer ada"] == shop.seen["Bearer bob"] + 1, "the second run of a user has the connection of the first"
+
+
+async def test_headers_that_are_none() -> None:
+    server = MCPServerStreamableHttp({"url": "http://127.0.0.1:9/mcp", "headers": lambda context: {"x": 1}}, name="shop")  # type: ignore[dict-item,return-value]
+    with pytest.raises(UserError, match="the callable of MCP server 'shop'"):
+        await run(server)
+
+
+class Token(httpx2.Auth):
+    """Gets a token when it is asked for one."""
+
+    def auth_flow(self, request: httpx2.Request) -> Any:
+        response = yield request
+        if response.status_code == 401 and response.headers["www-authenticate"] == 'Bearer realm="shop"':
+            request.headers["authorization"] = "Bearer secret"
+            yield request
+
+
+def guarded(request: Request) -> Response | None:
+    if request.headers.get("authorization") == "Bearer secret":
+        return None
+    return JSONResponse({"error": "who are you?"}, 401, {"www-authenticate": 'Bearer realm="shop"'})
+
+
+async def test_an_auth_flow_of_the_package() -> None:
+    async with over_http(Shop(guarded)) as url:
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "auth": Token()}, name="shop")
+        assert await run(server) == "3"
+        await server.aclose()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500])
+async def test_a_status_is_named(status: int) -> None:
+    async with over_http(Shop(lambda request: Response("<html>", status))) as url:
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp"}, name="shop")
+        with pytest.raises(MCPStatusError, match=f"HTTP {status}") as caught:
+            await server.connect()
+        assert (caught.value.status, caught.value.server) == (status, "shop")
+        await server.aclose()
+
+
+async def test_a_redirect_elsewhere_is_not_followed() -> None:
+    elsewhere = Shop()
+    async with over_http(elsewhere) as other:
+
+        def gate(request: Request) -> Response:
+            return Response(status_code=307, headers={"location": f"{other}/mcp"})
+
+        async with over_http(Shop(gate)) as url:
+            params: Any = {"url": f"{url}/mcp", "headers": {"authorization": "Bearer canary"}}
+            server = MCPServerStreamableHttp(params, name="shop")
+            with pytest.raises(MCPError, match="redirect") as caught:
+                await server.connect()
+            await server.aclose()
+    assert not elsewhere.seen
+    assert "canary" not in str(caught.value) and "canary" not in repr(server.health)
