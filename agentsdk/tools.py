@@ -16,11 +16,13 @@ from agentsdk.types.lazy import lazy_names
 from agentsdk.types.settings import ToolRetrySettings
 
 if TYPE_CHECKING:
+    from agentsdk.core.read_only import is_read_only
     from agentsdk.define.answer_needed import AnswerNeededError, GivenAnswer
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
     from agentsdk.local_tools.apply_patch import ApplyPatchTool
     from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
+    from agentsdk.local_tools.shell import ShellTool
     from agentsdk.local_tools.web_fetch import web_fetch
     from agentsdk.local_tools.web_search import web_search
     from agentsdk.ports.web_search import SearchEngine, SearchResult
@@ -35,6 +37,7 @@ __all__ = [
     "Grammar",
     "SearchEngine",
     "SearchResult",
+    "ShellTool",
     "StopAtTools",
     "TavilySearch",
     "TextSearch",
@@ -51,6 +54,7 @@ __all__ = [
     "custom_tool",
     "default_tool_error_function",
     "function_tool",
+    "is_read_only",
     "read_result",
     "to_output",
     "tool",
@@ -62,11 +66,13 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "agentsdk.core.read_only": "is_read_only",
             "agentsdk.define.answer_needed": "AnswerNeededError GivenAnswer",
             "agentsdk.define.ask_user": "ask_user",
             "agentsdk.define.custom_tool": "Grammar custom_tool",
             "agentsdk.local_tools.apply_patch": "ApplyPatchTool",
             "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
+            "agentsdk.local_tools.shell": "ShellTool",
             "agentsdk.local_tools.web_fetch": "web_fetch",
             "agentsdk.local_tools.web_search": "web_search",
             "agentsdk.ports.web_search": "SearchEngine SearchResult",

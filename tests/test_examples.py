@@ -18,6 +18,7 @@ from agentsdk.models.local.weights import find_weights
 from agentsdk.testing import FakeOpenAIServer, call
 from agentsdk.testing.scripted import Say
 from agentsdk.types.errors import UserError
+from tests.sandboxes.sandboxes import SANDBOXES, missing
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -218,6 +219,14 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
 _FAILED = "- Error while running the tool: ConnectionError: no route to host\n"
 
 SCRIPTED: dict[str, str] = {
+    "coding_agent.py": (
+        "shell ['ls; cat shop.py'] (only looks)\n    shop.py\n    test_shop.py\n    def total(prices):\n        return 0\n"
+        "shell ['python3 -B test_shop.py 2>&1 | tail -n 1'] \n    FAILED (failures=1)\n"
+        "apply_patch shop.py \n"
+        "shell ['python3 -B test_shop.py 2>&1 | tail -n 1'] \n    OK\n"
+        "total() gave 0 for any prices; now it adds them up, and the test passes.\n"
+        "def total(prices):\n    return sum(prices)\n"
+    ),
     "execution.py": (
         "get_price, attempt 1\nget_price, attempt 2\n"
         "write a.py: one\nwrite b.py: three\nwrite a.py: two\ntest\n"
@@ -354,6 +363,8 @@ def test_hosted_tools(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_with_a_script_of_its_own(name: str, tmp_path: Path) -> None:
+    if name == "coding_agent.py" and all(reasons := [missing(one) for one in SANDBOXES]):
+        pytest.skip("; ".join(reasons))
     assert asyncio.run(run(name, tmp_path)) == SCRIPTED[name]
 
 
