@@ -148,11 +148,15 @@ NextStep = FinalOutput | RunAgain | Interruption | Handoff
 RUN_AGAIN = RunAgain()
 
 
-def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedResponse) -> NextStep:
-    """The next step of an open turn whose reply is `processed`: the first rule that applies."""
+def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedResponse, *, waits: bool = True) -> NextStep:
+    """The next step of an open turn whose reply is `processed`: the first rule that applies.
+
+    Without `waits`: as if nothing waited for a person or an answer.
+    """
     turn = state.turn
     assert turn is not None, "only an open turn has a next step"
-    for rule in PRIORITY if processed.has_calls or turn.children else WITHOUT_CALLS:
+    rules = PRIORITY if processed.has_calls or turn.children else WITHOUT_CALLS
+    for rule in rules if waits else PRIORITY[1:]:
         step = rule(spec, state, turn, processed)
         if step is not None:
             return _as_validated(step, turn) if turn.validated else step

@@ -628,7 +628,11 @@ def _output(state: State, event: OutputJudged) -> State:
 
 def _validated(state: State, event: OutputValidated) -> State:
     turn = _open(state)
-    turn = _replace(turn, validated=(*turn.validated, event))
+    children = turn.children
+    if children:  # the runs that it asked for are done with, also one that still waits
+        called = {call.call_id for call in turn.calls}
+        children = {call_id: child for call_id, child in children.items() if call_id in called}
+    turn = _replace(turn, validated=(*turn.validated, event), children=children)
     return _replace(state, turn=turn, invalid_outputs=state.invalid_outputs + bool(event.feedback))
 
 

@@ -10,7 +10,7 @@ import asyncio
 from math import inf
 from typing import Any, cast
 
-from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
+from agentsdk.core.next_step import FinalOutput, Interruption, NextStep, resolve_next_step, validator_runs
 from agentsdk.core.process import ProcessedResponse
 from agentsdk.define.guardrail import places
 from agentsdk.define.output_validator import ModelRetry, OutputValidator, ValidatorContext
@@ -29,10 +29,14 @@ from agentsdk.types.text import storable_text
 
 async def validate_output(run: Run, prepared: Prepared, processed: ProcessedResponse, step: NextStep) -> NextStep:
     """Ask the output validators about the final output of `step`, each once, up to the first that sends it back: the next step
-    then.
+    then. One that has asked for a run which waits is asked again, as some of what that waits for may have come.
 
     Raises `CallbackError` for one that raises or does not answer in time, `UserError` for an answer that is no output.
     """
+    if isinstance(step, Interruption):
+        if run.root.is_replayed or not any(True for _ in validator_runs(open_turn(run))):
+            return step
+        step = resolve_next_step(prepared.spec, run.state, processed, waits=False)
     judged = {event.place for event in open_turn(run).validated}
     pending = [placed for placed in places(prepared.declared.validators) if placed[0] not in judged]
     while pending and isinstance(step, FinalOutput):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentsdk.core.next_step import FinalOutput, NextStep, resolve_next_step
+from agentsdk.core.next_step import FinalOutput, Interruption, NextStep, resolve_next_step
 from agentsdk.core.process import ProcessedResponse, process_model_response
 from agentsdk.engine import hooks
 from agentsdk.engine.concurrency import run_pair
@@ -79,7 +79,7 @@ async def run_single_turn(run: Run) -> SingleTurn:
     elif prepared.declared.output is not None:
         await check_output(run, prepared.declared.output, processed)
     step = resolve_next_step(prepared.spec, run.state, processed)
-    if prepared.agent.output_validators and isinstance(step, FinalOutput):
+    if prepared.agent.output_validators and isinstance(step, FinalOutput | Interruption):
         from agentsdk.engine.output_validators import validate_output  # most agents have none
 
         step = await validate_output(run, prepared, processed, step)

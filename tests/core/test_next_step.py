@@ -360,6 +360,12 @@ def test_a_run_that_a_validator_asks_for_may_wait_for_a_person() -> None:
         assert run[0] == "short:critic:1"
         answered = fold([*waiting.log, Nested("short:critic:1", ToolFinished("x", "paid"))])
         assert isinstance(resolved(spec, answered), FinalOutput)
+        assert waiting.turn is not None and waiting.turn.response is not None
+        processed = process_model_response(spec, waiting.turn.response)
+        assert isinstance(resolve_next_step(spec, waiting, processed, waits=False), FinalOutput)
+        judged = fold([*waiting.log, OutputValidated("short")])
+        assert judged.turn is not None and judged.turn.children == {}, "it has answered without waiting for that run"
+        assert isinstance(resolved(spec, judged), FinalOutput)
 
 
 def test_no_validator_has_a_word_in_another_step_than_a_final_output() -> None:

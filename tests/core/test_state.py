@@ -647,6 +647,13 @@ def test_whether_tools_were_used_is_asked_of_the_current_agent() -> None:
     assert not fold([STARTED, replied(Message("assistant", "x")), TurnEnded()]).used_tools
 
 
+def test_a_verdict_of_a_validator_leaves_the_nested_runs_of_calls() -> None:
+    started: RunEvent = RunStarted("", "helper", (USER,), 0, 1.0)
+    log = [STARTED, replied(call("a")), ToolsIntended(("a",)), Nested("a", started), Nested("short:critic:1", started)]
+    turn = fold([*log, OutputValidated("short")]).turn
+    assert turn is not None and list(turn.children) == ["a"]
+
+
 def test_invalid_outputs_are_counted_until_one_fits() -> None:
     text = replied(Message("assistant", "x"))
     log: list[RunEvent] = [STARTED]

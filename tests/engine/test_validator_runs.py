@@ -27,6 +27,7 @@ from agentsdk import (
 from agentsdk.errors import CallbackError, GuardrailFailedError, InvalidOutputError, LimitExceededError, StateMismatchError
 from agentsdk.guardrails import GuardrailFunctionOutput
 from agentsdk.output import Critique, ModelRetry, OutputValidator, ValidatorContext, output_validator, reviewed_by
+from agentsdk.runs import Decision
 from agentsdk.testing import ScriptedModel, call
 from tests.scenarios import reloaded
 
@@ -270,6 +271,73 @@ async def test_a_call_of_a_critic_that_needs_approval_waits_for_it(stored: bool)
     state.reject(two)
     done = await Runner.run(writer, state, run_config=config)
     assert (done.final_output, paid, len(requests(writer))) == ("a", [1], 1)
+
+
+async def test_each_decision_on_a_critics_call_counts_at_once() -> None:
+    paid: list[int] = []
+
+    @function_tool(needs_approval=True)
+    def pay(amount: int) -> str:
+        """Pay for an opinion."""
+        paid.append(amount)
+        return "paid"
+
+    critic = critic_of([call("pay", amount=1), call("pay", amount=2)], "fine", tools=[pay])
+    writer = writer_of("a", by=asking(critic))
+    config = RunConfig(store=MemoryRunStore(), run_id="r")
+    one, two = (await Runner.run(writer, "go", run_config=config)).interruptions
+    for item, done in ((one, [1]), (two, [1, 2])):
+        await Runner.decide("r", Decision(item.call_id, "approve", path=item.path), run_config=config)
+        result = await Runner.drive(writer, "r", "go", run_config=config)
+        assert paid == done
+    assert result.final_output == "a"
+
+
+async def test_an_answer_that_a_critic_waits_for_is_its_default_once_it_is_late() -> None:
+    @function_tool(external=True, timeout=5, default_answer=7)
+    def weigh(x: int) -> int:
+        """Weigh."""
+        raise NotImplementedError
+
+    now = [100.0]
+    critic = critic_of(call("weigh", x=1), "fine", tools=[weigh])
+    writer = writer_of("a", by=asking(critic))
+    config = RunConfig(store=MemoryRunStore(), run_id="r", clock=_Clock(now))
+    assert len((await Runner.run(writer, "go", run_config=config)).interruptions) == 1
+    now[0] = 106.0
+    assert (await Runner.resume(writer, "r", run_config=config)).final_output == "a"
+
+
+class _Clock:
+    def __init__(self, at: list[float]) -> None:
+        self._at = at
+
+    def time(self) -> float:
+        return self._at[0]
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)
+
+
+async def test_a_run_that_a_validator_no_longer_asks_for_is_not_waited_for() -> None:
+    asked: list[str] = []
+
+    @function_tool(needs_approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    critic = critic_of(call("pay"), "fine", tools=[pay])
+
+    async def ask(context: Context, output: str) -> None:
+        asked.append(output)
+        await context.run(critic, f"{output}, asked {len(asked)} times")
+
+    writer = writer_of("a", by=output_validator(ask, agents=[critic]))
+    state = (await Runner.run(writer, "go")).to_state()
+    assert len(state.interruptions) == 1
+    done = await Runner.run(writer, reloaded(writer, state))
+    assert (done.final_output, done.interruptions, len(asked)) == ("a", [], 2)
 
 
 @pytest.mark.parametrize("of", ["input", "output", "broken"])
