@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from agentsdk import Agent, function_tool
+from agentsdk import Agent, RunQuery, function_tool
 from agentsdk.mcp.serving.serve import agent_server
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import ToolOutputImage
@@ -287,3 +287,38 @@ async def test_a_result_that_does_not_fit_its_declared_type_is_told_as_an_error(
         result = await client.call_tool("count", {})
     assert result.is_error and text(result) == "many"
     assert (result.meta or {})["agentsdk/error"] == "InvalidOutputError"
+
+
+@both
+async def test_calls_cancelled_at_every_point_leave_nothing_behind(era: str) -> None:
+    working = 0
+
+    @function_tool(needs_approval=True)
+    async def work() -> str:
+        """Work."""
+        nonlocal working
+        working += 1
+        try:
+            for _ in range(20):
+                await asyncio.sleep(0)
+        finally:
+            working -= 1
+        return "done"
+
+    async def approve(context: Any, params: Any) -> wire.ElicitResult:
+        return accept(approve=True)
+
+    server, before = agent_server([work], {"max_calls": 2}), asyncio.all_tasks()
+    async with Client(server.server, mode=era, cache=None, elicitation_callback=approve) as client:
+        for steps in range(200):
+            calling = asyncio.create_task(client.call_tool("work", {}))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            calling.cancel()
+            await asyncio.wait((calling,))
+        assert text(await client.call_tool("work", {})) == "done"
+        assert working == 0
+        left = {run.status for run in await server.calls._store.list(RunQuery())}
+        assert left <= ({"waiting"} if era == "auto" else set())  # asked, and the client might yet answer
+    assert server.calls.at_work == 0
+    assert {task for task in asyncio.all_tasks() if not task.done()} <= before

@@ -335,6 +335,8 @@ async def test_what_no_client_sends_is_refused_and_the_server_goes_on() -> None:
         assert long["isError"] and long["content"][0]["text"].startswith("ArgumentsTooLong: ")
         deep = (await post(request({**good, "arguments": {"a": 1, "b": {"c": [[[1]]]}}}))).json()["result"]
         assert deep["isError"] and "b: expected an integer" in deep["content"][0]["text"]
+        half = await post(request({**good, "arguments": {"a": "half", "b": 2}}).replace(b"half", b"\\ud800"))
+        assert half.json()["result"]["content"][0]["text"].startswith("InvalidArgumentsError: they hold what JSON cannot carry")
         twice = await asyncio.gather(post(request(good)), post(request(good)))
         assert [one.json()["result"]["structuredContent"] for one in twice] == [{"result": 3}] * 2
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mcp_types as wire
+import msgspec
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import principal_components
 from mcp.server.context import ServerRequestContext
@@ -87,7 +88,7 @@ class Caller:
 def _principal(user: object) -> str:
     """A text that names an authenticated user, the same in every process; `""` for nobody."""
     if isinstance(user, AuthenticatedUser):
-        return " ".join(part or "-" for part in principal_components(user.access_token))
+        return msgspec.json.encode(principal_components(user.access_token)).decode()
     if not getattr(user, "is_authenticated", False):
         return ""
     try:

@@ -33,7 +33,6 @@ from agentsdk.mcp.serving.offer import Served
 from agentsdk.mcp.serving.options import MCPRequest, Settings
 from agentsdk.mcp.serving.progress import Progress
 from agentsdk.models.shield import wait_until_done
-from agentsdk.ports.run_store import wait_for_revision
 from agentsdk.result import RunResult
 from agentsdk.runner import Runner
 from agentsdk.stores.memory import MemoryRunStore
@@ -49,7 +48,10 @@ MAX_PAUSED = 1_000
 MAX_RUN_ID = 200
 """How many characters a client's `run_id` may have."""
 
-_LOOK = 1.0
+MAX_ROUNDS = 100
+"""How often the person at a client is asked in one request."""
+
+_LOOK = 0.25
 """Seconds after which a run that another process holds is looked at again."""
 
 
@@ -76,6 +78,11 @@ class Calls:
         self._free = asyncio.Semaphore(settings.max_calls)
         self._is_closed = False
 
+    @property
+    def at_work(self) -> int:
+        """How many runs are in work, or wait for that."""
+        return len(self._going)
+
     async def call(
         self, served: Served, arguments: Mapping[str, Any], run_id: str, answers: Mapping[str, Any], caller: Caller
     ) -> wire.CallToolResult | wire.InputRequiredResult:
@@ -91,7 +98,7 @@ class Calls:
             answer = await self._answered(served, arguments, stored_id, answers, caller, request)
             keep = isinstance(answer, wire.InputRequiredResult)
         except AgentsException as error:
-            logger.info("MCP call of %s as run %s ended with %s", served.name, stored_id, type(error).__name__)
+            logger.info("a call of %s as run %s failed: %s", served.name, stored_id, type(error).__name__)
             answer = error_of(error)
         finally:
             if not self.is_durable:
@@ -138,14 +145,15 @@ class Calls:
         request: MCPRequest,
     ) -> wire.CallToolResult | wire.InputRequiredResult:
         given = served.input_of(arguments)
+        rounds = 0
         while True:
             result = await self._run(served, given, stored_id, caller, request)
             if result.is_finished:
                 return answer_of(served, result)
             state = result.to_state()
-            may_ask = self._settings.ask_client and (caller.can_be_asked or answers)
+            may_ask = self._settings.ask_client and (caller.can_be_asked or len(answers) > 0)
             asked = questions(state.interruptions) if may_ask else {}
-            if not asked:
+            if not asked or rounds == MAX_ROUNDS:
                 return self._waits(state, request)
             if not answers and caller.repeats:
                 return wire.InputRequiredResult(input_requests=dict(asked), request_state=request.run_id)
@@ -157,6 +165,7 @@ class Calls:
                 return self._waits(state, request)
             await self._keep_decisions(state)
             answers = {}
+            rounds += 1
 
     async def _keep_decisions(self, state: RunState) -> None:
         try:
@@ -196,12 +205,17 @@ class Calls:
         raise ToolError("the server is ending, expected it to go on; call again when it is up")
 
     def _begin(self, served: Served, given: str, stored_id: str, request: MCPRequest) -> _Going:
-        if len(self._going) >= self._settings.max_calls + self._settings.max_waiting_calls:
-            raise ToolError(f"the server has {len(self._going)} calls at work, expected fewer; call again later")
+        if self.at_work >= self._settings.max_calls + self._settings.max_waiting_calls:
+            raise ToolError(f"the server has {self.at_work} calls at work, expected fewer; call again later")
         task = asyncio.create_task(self._driven(served, given, stored_id, request), name=f"mcp call {stored_id}")
         going = self._going[stored_id] = _Going(given, task)
-        task.add_done_callback(lambda _: self._going.pop(stored_id))
+        task.add_done_callback(lambda _: self._ended(stored_id, task))
         return going
+
+    def _ended(self, stored_id: str, task: asyncio.Task[RunResult[Any]]) -> None:
+        del self._going[stored_id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.info("run %s behind an MCP call ended with %s", stored_id, type(error).__name__)
 
     async def _wait(self, going: _Going, goes_on: bool) -> None:
         """Wait until a run has ended or waits. If nobody does any more it is cancelled, unless it `goes_on`."""
@@ -211,7 +225,7 @@ class Calls:
         except asyncio.CancelledError:
             if going.waiting == 1 and not goes_on:
                 going.task.cancel()
-                # The scope of the request cancels again and again: that must not reach the run a second time.
+                # The scope of the request cancels again at each step of the loop for as long as it is not left.
                 with anyio.CancelScope(shield=True):
                     await wait_until_done(going.task)
             raise
@@ -233,17 +247,19 @@ class Calls:
                 try:
                     return await Runner.drive(served.agent, stored_id, given, run_config=config, context=context)
                 except RunConflictError:
-                    if not await self._held_elsewhere(stored_id):
+                    if not await self._waited_for_others(stored_id):
                         raise
 
-    async def _held_elsewhere(self, stored_id: str) -> bool:
-        """Whether another process has the run; waits a moment for that to end. A dead one has it until its lease is over."""
-        summary = await self._store.summary(stored_id)
-        left = 0.0 if summary is None else summary.held_until - clock_of(self._config)()
-        if summary is None or left <= 0:
-            return False
-        await wait_for_revision(self._store, stored_id, summary.rev, min(left, _LOOK))
-        return True
+    async def _waited_for_others(self, stored_id: str) -> bool:
+        """Whether another process had the run; it was waited for. A dead one has it until its lease is over."""
+        waited = False
+        while (summary := await self._store.summary(stored_id)) is not None:
+            left = summary.held_until - clock_of(self._config)()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(left, _LOOK))
+            waited = True
+        return waited
 
     async def _forget(self, stored_id: str, *, keep: bool) -> None:
         """Of a run without a store: keep it only while it waits for the answer to a question."""
@@ -254,7 +270,8 @@ class Calls:
             forgotten = list(self._paused)[:-MAX_PAUSED]
         for one in forgotten:
             self._paused.pop(one, None)
-            if one not in self._going:
+            going = self._going.get(one)
+            if going is None or going.task.done():
                 await self._store.delete(one)
         if keep and forgotten:
             logger.warning("%d runs behind MCP calls waited too long for an answer and were forgotten", len(forgotten))

@@ -27,6 +27,7 @@ class MCPApp:
             origins = [f"{scheme}://{host}" for host in allowed_hosts for scheme in ("http", "https")]
             security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=origins)
         self._manager = StreamableHTTPSessionManager(served.server, security_settings=security)
+        self._ready = asyncio.Event()
         self._stopping = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
 
@@ -56,11 +57,13 @@ class MCPApp:
     async def _begun(self) -> None:
         """The sessions live in a task of their own: a request, or a lifespan, may begin and end in any order."""
         if self._owner is None:
-            ready = asyncio.Event()
-            self._owner = asyncio.create_task(self._own(ready), name="mcp sessions")
-            await ready.wait()
+            self._owner = asyncio.create_task(self._own(), name="mcp sessions")
+            self._owner.add_done_callback(lambda _: self._ready.set())
+        await self._ready.wait()
+        if self._owner.done():
+            raise UserError("an MCP server is used that has ended, expected one that is up; make another asgi_app")
 
-    async def _own(self, ready: asyncio.Event) -> None:
+    async def _own(self) -> None:
         async with self._manager.run():
-            ready.set()
+            self._ready.set()
             await self._stopping.wait()

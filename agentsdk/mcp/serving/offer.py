@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from agentsdk.core.json_schema import check_arguments
 from agentsdk.define.agent import Agent, AgentTool
@@ -18,6 +18,8 @@ from agentsdk.mcp.serving.one_call import agent_of_call, input_of_call
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import AgentsException, ToolsetError, UserError
 from agentsdk.types.usage import Usage
+
+T = TypeVar("T")
 
 RESULT_KEY = "result"
 """Under which a structured result stands that is no object: the protocol's older versions take only objects."""
@@ -104,10 +106,23 @@ class _Found(Offer):
         self._asker = Agent[Any, Any](toolset.name)
 
     async def tools(self, context: Any) -> Mapping[str, Served]:
-        asked = ToolsetContext[Any](context, Usage(), self._asker)
+        given = await self._asked(self._toolset.get_tools(ToolsetContext[Any](context, Usage(), self._asker)))
+        found = {name: self._served(tool) for name, tool in tools_by_name(self.name, given).items()}
+        self._known = {name: self._known[name] for name in found}
+        return {name: served for name, served in found.items() if served.is_offered}
+
+    async def find(self, context: Any, name: str) -> Served | None:
+        tool = await self._asked(self._toolset.find_tool(ToolsetContext[Any](context, Usage(), self._asker), name))
+        if tool is None:
+            return None
+        served = self._served(tools_by_name(self.name, (tool,))[tool.name])
+        return served if served.is_offered and served.name == name else None
+
+    async def _asked(self, answer: Awaitable[T]) -> T:
+        """What the toolset answers. Raises `ToolsetError` for one that raises, or does not answer in time."""
         try:
             async with asyncio.timeout(self._timeout):
-                given = await self._toolset.get_tools(asked)
+                return await answer
         except AgentsException:
             raise
         except TimeoutError:
@@ -116,9 +131,6 @@ class _Found(Offer):
             ) from None
         except Exception as error:
             raise ToolsetError(f"toolset {self.name!r} raised {type(error).__name__}; see the chained exception") from error
-        found = {name: self._served(tool) for name, tool in tools_by_name(self.name, given).items()}
-        self._known = {name: self._known[name] for name in found}
-        return {name: served for name, served in found.items() if served.is_offered}
 
     def _served(self, tool: FunctionTool[Any]) -> Served:
         known = self._known.get(tool.name)

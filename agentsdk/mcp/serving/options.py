@@ -24,10 +24,10 @@ class MCPRequest:
     tool: str = ""
     run_id: str = ""
     principal: str = ""
-    user: object = None
+    user: object = field(default=None, repr=False)
     client: str = ""
     protocol_version: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
 ContextOf = Callable[[MCPRequest], "Any | Awaitable[Any]"]

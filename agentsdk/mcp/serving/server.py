@@ -24,7 +24,7 @@ from agentsdk.mcp.serving.get_run import GET_RUN, get_run, get_run_tool
 from agentsdk.mcp.serving.offer import FixedOffer, Offer, Served, offer_of
 from agentsdk.mcp.serving.options import MCPRequest, Settings
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import AgentsException, UserError
+from agentsdk.types.errors import AgentsException, InvalidArgumentsError, UserError
 
 logger = logging.getLogger("agentsdk")
 
@@ -33,6 +33,9 @@ RUN_ID_PROPERTY: JsonObject = {
     "description": "A name of your choice for this piece of work. Call again with the same one, and the same arguments, to go "
     "on with it or to have its result: nothing is done twice.",
 }
+
+_LATEST = 5.0
+"""Seconds for which a client has time to read that the tools have changed."""
 
 Request: TypeAlias = "ServerRequestContext[Any, Any]"
 
@@ -71,21 +74,15 @@ class AgentServer:
     @asynccontextmanager
     async def _lifespan(self, server: Server[None]) -> AsyncGenerator[None]:
         """While it is served, clients are told when the tools change."""
-        loop = asyncio.get_running_loop()
-        telling: set[asyncio.Task[None]] = set()
-
-        def changed() -> None:
-            task = loop.create_task(self._tell_changed())
-            telling.add(task)
-            task.add_done_callback(telling.discard)
-
-        end = self._offer.on_change(lambda: _call_in(loop, changed))
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        telling = asyncio.create_task(self._tell_changes(changed), name="mcp list_changed")
+        end = self._offer.on_change(lambda: _call_in(loop, changed.set))
         try:
             yield
         finally:
             end()
-            for task in telling:
-                task.cancel()
+            telling.cancel()
+            await asyncio.wait((telling,))
             await self.calls.aclose()
 
     async def _remember(self, request: Request, params: wire.NotificationParams) -> None:
@@ -96,10 +93,17 @@ class AgentServer:
         connection = request.session._connection  # pyright: ignore[reportPrivateUsage]
         connection.exit_stack.callback(self._sessions.pop, key, None)
 
-    async def _tell_changed(self) -> None:
-        await self._bus.publish(ToolsListChanged())
-        for session in list(self._sessions.values()):
-            await session.send_tool_list_changed()
+    async def _tell_changes(self, changed: asyncio.Event) -> None:
+        """Tell of changes; of several in a row once. Who does not read in time is not waited for."""
+        while True:
+            await changed.wait()
+            changed.clear()
+            await self._bus.publish(ToolsListChanged())
+            sending = [asyncio.ensure_future(session.send_tool_list_changed()) for session in self._sessions.values()]
+            if sending:
+                _, late = await asyncio.wait(sending, timeout=_LATEST)
+                for task in late:
+                    task.cancel()
 
     async def _list_tools(self, request: Request, params: wire.PaginatedRequestParams | None) -> wire.ListToolsResult:
         try:
@@ -121,9 +125,8 @@ class AgentServer:
             served = await self._offer.find(await self._context_of(caller.describe(params.name)), params.name)
             if served is None:
                 raise MCPError(wire.INVALID_PARAMS, f"there is no tool {params.name!r}, expected one that tools/list gives")
-            size = len(msgspec.json.encode(arguments))
-            if size > self._settings.max_argument_bytes:
-                limit = self._settings.max_argument_bytes
+            size, limit = _size_of(arguments), self._settings.max_argument_bytes
+            if size > limit:
                 return failed("ArgumentsTooLong", f"the arguments have {size} bytes, expected {limit} at most; send less")
             named = self._given_run_id(served, arguments, params)
             run_id = require_run_id(params.request_state or named)
@@ -179,6 +182,14 @@ class _Server(Server[None]):
     ) -> InitializationOptions:
         told = notification_options or NotificationOptions(tools_changed=self.tells_changes)
         return super().create_initialization_options(told, experimental_capabilities, extensions)
+
+
+def _size_of(arguments: Mapping[str, object]) -> int:
+    """The arguments' bytes as JSON. Raises `InvalidArgumentsError` for what cannot be written back."""
+    try:
+        return len(msgspec.json.encode(arguments))
+    except (OverflowError, RecursionError, ValueError):
+        raise InvalidArgumentsError("they hold what JSON cannot carry, half of a character say; leave it out") from None
 
 
 def _takes_run_id(served: Served) -> bool:
