@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from agentsdk.core.next_step import ToolApprovalItem, interruptions
+from agentsdk.core.pairing import paired
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, apply, fold
 from agentsdk.core.taint import Taint, taint_of_items
@@ -116,6 +118,14 @@ def test_a_history_taints_by_its_first_untrusted_item_and_says_so_in_words(
 ) -> None:
     assert taint_of_items(items) == taint
     assert taint is None or reason in taint.reason
+
+
+def test_a_history_that_is_put_right_keeps_its_marks() -> None:
+    special = FunctionCall("a", "search", "{}", kind="mcp_approval", namespace="docs")
+    page = FunctionCallOutput("a", "x", untrusted=True)
+    for call, result in [(FETCH, page), (special, page), (FETCH, replace(page, kind="custom"))]:
+        [_, given] = paired([call, result])
+        assert isinstance(given, FunctionCallOutput) and given.untrusted
 
 
 def test_results_are_marked_in_the_history() -> None:

@@ -372,6 +372,31 @@ async def test_a_call_that_was_cut_does_not_go_on_without_its_grant(effect: Any)
     assert refused(result) == [("t",)]
 
 
+async def test_an_answer_from_outside_counts_although_the_grant_is_gone_since_the_call_began() -> None:
+    ask = function_tool(lambda: "", name_override="ask", external=True)
+    agent = Agent("main", model=ScriptedModel([call("ask"), "done"]), tools=[ask])
+    state = (await Runner.run(agent, "go", run_config=RunConfig(grants=Grant("write")))).to_state()
+    state.answer(state.interruptions[0], "yes")
+    result = await Runner.run(agent, state, run_config=RunConfig(grants=READ))
+    assert outputs(result.to_state()) == ["yes"]
+    assert result.refused_calls == []
+
+
+@pytest.mark.parametrize("effect", ["none", "once"])
+async def test_a_nested_run_goes_no_further_without_the_grant_of_its_agent(effect: Any) -> None:
+    office = Office()
+    helper = office.agent(call("write"), tools=[office.tool("write", needs_approval=True)])
+    helper.name = "helper"
+    tool = helper.as_tool(permission="write").clone(effect=effect)
+    agent = Agent("main", model=ScriptedModel([call("helper", input="x"), "done"]), tools=[tool])
+    state = (await Runner.run(agent, "go", run_config=RunConfig(grants=Grant("write")))).to_state()
+    state.approve(state.interruptions[0])
+    result = await Runner.run(agent, state, run_config=RunConfig(grants=READ))
+    assert refused(result) == [("helper",)]
+    assert "was begun and cut, and may not go on" in outputs(result.to_state())[0]
+    assert office.ran == []
+
+
 async def test_replay_asks_for_no_grants() -> None:
     office = Office()
     agent = office.agent([call("look"), call("write"), FunctionCall("", "shell", '{"commands":[]}', kind="shell")])

@@ -16,6 +16,7 @@ from agentsdk import (
     DropOldest,
     FunctionCall,
     FunctionTool,
+    MemoryRunStore,
     MemorySession,
     Message,
     RunConfig,
@@ -34,6 +35,7 @@ from agentsdk.hosted_tools import HostedMCPTool, WebSearchTool
 from agentsdk.items import ProviderItem
 from agentsdk.permissions import Grant, Taint
 from agentsdk.testing import ScriptedModel, call
+from tests.models.wire import FakeClock
 
 pytestmark = pytest.mark.anyio
 
@@ -146,6 +148,33 @@ async def test_an_approval_for_all_calls_holds_after_untrusted_only_if_it_was_gi
     assert waiting(state) == waited
     state.approve(state.interruptions[0], always_approve=always)
     assert waiting(await Runner.run(agent, state)) == ([] if always else waited)
+
+
+async def test_who_is_asked_again_as_an_approval_expired_is_told_why_as_well() -> None:
+    desk, clock = Desk(), FakeClock()
+    agent, config = desk.agent(READ_IT, call("send")), RunConfig(clock=clock)
+    state = (await Runner.run(agent, "go", run_config=config)).to_state()
+    state.approve(state.interruptions[0], expires_at=clock.time() - 1)
+    assert waiting(await Runner.run(agent, state, run_config=config)) == [("send", BY_FETCH)]
+
+
+async def test_what_is_found_out_of_a_call_that_was_cut_is_as_untrusted_as_its_result() -> None:
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    async def fetch() -> str:
+        begun.set()
+        await never.wait()
+        return "a page"
+
+    desk, store = Desk(), MemoryRunStore()
+    tool = function_tool(fetch, untrusted=True, reconcile=lambda ctx, arguments: "a page")
+    agent, config = desk.agent(READ_IT, call("send"), tools=[tool, desk.send]), RunConfig(store=store, run_id="r")
+    task = asyncio.ensure_future(Runner.run(agent, "go", run_config=config))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert waiting(await Runner.resume(agent, "r", run_config=config)) == [("send", BY_FETCH)]
 
 
 async def test_a_rejection_of_all_calls_holds_whatever_came_after_it() -> None:
