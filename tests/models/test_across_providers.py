@@ -97,7 +97,7 @@ def fragments(value: object) -> list[Any]:
     return []
 
 
-@function_tool
+@function_tool(effect="none")  # else it waits for a person, once a search of the web has tainted the run
 def look(word: str) -> str:
     """Look `word` up."""
     return f"meaning-{word}"
