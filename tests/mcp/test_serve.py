@@ -322,3 +322,21 @@ async def test_calls_cancelled_at_every_point_leave_nothing_behind(era: str) -> 
         assert left <= ({"waiting"} if era == "auto" else set())  # asked, and the client might yet answer
     assert server.calls.at_work == 0
     assert {task for task in asyncio.all_tasks() if not task.done()} <= before
+
+
+async def test_a_person_who_does_not_answer_in_time_leaves_the_run_waiting() -> None:
+    async with connected(tools, "legacy", {"ask_timeout": 0.05}, elicitation_callback=Person(None)) as client:
+        result = await client.call_tool("refund", {"order": 1})
+        assert result.is_error and "may refund" in text(result)
+        assert text(await client.call_tool("add", {"a": 1, "b": 1})) == "2"
+
+
+@both
+async def test_a_server_that_does_not_ask_its_clients_takes_no_answer_of_theirs(era: str) -> None:
+    person = Person(accept(approve=True))
+    async with connected(tools, era, {"ask_client": False}, elicitation_callback=person) as client:
+        assert (await client.call_tool("refund", {"order": 1})).is_error
+        if era == "auto":
+            answers: Any = {"call_1": accept(approve=True)}
+            assert (await client.call_tool("refund", {"order": 1}, input_responses=answers)).is_error
+    assert person.asked == []
