@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
     from agentsdk.local_tools.apply_patch import ApplyPatchTool
+    from agentsdk.local_tools.files import file_tools
     from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
     from agentsdk.local_tools.shell import ShellTool
     from agentsdk.local_tools.web_fetch import web_fetch
@@ -53,6 +54,7 @@ __all__ = [
     "ask_user",
     "custom_tool",
     "default_tool_error_function",
+    "file_tools",
     "function_tool",
     "is_read_only",
     "read_result",
@@ -71,6 +73,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.define.ask_user": "ask_user",
             "agentsdk.define.custom_tool": "Grammar custom_tool",
             "agentsdk.local_tools.apply_patch": "ApplyPatchTool",
+            "agentsdk.local_tools.files": "file_tools",
             "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
             "agentsdk.local_tools.shell": "ShellTool",
             "agentsdk.local_tools.web_fetch": "web_fetch",
