@@ -373,7 +373,7 @@ async def test_a_call_that_was_cut_does_not_go_on_without_its_grant(effect: Any)
 
 
 async def test_an_answer_from_outside_counts_although_the_grant_is_gone_since_the_call_began() -> None:
-    ask = function_tool(lambda: "", name_override="ask", external=True)
+    ask = function_tool(lambda: "", name_override="ask", external=True, effect="none", permission="write")
     agent = Agent("main", model=ScriptedModel([call("ask"), "done"]), tools=[ask])
     state = (await Runner.run(agent, "go", run_config=RunConfig(grants=Grant("write")))).to_state()
     state.answer(state.interruptions[0], "yes")
