@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from agentsdk.mcp.serving.serve import asgi_app, serve
     from agentsdk.mcp.stdio import MCPServerStdio, MCPServerStdioParams
     from agentsdk.mcp.streamable_http import MCPServerStreamableHttp, MCPServerStreamableHttpParams, RunHeaders
-    from agentsdk.ports.mcp import MCPElicitation
+    from agentsdk.ports.mcp import MCPElicitation, MCPPrompt, MCPResource
 
 __all__ = [
     "MCPElicitation",
     "MCPHealth",
     "MCPProgress",
+    "MCPPrompt",
     "MCPRequest",
+    "MCPResource",
     "MCPServer",
     "MCPServerInProcess",
     "MCPServerOptions",
@@ -48,7 +50,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.mcp.server": "MCPProgress MCPServer",
             "agentsdk.mcp.serving.options": "MCPRequest ServeOptions",
             "agentsdk.mcp.serving.serve": "asgi_app serve",
-            "agentsdk.ports.mcp": "MCPElicitation",
+            "agentsdk.ports.mcp": "MCPElicitation MCPPrompt MCPResource",
             "agentsdk.mcp.stdio": "MCPServerStdio MCPServerStdioParams",
             "agentsdk.mcp.streamable_http": "MCPServerStreamableHttp MCPServerStreamableHttpParams RunHeaders",
         },

@@ -31,7 +31,7 @@ def output_of(
     `limit` is the most characters of text, None for as many as the run takes. Raises `MCPCallError` for a result that is an
     error, `MCPProtocolError` for structured content that does not fit the tool's output schema.
     """
-    parts = [_part(block) for block in result.content]
+    parts = [part_of(block) for block in result.content]
     if result.is_error:
         text = _text(parts) or "it does not say why"
         raise MCPCallError(text, server=server)
@@ -77,7 +77,8 @@ def _cut_parts(parts: Sequence[Part], limit: int | None) -> tuple[Part, ...]:
     return tuple(kept)
 
 
-def _part(block: JsonObject) -> Part:
+def part_of(block: JsonObject) -> Part:
+    """A content block of the protocol; what cannot be passed on is a text that says so."""
     match block:
         case {"type": "text", "text": str(text)}:
             return InputText(text)
@@ -86,7 +87,7 @@ def _part(block: JsonObject) -> Part:
         case {"type": "audio", "data": str(data), "mimeType": str(kind)}:
             return _media("audio", data, kind, "")
         case {"type": "resource", "resource": resource} if isinstance(resource, dict):
-            return _resource(cast(JsonObject, resource))
+            return resource_part(cast(JsonObject, resource))
         case {"type": "resource_link", "uri": str(uri)}:
             named = f" ({block['name']})" if isinstance(block.get("name"), str) else ""
             says = f": {block['description']}" if isinstance(block.get("description"), str) else ""
@@ -95,7 +96,8 @@ def _part(block: JsonObject) -> Part:
             return InputText(f"[A content block of an unknown kind: {shortened(escaped(str(block.get('type'))), 50)!r}]")
 
 
-def _resource(resource: JsonObject) -> Part:
+def resource_part(resource: JsonObject) -> Part:
+    """The content of a resource."""
     uri = str(resource.get("uri", ""))
     match resource:
         case {"text": str(text)}:

@@ -8,7 +8,7 @@ whose connection ended under it is not made again: it may have been carried out.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
@@ -24,7 +24,7 @@ from agentsdk.mcp.health import MCPHealth
 from agentsdk.mcp.link import Link
 from agentsdk.mcp.names import tool_names
 from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, MCPServerOptions
-from agentsdk.mcp.results import output_of
+from agentsdk.mcp.results import output_of, part_of, resource_part
 from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
 from agentsdk.ports.mcp import (
     ROOTS,
@@ -33,12 +33,15 @@ from agentsdk.ports.mcp import (
     MCPEvents,
     MCPInput,
     MCPInputRequired,
+    MCPPrompt,
+    MCPResource,
     MCPSettings,
     MCPToolDefinition,
     MCPToolResult,
 )
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MCPCallError, MCPConnectionError, MCPError, MCPStatusError, MCPTimeoutError
+from agentsdk.types.items import InputText, Message, Part
 from agentsdk.types.signature import shows_options
 from agentsdk.types.text import clean_text
 
@@ -190,6 +193,33 @@ class MCPServer(Toolset[Any]):
         """The tools that the server has, before any filter. Raises `MCPError`."""
         return self._tools(self._link, await self._link.listed(is_fresh=False), _Note())
 
+    async def list_resources(self) -> tuple[MCPResource, ...]:
+        """The server's resources, and its templates of resources. Raises `MCPError`."""
+        return await self._asked(lambda connection, seconds: connection.list_resources(seconds))
+
+    async def read_resource(self, uri: str) -> tuple[Part, ...]:
+        """What a resource holds, as content for a message. Raises `MCPError`."""
+        contents = await self._asked(lambda connection, seconds: connection.read_resource(uri, seconds))
+        return tuple([resource_part(one) for one in contents])
+
+    async def list_prompts(self) -> tuple[MCPPrompt, ...]:
+        """The server's prompts. Raises `MCPError`."""
+        return await self._asked(lambda connection, seconds: connection.list_prompts(seconds))
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> list[Message]:
+        """The messages of a prompt, as the input of a run: untrusted where the server is not trusted. Raises `MCPError`."""
+        given = await self._asked(lambda connection, seconds: connection.get_prompt(name, arguments or {}, seconds))
+        return [_message(role, part_of(block), not self._trusted) for role, block in given]
+
+    async def get_instructions_of(self, name: str, arguments: Mapping[str, str] | None = None) -> str:
+        """The texts of a prompt, as instructions: for the callable that gives those of an agent. Raises `MCPError`."""
+        messages = await self.get_prompt(name, arguments)
+        return "\n\n".join([message.content for message in messages if isinstance(message.content, str)])
+
+    async def _asked(self, ask: Callable[[MCPConnection, float | None], Awaitable[T]]) -> T:
+        seconds = self.client_session_timeout_seconds
+        return await self._link.asked(lambda connection: ask(connection, seconds), repeats=True)
+
     async def _link_for(self, context: RunContextWrapper[Any]) -> Link:
         """The way to the server for this run. Raises `MCPError`."""
         return self._link
@@ -294,6 +324,13 @@ class _Given(Toolset[Any]):
 
     async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
         return self._tools
+
+
+def _message(role: str, part: Part, untrusted: bool) -> Message:
+    if role == "assistant":
+        text = part.text if isinstance(part, InputText) else "[what is not text is left out]"
+        return Message("assistant", text, untrusted=untrusted)
+    return Message("user", part.text if isinstance(part, InputText) else (part,), untrusted=untrusted)
 
 
 def _read_note(text: str) -> _Note:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agentsdk.types.base import JsonObject
@@ -50,6 +50,26 @@ class MCPToolResult:
     content: tuple[JsonObject, ...]
     structured: object = None
     is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MCPResource:
+    """Something that a server has to read, by its `uri`. Of a template that is a pattern (RFC 6570) with names to fill in."""
+
+    uri: str
+    name: str = ""
+    description: str = ""
+    mime_type: str = ""
+    is_template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MCPPrompt:
+    """A prompt that a server has: `arguments` are its names and whether each is required."""
+
+    name: str
+    description: str = ""
+    arguments: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +181,24 @@ class MCPConnection(Protocol):
 
     async def list_tools(self, seconds: float | None) -> Listing:
         """All pages of the server's tools."""
+        ...
+
+    async def list_resources(self, seconds: float | None) -> tuple[MCPResource, ...]:
+        """The server's resources, then its templates of resources."""
+        ...
+
+    async def read_resource(self, uri: str, seconds: float | None) -> tuple[JsonObject, ...]:
+        """The contents of a resource, as the protocol has them."""
+        ...
+
+    async def list_prompts(self, seconds: float | None) -> tuple[MCPPrompt, ...]:
+        """The server's prompts."""
+        ...
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], seconds: float | None
+    ) -> tuple[tuple[str, JsonObject], ...]:
+        """The messages of a prompt: the role and the content block of each."""
         ...
 
     async def call_tool(

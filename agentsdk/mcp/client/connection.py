@@ -28,6 +28,8 @@ from agentsdk.ports.mcp import (
     MCPEvents,
     MCPInput,
     MCPInputRequired,
+    MCPPrompt,
+    MCPResource,
     MCPServerInfo,
     MCPSettings,
     MCPToolDefinition,
@@ -176,6 +178,44 @@ class Connection:
         tools = [_definition(tool) for page in found for tool in page.tools]
         holds = min((page.ttl_ms or 0 for page in found), default=0) / 1000  # 0 is what servers say that do not think of it
         return Listing(tuple(tools[:MAX_ENTRIES]), problems, None if self._is_watched or not holds else holds)
+
+    async def list_resources(self, seconds: float | None) -> tuple[MCPResource, ...]:
+        """The server's resources, then its templates of resources."""
+        if "resources" not in self.info.capabilities:
+            return ()
+        pages, _ = await self._pages("resources", self._session.list_resources, seconds)
+        templates, _ = await self._pages("resource_templates", self._session.list_resource_templates, seconds)
+        plain = [(one, one.uri, False) for page in pages for one in page.resources]
+        patterns = [(one, one.uri_template, True) for page in templates for one in page.resource_templates]
+        return tuple(
+            MCPResource(uri, one.title or one.name, one.description or "", one.mime_type or "", is_template)
+            for one, uri, is_template in [*plain, *patterns]
+        )
+
+    async def read_resource(self, uri: str, seconds: float | None) -> tuple[JsonObject, ...]:
+        """The contents of a resource, as the protocol has them."""
+        result = await self.asked("resources/read", self._session.read_resource(uri), seconds)
+        return tuple(one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in result.contents)
+
+    async def list_prompts(self, seconds: float | None) -> tuple[MCPPrompt, ...]:
+        """The server's prompts."""
+        if "prompts" not in self.info.capabilities:
+            return ()
+        pages, _ = await self._pages("prompts", self._session.list_prompts, seconds)
+        return tuple(
+            MCPPrompt(one.name, one.description or "", {given.name: bool(given.required) for given in one.arguments or ()})
+            for page in pages
+            for one in page.prompts
+        )
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], seconds: float | None
+    ) -> tuple[tuple[str, JsonObject], ...]:
+        """The messages of a prompt: the role and the content block of each."""
+        result = await self.asked("prompts/get", self._session.get_prompt(name, dict(arguments)), seconds)
+        return tuple(
+            (one.role, one.content.model_dump(by_alias=True, mode="json", exclude_none=True)) for one in result.messages
+        )
 
     async def call_tool(
         self,
