@@ -219,6 +219,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
 _FAILED = "- Error while running the tool: ConnectionError: no route to host\n"
 
 SCRIPTED: dict[str, str] = {
+    "mcp_client.py": (
+        "approved: edit_file\napproved: git_commit\n"
+        "answer: I have corrected the spelling of Mondays, and committed it.\n"
+        "commit: Ann: Names of days begin with a capital\n"
+    ),
     "coding_agent.py": (
         "shell ['ls; cat shop.py'] (only looks)\n    shop.py\n    test_shop.py\n    def total(prices):\n        return 0\n"
         "shell ['python3 -B test_shop.py 2>&1 | tail -n 1'] \n    FAILED (failures=1)\n"
@@ -365,7 +370,10 @@ def test_hosted_tools(tmp_path: Path) -> None:
 def test_with_a_script_of_its_own(name: str, tmp_path: Path) -> None:
     if name == "coding_agent.py" and all(reasons := [missing(one) for one in SANDBOXES]):
         pytest.skip("; ".join(reasons))
-    assert asyncio.run(run(name, tmp_path)) == SCRIPTED[name]
+    printed = asyncio.run(run(name, tmp_path))
+    if printed.startswith("This example cannot run here: "):
+        pytest.skip(printed)
+    assert printed == SCRIPTED[name]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -1,0 +1,105 @@
+"""An agent works on a git repository with two MCP servers: mcp-server-git (PyPI) and server-filesystem (npm).
+
+    python examples/mcp_client.py           # a scripted model
+    python examples/mcp_client.py --local   # the local one, which is small and may do less
+
+It reads and edits a file, stages it and commits it. What destroys something, as the servers say, and each commit wait for a
+person, who approves here. The servers come with `make .venv/.npm`: mcp-server-git from PyPI, server-filesystem from npm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from agentsdk import Agent, Runner
+from agentsdk.mcp import MCPServerStdio
+from agentsdk.models import LocalModel, Model
+from agentsdk.testing import ScriptedModel, call
+
+NPM = Path(__file__).parents[1] / ".venv" / "npm" / "node_modules" / ".bin" / "mcp-server-filesystem"
+
+
+def missing() -> str:
+    """Why the example cannot run here; "" where it can."""
+    if shutil.which("git") is None:
+        return "git is not installed"
+    if find_spec("mcp_server_git") is None:
+        return "mcp-server-git is not installed: pip install mcp-server-git"
+    if shutil.which("node") is None or not NPM.exists():
+        return "server-filesystem is not installed: make .venv/.npm"
+    return ""
+
+
+def new_repository(folder: Path) -> None:
+    """A repository with one commit."""
+    person = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
+    (folder / "README.md").write_text("# Shop\n\nOpen on mondays.\n")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], [*person, "commit", "-q", "-m", "Begin"]):
+        subprocess.run(["git", *arguments], cwd=folder, check=True)
+
+
+def scripted(folder: str) -> Model:
+    """What a model would say that fixes the spelling."""
+    path, edit = f"{folder}/README.md", {"oldText": "mondays", "newText": "Mondays"}
+    return ScriptedModel(
+        [
+            call("read_text_file", path=path),
+            call("edit_file", path=path, edits=[edit]),
+            call("git_add", repo_path=folder, files=["README.md"]),
+            call("git_commit", repo_path=folder, message="Names of days begin with a capital"),
+            call("git_log", repo_path=folder, max_count=1),
+            "I have corrected the spelling of Mondays, and committed it.",
+        ]
+    )
+
+
+async def main(is_local: bool) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.realpath(place)
+        new_repository(Path(folder))
+        person = {"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com"}
+        person |= {"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"}
+        git = MCPServerStdio(
+            {"command": sys.executable, "args": ["-m", "mcp_server_git", "--repository", folder], "env": person},
+            name="git",
+            trusted=True,
+            tool_filter={"allowed_tool_names": ["git_status", "git_add", "git_commit", "git_log"]},
+            require_approval={"git_commit": "always"},
+        )
+        files = MCPServerStdio(
+            {"command": str(NPM), "args": [folder]},
+            name="files",
+            trusted=True,
+            tool_filter={"allowed_tool_names": ["read_text_file", "edit_file"]},
+        )
+        async with git, files:
+            agent = Agent[None, str](
+                name="Editor",
+                instructions=f"You work on the git repository in {folder}. Commit what you change.",
+                model=LocalModel() if is_local else scripted(folder),
+                toolsets=[git, files],
+            )
+            result = await Runner.run(agent, "In README.md a day is misspelt. Correct it.")
+            while result.interruptions:
+                state = result.to_state()
+                for item in state.interruptions:
+                    print("approved:", item.tool_name)
+                    state.approve(item)
+                result = await Runner.run(agent, state)
+            print("answer:", result.final_output)
+        log = ["git", "log", "--format=%an: %s", "-1"]
+        print("commit:", subprocess.run(log, cwd=folder, check=True, capture_output=True, text=True).stdout.strip())
+
+
+if __name__ == "__main__":
+    if why := missing():
+        print(f"This example cannot run here: {why}")
+    else:
+        asyncio.run(main("--local" in sys.argv))
