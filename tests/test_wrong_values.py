@@ -351,7 +351,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "ToolRegistry": (ToolRegistry, {}, lambda made: run(agent(toolsets=[made]))),
     "ApplyPatchTool": (
         ApplyPatchTool,
-        {"sandbox": LocalSandbox(unsafe=True)},
+        {"sandbox": LocalSandbox(".", unsafe=True)},
         lambda made: run(agent(tools=[made])),
     ),
     "ShellTool": (ShellTool, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=[made]))),
