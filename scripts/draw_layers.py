@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +23,8 @@ ABOUT = {
     "mcp": ("the Model Context Protocol: servers as toolsets; agents and tools as a server", ""),
     "runner": ("Runner: every way to begin, go on with, fork and replay a run", ""),
     "result": ("RunResult and RunResultStreaming", ""),
-    "local_tools": ("tools that run in your process: pages and search of the web", ""),
-    "engine": ("the loop and its turns:", "tools and hooks run here"),
+    "local_tools": ("tools with a body of ours: a shell, files, patches, web pages and search", ""),
+    "engine": ("the loop", "and its turns"),
     "models": ("one adapter for", "each protocol"),
     "sandboxes": ("commands in", "a workspace"),
     "sessions": ("conversations", "between runs"),
@@ -40,6 +41,8 @@ ABOUT = {
 
 IMPURE = ("asyncio", "time", "random", "uuid", "os", "socket", "logging")
 WIDTH, LEFT, RIGHT, TOP, GAP = 860, 40, 24, 58, 12
+TITLE = 90
+"""How many characters of a title go on a line."""
 
 
 def draw() -> str:
@@ -50,7 +53,7 @@ def draw() -> str:
     assert named == set(ABOUT), f"the picture has other parts than the package: {sorted(named ^ set(ABOUT))}"
     y, shapes = TOP, list[str]()
     for layer in layers:
-        height = 62 if any(ABOUT[part][1] for part in layer) else 44
+        height = 62 if any(ABOUT[part][1] or len(part) > TITLE for part in layer) else 44
         shapes += _layer(layer, y, height)
         y += height + GAP
     return page(
@@ -91,8 +94,10 @@ def _layer(parts: list[str], y: int, height: int) -> Iterator[str]:
         x = LEFT + number * (width + GAP)
         first, second = ABOUT[part]
         yield rect(x, y, width, height, PURE if part in pure else PLAIN, EDGE)
-        yield label(x + width / 2, y + 19, part, 14, INK, weight="bold")
-        yield label(x + width / 2, y + 36, first, 11, SOFT)
+        titles = textwrap.wrap(part, TITLE)
+        for line, title in enumerate(titles):
+            yield label(x + width / 2, y + 19 + 17 * line, title, 14, INK, weight="bold")
+        yield label(x + width / 2, y + 19 + 17 * len(titles), first, 11, SOFT)
         if second:
             yield label(x + width / 2, y + 51, second, 11, SOFT)
 

@@ -140,8 +140,11 @@ def check() -> None:
     assert drawn == set(get_args(RunEvent)), f"not in the picture: {set(get_args(RunEvent)) ^ drawn}"
 
 
-WIDTH, HEIGHT = 860, 422
 Y, TALL, WIDE = 56, 54, 150
+TOP, ROW = Y + TALL + 74, 20  # of the lists
+LISTS = (("between turns", STAYS["between turns"], 1), ("in a turn", STAYS["in a turn"], 2), ("at any time", ANYWHERE, 2))
+ROWS = max(-(-len(events) // across) for _, events, across in LISTS)
+WIDTH, HEIGHT = 860, TOP + 60 + ROWS * ROW
 X = {"new": 24, "between turns": 232, "in a turn": 462, "ended": 686}
 
 
@@ -187,16 +190,15 @@ def _moves() -> Iterator[str]:
 
 
 def _lists() -> Iterator[str]:
-    top, x = Y + TALL + 74, 24.0
-    columns = (("between turns", STAYS["between turns"], 1), ("in a turn", STAYS["in a turn"], 2), ("at any time", ANYWHERE, 2))
-    for name, events, across in columns:
+    x = 24.0
+    for name, events, across in LISTS:
         wide = across * (WIDTH - 72) / 5
-        yield rect(x, top, wide, HEIGHT - top - 20, PLAIN)
-        yield label(x + wide / 2, top + 22, name, 13, INK, weight="bold")
+        yield rect(x, TOP, wide, HEIGHT - TOP - 20, PLAIN)
+        yield label(x + wide / 2, TOP + 22, name, 13, INK, weight="bold")
         down = -(-len(events) // across)
         for place, event in enumerate(events):
             column, row = divmod(place, down)
-            yield _name(x + wide * (column + 0.5) / across, top + 46 + row * 20, event)
+            yield _name(x + wide * (column + 0.5) / across, TOP + 46 + row * ROW, event)
         x += wide + 12
 
 
