@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -230,3 +232,13 @@ async def test_a_server_named_in_a_run_config() -> None:
         plain = Agent[None, str](name="A", model=ScriptedModel([call("echo", text="hi"), "done"]))
         result = await Runner.run(plain, "go", run_config=RunConfig(toolsets=[server]))
     assert outputs(result) == ["hi"]
+
+
+def test_nothing_of_the_package_is_imported_before_a_server_is_connected() -> None:
+    names = "from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp"
+    made = "MCPServerStdio({'command': 'x'}), MCPServerStreamableHttp({'url': 'http://127.0.0.1:9/mcp'})"
+    script = (
+        f"import sys; import agentsdk.mcp; {names}; {made}; print([x for x in ('mcp', 'httpx2', 'anyio') if x in sys.modules])"
+    )
+    outcome = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert outcome.stdout == "[]\n"
