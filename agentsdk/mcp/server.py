@@ -290,7 +290,9 @@ class MCPServer(Toolset[Any]):
                 return output_of(self.name, definition.name, result, definition.output_schema, preferred, limit)
             if result.unknown:
                 raise MCPCallError(f"MCP server {self.name!r} wants for its tool what it is not given here", server=self.name)
-            if result.elicitations and rounds_of(ctx.answer) < MAX_ROUNDS:
+            if rounds_of(ctx.answer) >= MAX_ROUNDS:
+                break
+            if result.elicitations:
                 raise needed_answer(self.name, result, ctx.answer)
             given = MCPInput(result.state, dict.fromkeys(result.wants_roots, (ROOTS, False)))
         raise MCPCallError(f"MCP server {self.name!r} does not come to an end of its questions", server=self.name)

@@ -125,6 +125,8 @@ class Row:
     check: Callable[[Seen], None] | None = None
     calls: int | None = None
     """How many calls must have reached the server; None: at most one for each that the model made."""
+    rounds: int = 1
+    """How often a call may be made in all: again each time that the server has asked for more."""
     quiet: bool = False
     """The server is well: there is nothing to be told where its tool is absent."""
     target: Mapping[str, Any] = field(default_factory=dict)
@@ -258,7 +260,7 @@ def judge(row: Row, seen: Seen, *, is_told: bool = True) -> None:
     if row.calls is not None:
         assert reached == row.calls, f"{reached} calls reached the server, expected {row.calls}"
     else:
-        assert reached <= called, f"{reached} calls reached the server, {called} were made"
+        assert reached <= called * row.rounds, f"{reached} calls reached the server, {called} were made"
     assert not seen.left, f"left behind: {seen.left}"
     assert seen.closing <= 5, f"closing took {seen.closing:.1f} s"
     if row.check is not None:

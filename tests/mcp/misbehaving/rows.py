@@ -367,7 +367,7 @@ ENVIRONMENT = [
 ]
 
 ASKING = [
-    Row(f"asking/{name}", (ANY, ANY), timeout=2.0)
+    Row(f"asking/{name}", (ANY, ANY), timeout=2.0, rounds=11)
     for name in (
         "a_person",
         "for_sampling",
