@@ -96,8 +96,8 @@ MUTANTS = [
     Mutant(
         "a begun call run again on resume",
         "agentsdk/engine/tool_calls.py",
-        'if spec.effect == "once" and call.call_id in turn.intended',
-        'if spec.effect == "none" and call.call_id in turn.intended',
+        'if is_begun and spec.effect == "once"',
+        'if is_begun and spec.effect == "none"',
     ),
     Mutant(
         "a pair lost: a call committed without its result",

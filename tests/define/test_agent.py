@@ -47,6 +47,8 @@ GIVEN: dict[str, Any] = {
     "tool_timeout": 30.0,
     "tool_retry": ToolRetrySettings(max_retries=1),
     "prompt": Prompt("pmpt_1"),
+    "output_validators": [lambda context, output: None],
+    "max_output_retries": 3,
 }
 
 
