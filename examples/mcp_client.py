@@ -1,7 +1,7 @@
 """An agent works on a git repository with two MCP servers: mcp-server-git (PyPI) and server-filesystem (npm).
 
     python examples/mcp_client.py           # a scripted model
-    python examples/mcp_client.py --local   # the local one, which is small and may do less
+    python examples/mcp_client.py --local   # the local one, which is small: it only asks for the status
 
 It reads and edits a file, stages it and commits it. What destroys something, as the servers say, and each commit wait for a
 person, who approves here. The servers come with `make .venv/.npm`: mcp-server-git from PyPI, server-filesystem from npm.
@@ -18,11 +18,14 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from agentsdk import Agent, Runner
+from agentsdk import Agent, ModelSettings, RunConfig, Runner, ToolCallItem
 from agentsdk.mcp import MCPServerStdio
 from agentsdk.models import LocalModel, Model
 from agentsdk.testing import ScriptedModel, call
 
+TASK = "In README.md a day is misspelt. Correct it."
+SMALL = ModelSettings(tool_choice="git_status", temperature=0, max_tokens=60)
+SMALL_TASK = 'Call git_status with {"repo_path": "."}'  # a small model has to be told, and can do no more
 NPM = Path(__file__).parents[1] / ".venv" / "npm" / "node_modules" / ".bin" / "mcp-server-filesystem"
 
 
@@ -45,16 +48,16 @@ def new_repository(folder: Path) -> None:
         subprocess.run(["git", *arguments], cwd=folder, check=True)
 
 
-def scripted(folder: str) -> Model:
+def scripted() -> Model:
     """What a model would say that fixes the spelling."""
-    path, edit = f"{folder}/README.md", {"oldText": "mondays", "newText": "Mondays"}
+    path, edit = "README.md", {"oldText": "mondays", "newText": "Mondays"}
     return ScriptedModel(
         [
             call("read_text_file", path=path),
             call("edit_file", path=path, edits=[edit]),
-            call("git_add", repo_path=folder, files=["README.md"]),
-            call("git_commit", repo_path=folder, message="Names of days begin with a capital"),
-            call("git_log", repo_path=folder, max_count=1),
+            call("git_add", repo_path=".", files=["README.md"]),
+            call("git_commit", repo_path=".", message="Names of days begin with a capital"),
+            call("git_log", repo_path=".", max_count=1),
             "I have corrected the spelling of Mondays, and committed it.",
         ]
     )
@@ -67,14 +70,14 @@ async def main(is_local: bool) -> None:
         person = {"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com"}
         person |= {"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"}
         git = MCPServerStdio(
-            {"command": sys.executable, "args": ["-m", "mcp_server_git", "--repository", folder], "env": person},
+            {"command": sys.executable, "args": ["-m", "mcp_server_git", "--repository", folder], "env": person, "cwd": folder},
             name="git",
             trusted=True,
             tool_filter={"allowed_tool_names": ["git_status", "git_add", "git_commit", "git_log"]},
             require_approval={"git_commit": "always"},
         )
         files = MCPServerStdio(
-            {"command": str(NPM), "args": [folder]},
+            {"command": str(NPM), "args": [folder], "cwd": folder},
             name="files",
             trusted=True,
             tool_filter={"allowed_tool_names": ["read_text_file", "edit_file"]},
@@ -82,17 +85,20 @@ async def main(is_local: bool) -> None:
         async with git, files:
             agent = Agent[None, str](
                 name="Editor",
-                instructions=f"You work on the git repository in {folder}. Commit what you change.",
-                model=LocalModel() if is_local else scripted(folder),
-                toolsets=[git, files],
+                instructions="You work on the git repository in the folder '.'. Commit what you change.",
+                model=LocalModel() if is_local else scripted(),
+                model_settings=SMALL if is_local else ModelSettings(),
+                toolsets=[git.filtered(lambda context, tool: tool.name == "git_status")] if is_local else [git, files],
             )
-            result = await Runner.run(agent, "In README.md a day is misspelt. Correct it.")
+            config = RunConfig(max_continuations=0)  # a small model would write on and on
+            result = await Runner.run(agent, SMALL_TASK if is_local else TASK, run_config=config)
             while result.interruptions:
                 state = result.to_state()
                 for item in state.interruptions:
                     print("approved:", item.tool_name)
                     state.approve(item)
-                result = await Runner.run(agent, state)
+                result = await Runner.run(agent, state, run_config=config)
+            print("called:", ", ".join([item.raw_item.name for item in result.new_items if isinstance(item, ToolCallItem)]))
             print("answer:", result.final_output)
         log = ["git", "log", "--format=%an: %s", "-1"]
         print("commit:", subprocess.run(log, cwd=folder, check=True, capture_output=True, text=True).stdout.strip())

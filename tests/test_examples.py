@@ -221,6 +221,7 @@ _FAILED = "- Error while running the tool: ConnectionError: no route to host\n"
 SCRIPTED: dict[str, str] = {
     "mcp_client.py": (
         "approved: edit_file\napproved: git_commit\n"
+        "called: read_text_file, edit_file, git_add, git_commit, git_log\n"
         "answer: I have corrected the spelling of Mondays, and committed it.\n"
         "commit: Ann: Names of days begin with a capital\n"
     ),
