@@ -51,7 +51,7 @@ _CHUNK = 256 * 1024
 _WAITING = 256  # messages for a server that does not read: a request it does not take can still be called off
 _LAST_WORDS = 0.5
 _NOTICE = 0.5
-_POLITE = 1.5
+_POLITE = 1.0
 _TERMINATE = 1.0
 _MAX_SHOWN = 200
 _STDERR_LINES = 20
@@ -123,7 +123,8 @@ class StdioProcess:
                 await self._left_within(_TERMINATE)
         finally:
             self._at_exit()  # kills the group: what the server has started too
-            if self.returncode is None:
+            if self.returncode is None and not hasattr(os, "killpg"):
+                # Elsewhere it is dead: the transport would look whether it is, and take its exit code from asyncio.
                 with suppress(ProcessLookupError, PermissionError):
                     self._transport.kill()
             with suppress(asyncio.CancelledError):
