@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def main(module: str, how: str, *program: str) -> None:
         if "\ncall " in Path(journal).read_text():
             print("ran", flush=True)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with it ignored
     if how == "raises":
         asyncio.run(raising())
     elif how == "interrupted":
