@@ -40,6 +40,7 @@ class Restarting:
 
     def __init__(self, server: Server, at: int) -> None:
         self.started: asyncio.Task[None] | None = None
+        self.stopping = asyncio.Lock()
         self._server = server
         self._left = at
 
@@ -49,14 +50,19 @@ class Restarting:
     async def sleep(self, seconds: float) -> None:
         self._left -= 1
         if self._left == 0:
-            self.started = asyncio.create_task(asyncio.to_thread(self._server.start))
+            self.started = asyncio.create_task(self._start())
         await asyncio.sleep(seconds)
 
+    async def _start(self) -> None:
+        async with self.stopping:  # starting a server that is still on its way down does nothing
+            await asyncio.to_thread(self._server.start)
 
-def paying(server: Server, how: str, bodies: list[str]) -> Agent[Any, Any]:
+
+def paying(server: Server, how: str, bodies: list[str], stopping: asyncio.Lock) -> Agent[Any, Any]:
     async def pay() -> str:
         bodies.append("paid")
-        await asyncio.to_thread(server.kill if how == "killed" else server.stop)
+        async with stopping:
+            await asyncio.to_thread(server.kill if how == "killed" else server.stop)
         return "receipt 77"
 
     return Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[function_tool(pay)])
@@ -68,7 +74,7 @@ async def test_a_server_that_is_started_again_costs_the_run_nothing(kind: Kind, 
     with running(kind) as (server, open_store):
         store, bodies, clock = open_store(), list[str](), Restarting(server, at=4)
         config = RunConfig(store=store, run_id="r", clock=clock, lease=200, store_timeout=150)  # a busy machine starts slowly
-        result = await Runner.run(paying(server, how, bodies), "go", run_config=config)
+        result = await Runner.run(paying(server, how, bodies, clock.stopping), "go", run_config=config)
         assert clock.started is not None
         await clock.started
         assert result.final_output == "done" and bodies == ["paid"]
@@ -81,7 +87,7 @@ async def test_a_server_that_is_started_again_costs_the_run_nothing(kind: Kind, 
 async def test_a_server_that_stays_away_leaves_the_result_in_the_state_which_writes_it_later(kind: Kind) -> None:
     with running(kind) as (server, open_store):
         store, bodies = open_store(), list[str]()
-        agent = paying(server, "killed", bodies)
+        agent = paying(server, "killed", bodies, asyncio.Lock())
         config = RunConfig(store=store, run_id="r", store_timeout=0.2)
         with pytest.raises(StoreUnavailableError) as caught:
             await Runner.run(agent, "go", run_config=config)
