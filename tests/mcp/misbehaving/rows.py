@@ -229,7 +229,7 @@ LISTING = [
     Row("listing/pages_without_end", ("ok|absent", "ok|absent"), over=((STDIO, MODERN),), check=_some_pages),
     Row("listing/fails_once", ("absent|ok", "ok"), over=EITHER),
     Row("listing/second_page_fails", ("ok|absent", "ok|absent"), over=EITHER),
-    Row("listing/tools_vanish", ("ok", "absent|told"), over=(), quiet=True),
+    Row("listing/tools_vanish", ("ok", "absent|told"), over=((STDIO, HANDSHAKE),), quiet=True),
     Row("listing/vanished_in_silence", ("ok", "told"), over=EITHER),
     Row("listing/changes_when_listed", over=((STDIO, HANDSHAKE),), check=_few_lists),
     Row("listing/changes_under_an_approval", ("ok",), over=((STDIO, HANDSHAKE),), target={"approval": True}),
