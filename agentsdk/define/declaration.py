@@ -39,13 +39,8 @@ class Declaration:
     __slots__ = (
         "_behavior",
         "_extended",
-        "_handoffs",
-        "_input_guardrails",
+        "_lists",
         "_name",
-        "_output_guardrails",
-        "_output_validators",
-        "_tools",
-        "_toolsets",
         "_without",
         "handoffs",
         "hosted",
@@ -68,17 +63,12 @@ class Declaration:
     def __init__(self, agent: Agent[Any, Any]) -> None:
         check_agent_fields(agent)  # the lists may have been changed in place
         self._name = agent.name
-        self._tools = agent.tools[:]
-        self._handoffs = agent.handoffs[:]
-        self._input_guardrails = agent.input_guardrails[:]
-        self._output_guardrails = agent.output_guardrails[:]
-        self._output_validators = agent.output_validators[:]
         self._behavior = agent.tool_use_behavior
-        self._toolsets = agent.toolsets[:]
+        self._lists = tuple([given[:] for given in _lists_of(agent)])
         self.tools: dict[str, FunctionTool[Any]] = {}
         self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
         hosted: list[HostedTool] = []
-        for tool in self._tools:
+        for tool in agent.tools:
             if isinstance(tool, HostedTool):
                 hosted.append(tool)
                 continue
@@ -91,15 +81,15 @@ class Declaration:
             self.hosted, approvals = read_hosted(self._name, hosted)
             for approval in approvals:
                 self.tools.setdefault(approval.name, approval)  # a copy of the agent may have its own
-        for given in self._handoffs:
+        for given in agent.handoffs:
             declared = handoff(given) if isinstance(given, Agent) else given
             self._name_once(agent, declared.spec.name)
             self.handoffs[declared.spec.name] = declared
         self.validators: tuple[OutputValidator[Any, Any], ...] = ()
-        if self._output_validators:
+        if agent.output_validators:
             from agentsdk.define.output_validator import validators_of  # most agents have none
 
-            self.validators = validators_of(self._output_validators)
+            self.validators = validators_of(agent.output_validators)
         self._extended: Declaration | None = None
         self.polling = frozenset([name for name, tool in self.tools.items() if tool.polling])
         self.output: AgentOutputSchema[Any] | None = _output_schema(agent)
@@ -115,12 +105,12 @@ class Declaration:
         self.reaches_agents = bool(self.handoffs or self.nested_agents)
         is_guarded = any(tool.tool_input_guardrails or tool.tool_output_guardrails for tool in self.tools.values())
         self.may_be_guarded = (
-            self.reaches_agents or is_guarded or bool(self._input_guardrails or self._output_guardrails or self.validators)
+            self.reaches_agents or is_guarded or bool(agent.input_guardrails or agent.output_guardrails or self.validators)
         )
         self.is_static = all(tool.is_enabled is True for tool in self.tools.values()) and all(
             declared.is_enabled is True for declared in self.handoffs.values()
         )
-        self.is_ordered = self._check_order(knows_all=not self._toolsets)
+        self.is_ordered = self._check_order(knows_all=not agent.toolsets)
         self._without: tuple[tuple[str, ...], Enabled] | None = None
         self.spec, self.request_tools = self._enabled()
 
@@ -135,14 +125,7 @@ class Declaration:
     def is_stale(self, agent: Agent[Any, Any]) -> bool:
         """Whether a list of the agent was changed in place since. (A field that is set makes the agent declare itself anew.)"""
         try:
-            return not (
-                self._tools == agent.tools
-                and self._handoffs == agent.handoffs
-                and self._input_guardrails == agent.input_guardrails
-                and self._output_guardrails == agent.output_guardrails
-                and self._output_validators == agent.output_validators
-                and self._toolsets == agent.toolsets
-            )
+            return self._lists != _lists_of(agent)
         except Exception:  # of a comparison of something put into a list that does not belong there
             return True
 
@@ -257,6 +240,18 @@ class Declaration:
 def hosted_name(tool: HostedTool) -> str:
     """What a hosted tool is called among tools that are not offered: no tool of an agent's own has such a name."""
     return f"hosted:{tool.name}"
+
+
+def _lists_of(agent: Agent[Any, Any]) -> tuple[Sequence[object], ...]:
+    """The agent's fields that may be changed in place."""
+    return (
+        agent.tools,
+        agent.handoffs,
+        agent.input_guardrails,
+        agent.output_guardrails,
+        agent.output_validators,
+        agent.toolsets,
+    )
 
 
 def _output_schema(agent: Agent[Any, Any]) -> AgentOutputSchema[Any] | None:

@@ -89,17 +89,16 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
     if not (jobs or unjudged):
         return
     turn = open_turn(run)
-    intended = tuple([job.call.call_id for job in jobs if job.call.call_id not in turn.intended])
+    new = [job for job in jobs if job.call.call_id not in turn.intended]
     try:
-        if intended:
-            new = [job for job in jobs if job.call.call_id in intended]
+        if new:
             first = [job for place, job in enumerate(jobs) if job in new and place not in behind] if behind else new
             if run.has_budget:
                 await reserve_calls(run, [job.call.name for job in new], partial(_intend, run, first))
             else:
                 await _intend(run, first)
         run_one = _run_late if behind else _run
-        work = [(f"tool {job.tool.name}", run_one(run, job, job.call.call_id in intended)) for job in jobs]
+        work = [(f"tool {job.tool.name}", run_one(run, job, job in new)) for job in jobs]
         if unjudged:
             work += [(f"guardrails of tool {job.tool.name}", _judge(run, job)) for job in unjudged]
         if groups:

@@ -109,7 +109,7 @@ def handler_of(call: FunctionCall, tools: Mapping[str, Handler]) -> Handler | No
     tool = tools.get(call.name)
     if tool is None or (tool.kind != kind and (kind != "function" or tool.kind == "mcp_approval")):
         return None
-    return tool if _is_own(call) else None
+    return tool if not call.namespace or _is_own(call) else None
 
 
 def handoff_of(call: FunctionCall, handoffs: Mapping[str, Declared]) -> Declared | None:

@@ -80,15 +80,15 @@ class UsageTracker:
             kind = type(event)
             if kind is ToolsIntended:
                 pass
-            elif isinstance(event, ToolFinished):
+            elif type(event) is ToolFinished:
                 self._results[event.call_id] = event
-            elif isinstance(event, GuardrailJudged):
-                if event.kind == "tool_output" and event.call_id in self._results:
-                    self._results[event.call_id] = judged_result(self._results[event.call_id], event)
-            elif isinstance(event, ModelReplied):
+            elif type(event) is ModelReplied:
                 self._response = event.response
             elif kind in _ENDS:
                 self._end_turn()
+            elif type(event) is GuardrailJudged:
+                if event.kind == "tool_output" and event.call_id in self._results:
+                    self._results[event.call_id] = judged_result(self._results[event.call_id], event)
             elif kind is InputReplaced:
                 self._results = {}
                 self._begin_anew()
