@@ -18,6 +18,7 @@ from agentsdk.mcp.health import MCPHealth, MCPState
 from agentsdk.mcp.owner import Owner, raised_anew
 from agentsdk.ports.mcp import Connect, Listing, MCPConnection, MCPEvents, MCPServerInfo, MCPToolDefinition
 from agentsdk.types.errors import MCPConnectionError, MCPError, MCPStatusError
+from agentsdk.types.settings import ToolRetrySettings, backoff
 
 T = TypeVar("T")
 
@@ -29,9 +30,8 @@ MAX_WARNINGS = 20
 PROBE = 5.0
 """Seconds that a server which was silent has to show that it is there: else it is connected anew."""
 
-FIRST_WAIT = 1.0
-LONGEST_WAIT = 30.0
-"""Seconds between attempts to connect that fail: none after the first, then from `FIRST_WAIT` twice as long after each."""
+WAITS = ToolRetrySettings(initial_delay=1.0, max_delay=30.0, jitter=0.0)
+"""How long it waits between attempts to connect that fail: not at all after the first, then so."""
 
 
 class Link:
@@ -184,7 +184,7 @@ class Link:
     def _failed(self, error: MCPError) -> None:
         self._state, self._error = "down", error
         self._failures += 1
-        wait = 0.0 if self._failures == 1 else min(FIRST_WAIT * 2.0 ** (self._failures - 2), LONGEST_WAIT)
+        wait = 0.0 if self._failures == 1 else backoff(WAITS, self._failures - 2, 0.0)
         self._retry_at = time.monotonic() + wait
         logger.warning("MCP server %r is down: %s", self._name, error)
 

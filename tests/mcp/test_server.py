@@ -90,6 +90,16 @@ async def test_a_server_that_is_down_ends_no_run() -> None:
             pytest.fail("it is not there")
 
 
+async def test_a_server_may_be_down_for_as_long_as_it_likes() -> None:
+    """The wait between two attempts stays bounded, however many there were."""
+    server = MCPServerStdio({"command": "no-such-program-is-there"}, name="gone")
+    for _ in range(1_100):
+        with pytest.raises(MCPConnectionError):
+            await server.connect()
+    assert server.health.failures == 1_100
+    assert 0 < server.health.retry_in <= 30
+
+
 async def test_a_server_that_dies_in_a_call_is_connected_again_by_the_next() -> None:
     async with little() as server:
         died, echoed = await run(server, call("die"), call("echo", text="back"))
