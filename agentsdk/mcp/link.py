@@ -50,6 +50,7 @@ class Link:
         self._name = name
         self._connect = connect
         self._seconds = seconds
+        self._uses = 0
         self._owners: WeakKeyDictionary[asyncio.AbstractEventLoop, Owner] = WeakKeyDictionary()
         self._state: MCPState = "new"
         self._error: MCPError | None = None
@@ -75,6 +76,11 @@ class Link:
             tuple(self._warnings),
             self._stderr,
         )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for an answer over it, or for its opening."""
+        return not self._uses
 
     async def open(self) -> None:
         """Connect now, however long it is since the last attempt. Raises `MCPError`."""
@@ -131,6 +137,13 @@ class Link:
             logger.warning("MCP server %r: %s", self._name, text)
 
     async def _over_owner(self, ask: Callable[[Owner, MCPConnection], Awaitable[T]], *, repeats: bool) -> T:
+        self._uses += 1
+        try:
+            return await self._tried(ask, repeats=repeats)
+        finally:
+            self._uses -= 1
+
+    async def _tried(self, ask: Callable[[Owner, MCPConnection], Awaitable[T]], *, repeats: bool) -> T:
         for is_last in (not repeats, True):
             owner = await self._owner()
             connection = await owner.opened()

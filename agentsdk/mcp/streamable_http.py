@@ -25,7 +25,7 @@ RunHeaders = Callable[[RunContextWrapper[Any]], Mapping[str, str] | Awaitable[Ma
 """Called with the context of a run, sync or async: the headers of its requests."""
 
 MAX_LINKS = 100
-"""How many connections with headers of their own are kept: the one that was least recently used makes room."""
+"""How many connections with headers of their own are kept: the idle one that was least recently used makes room."""
 
 
 _GIVEN = Fields("headers", headers=secret(HEADERS))
@@ -86,8 +86,10 @@ class MCPServerStreamableHttp(MCPServer):
         if link is None:
             link = Link(self.name, lambda events: self._opened(events, headers), self.client_session_timeout_seconds)
         self._links[key] = self._link = link
-        if len(self._links) > MAX_LINKS:
-            self._links.pop(next(iter(self._links))).retire()
+        if (excess := len(self._links) - MAX_LINKS) > 0:
+            idle = [key for key, other in self._links.items() if other.is_idle and other is not link]
+            for key in idle[:excess]:
+                self._links.pop(key).retire()
         return link
 
     async def aclose(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -120,3 +121,27 @@ async def test_a_redirect_elsewhere_is_not_followed() -> None:
             await server.aclose()
     assert not elsewhere.seen
     assert "canary" not in str(caught.value) and "canary" not in repr(server.health)
+
+
+async def test_users_that_come_while_others_are_being_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that is in use makes no room for another, also while it is being opened; idle ones do."""
+    monkeypatch.setattr("agentsdk.mcp.streamable_http.MAX_LINKS", 2)
+    shop, users, all_there = Shop(), [str(number) for number in range(5)], asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            seen.add(dict(scope["headers"])[b"authorization"])
+            if len(seen) == len(users):
+                all_there.set()
+            await all_there.wait()
+        await shop(scope, receive, send)
+
+    seen: set[bytes] = set()
+    async with over_http(slow) as url:
+        rule = lambda context: {"authorization": context.context}  # noqa: E731 - the shortest way to say it
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": rule}, name="shop")
+        assert await asyncio.gather(*[run(server, user) for user in users]) == ["3"] * 5
+        assert await run(server, "one more") == "3"
+        while len(held := [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]) > 2:
+            await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
+        await server.aclose()
