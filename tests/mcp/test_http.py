@@ -145,3 +145,29 @@ async def test_users_that_come_while_others_are_being_connected(monkeypatch: pyt
         while len(held := [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]) > 2:
             await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
         await server.aclose()
+
+
+async def test_as_many_calls_side_by_side_as_there_are() -> None:
+    """The last of 120 calls is needed for the first to come back."""
+    official, all_there, waiting = MCPServer("meeting"), asyncio.Event(), Counter[str]()
+
+    @official.tool()
+    async def meet() -> str:
+        """Meet the others."""
+        waiting["calls"] += 1
+        if waiting["calls"] == 120:
+            all_there.set()
+        await all_there.wait()
+        return "met"
+
+    async with over_http(official.streamable_http_app()) as url:
+        params: Any = {"url": f"{url}/mcp", "timeout": 2.0}
+        server = MCPServerStreamableHttp(params, name="meeting", client_session_timeout_seconds=20)
+
+        async def met() -> Any:
+            agent = Agent[None, str](name="A", model=ScriptedModel([call("meet"), "done"]), toolsets=[server])
+            result = await Runner.run(agent, "go")
+            return next(item.output for item in result.new_items if item.type == "tool_call_output_item")
+
+        assert await asyncio.gather(*[met() for _ in range(120)]) == ["met"] * 120
+        await server.aclose()

@@ -22,6 +22,7 @@ MAX_BODY = 64 * 2**20
 """The longest body, or event, in bytes that a server may send."""
 
 _GOOD_BYE = 2.0
+_POOL = httpx2.Limits(max_keepalive_connections=20)  # no maximum: a call may last for as long as it likes
 _REDIRECTS = range(300, 400)
 
 
@@ -29,7 +30,7 @@ _REDIRECTS = range(300, 400)
 async def http_transport(url: str, headers: Mapping[str, str], timeout: float, auth: Any) -> AsyncGenerator[TransportStreams]:
     """The streams of messages to and from the server at `url`. `timeout`: seconds to connect and to send."""
     limits = httpx2.Timeout(timeout, read=None)  # how long a server may be silent each request says for itself
-    sends = ContainedTransport(httpx2.AsyncHTTPTransport())
+    sends = ContainedTransport(httpx2.AsyncHTTPTransport(limits=_POOL))
     given = {"accept-encoding": "identity", **headers}
     async with (
         httpx2.AsyncClient(headers=given, timeout=limits, transport=sends, trust_env=False, auth=auth) as client,
