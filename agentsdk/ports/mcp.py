@@ -172,7 +172,8 @@ class MCPConnection(Protocol):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the server was last silent, or answered with an HTTP error: it may not know this connection any more."""
+        """Whether the server was last silent, out of reach or answered with an HTTP error: it may not know this connection any
+        more."""
         ...
 
     async def answers(self, seconds: float) -> bool:

@@ -171,3 +171,14 @@ async def test_as_many_calls_side_by_side_as_there_are() -> None:
 
         assert await asyncio.gather(*[met() for _ in range(120)]) == ["met"] * 120
         await server.aclose()
+
+
+async def test_a_server_that_is_gone_is_down() -> None:
+    async with over_http(Shop()) as url:
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp"}, name="shop", trusted=True)
+        assert await run(server) == "3"
+    model = ScriptedModel([call("add", a=1, b=2), "done"])
+    await Runner.run(Agent[None, str](name="A", model=model, toolsets=[server]), "go")
+    assert server.health.state == "down"
+    assert "MCP server 'shop' is not available now: it cannot be reached" in model.requests[-1].instructions
+    await server.aclose()

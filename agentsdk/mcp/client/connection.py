@@ -133,7 +133,7 @@ class Connection:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the last thing heard of the server was silence, or an HTTP error."""
+        """Whether the last thing heard of the server was silence, an HTTP error or a connection that failed."""
         return self._doubted_at == self._dispatcher.heard
 
     async def answers(self, seconds: float) -> bool:
@@ -299,7 +299,7 @@ class Connection:
                 return await answer
         except WireError as error:
             ours = self._error(what, error, seconds)
-            if isinstance(ours, MCPStatusError | MCPTimeoutError):
+            if isinstance(ours, MCPStatusError | MCPTimeoutError | MCPConnectionError):
                 self._doubted_at = self._dispatcher.heard
             raise ours from None
         except TimeoutError:
