@@ -301,6 +301,29 @@ def files_of(message: Message) -> tuple[InputFile, ...]:
     return tuple(dict.fromkeys(files))
 
 
+def hosted_tools_of(message: Message) -> tuple[HostedToolName, ...]:
+    """The hosted tools whose use the notes of a message's texts tell of, each once, in their order."""
+    return tuple(dict.fromkeys(tool for note in _notes(message) if (tool := _noted_tool(note)) is not None))
+
+
+def _noted_tool(note: JsonObject) -> HostedToolName | None:
+    match note.get("type"):
+        case "url_citation" | "web_search_result_location":
+            return "web_search"
+        case "urlContextMetadata":
+            return "web_fetch"
+        case "groundingMetadata":
+            chunks = _objects(note.get("groundingChunks"))
+            is_own = bool(chunks) and all("retrievedContext" in chunk for chunk in chunks) and not note.get("webSearchQueries")
+            return "file_search" if is_own else "web_search"
+        case "file_citation":
+            return "file_search"
+        case "container_file_citation":
+            return "code_interpreter"
+        case _:
+            return None
+
+
 def _notes(message: Message) -> Iterable[JsonObject]:
     for part in () if isinstance(message.content, str) else message.content:
         if isinstance(part, OutputText):

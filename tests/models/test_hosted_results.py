@@ -19,7 +19,7 @@ from agentsdk.testing import ServerReply
 from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
 from agentsdk.testing.google_dialect import FakeGoogleServer
 from agentsdk.testing.responses_dialect import FakeResponsesServer
-from agentsdk.types.hosted_results import files_of, sources_of
+from agentsdk.types.hosted_results import files_of, hosted_tools_of, sources_of
 from agentsdk.types.items import InputFile, InputImage, Message, OutputText, ProviderItem
 from tests.core.histories import json_objects
 
@@ -351,6 +351,26 @@ def test_what_a_text_cites(note: dict[str, Any], sources: list[Source]) -> None:
     assert list(files_of(message)) == made
     item = MessageOutputItem(Agent("a"), message)
     assert (item.sources, item.files) == (tuple(sources), tuple(made))
+
+
+OWN = {"retrievedContext": {"uri": "f"}}
+
+
+@pytest.mark.parametrize(
+    ("notes", "tools"),
+    [
+        ([{"type": "url_citation"}, {"type": "urlContextMetadata"}, {"type": "url_citation"}], ["web_search", "web_fetch"]),
+        ([{"type": "web_search_result_location"}], ["web_search"]),
+        ([{"type": "file_citation"}, {"type": "container_file_citation"}], ["file_search", "code_interpreter"]),
+        ([{"type": "groundingMetadata", "groundingChunks": [OWN, OWN]}], ["file_search"]),
+        ([{"type": "groundingMetadata", "groundingChunks": [OWN, {"maps": {}}]}], ["web_search"]),
+        ([{"type": "groundingMetadata", "groundingChunks": [OWN], "webSearchQueries": ["q"]}], ["web_search"]),
+        ([{"type": "groundingMetadata", "groundingChunks": 5}], ["web_search"]),
+        ([{"type": "citationMetadata"}, {"type": "char_location"}, {"type": "new"}, {}], []),
+    ],
+)
+def test_which_hosted_tools_a_text_tells_of(notes: list[dict[str, Any]], tools: list[str]) -> None:
+    assert list(hosted_tools_of(Message("assistant", (OutputText("a", tuple(notes)),)))) == tools
     assert MessageOutputItem(Agent("a"), Message("assistant", "a")).sources == ()
 
 

@@ -100,7 +100,7 @@ class _Turn:
             self._add_call(item)
         elif isinstance(item, Message):
             self._message_at = len(self._parts)
-            self._parts.extend(_parts(item.content) if item.content else ())
+            self._parts.extend(_parts(item.content) if item.text or item.has_media or item.refusal else ())
         elif item.provider == self._provider:
             if isinstance(item, ProviderItem):
                 self._add_apart(dict(item.data))

@@ -350,17 +350,22 @@ class ReplyAssembler:
         return ModelResponse(output, read_usage(usage), finish, self._id, self._model, data)
 
     def _annotate(self) -> None:
-        """Give what was cited to the last text."""
-        for position in range(len(self._items) - 1 if self._notes else -1, -1, -1):
+        """Give what was cited to the last text, of calls without any to an empty one: it tells of what the model has read."""
+        if not self._notes:
+            return
+        notes = tuple(self._notes.values())
+        for position in range(len(self._items) - 1, -1, -1):
             index, item = self._items[position]
             if not isinstance(item, Message):
                 continue
             parts = (OutputText(item.content),) if isinstance(item.content, str) else item.content
             for number in range(len(parts) - 1, -1, -1):
                 if isinstance(part := parts[number], OutputText):
-                    noted = OutputText(part.text, tuple(self._notes.values()))
+                    noted = OutputText(part.text, notes)
                     self._items[position] = (index, Message("assistant", (*parts[:number], noted, *parts[number + 1 :])))
                     return
+        if self._calls:
+            self._items.append((self._begin(), Message("assistant", (OutputText("", notes),))))
 
     def done_events(self, response: ModelResponse) -> list[ModelStreamEvent]:
         """The items of `response`, each complete, under the position they were streamed at."""

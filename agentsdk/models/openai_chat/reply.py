@@ -345,8 +345,9 @@ class ReplyAssembler:
         if self._extra:
             output.append(_kept_beside("message", self._extra, self._provider))
         text, refusal = self.text, clean_text("".join(self._refusal))
-        if refusal or (text and self._annotations):
-            parts: list[Part] = [OutputText(text, tuple(self._annotations))] if text else []
+        noted = bool(self._annotations) and bool(text or calls)  # without a text they still tell of what the model has read
+        if refusal or noted:
+            parts: list[Part] = [OutputText(text, tuple(self._annotations))] if text or noted else []
             output.append(Message("assistant", (*parts, Refusal(refusal)) if refusal else tuple(parts)))
         elif text:
             output.append(Message("assistant", text))

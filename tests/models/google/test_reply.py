@@ -200,6 +200,18 @@ def test_citations_and_grounding_go_with_the_last_text(streamed: bool) -> None:
     assert response.output == (Message("assistant", (OutputText("ab", notes),)),)
 
 
+@BOTH
+def test_grounding_of_a_reply_that_only_calls_is_kept_as_well(streamed: bool) -> None:
+    body = chunk([CALL], "STOP")
+    body["candidates"][0] |= {"groundingMetadata": {"webSearchQueries": ["q"]}}
+    response, events = read(body, streamed=streamed)
+    call, message = response.output
+    assert message == Message("assistant", (OutputText("", ({"type": "groundingMetadata", "webSearchQueries": ["q"]},)),))
+    assert [event.output_index for event in events if isinstance(event, OutputItemDone)] == [0, 1]
+    [sent] = json.loads(b"[" + ContentEncoder("here", signs=False).encode(Tape(response.output)) + b"]")[:1]
+    assert sent == {"role": "model", "parts": [{"functionCall": {"id": call.call_id, **CALL["functionCall"]}}]}
+
+
 def test_only_the_first_of_several_candidates_is_read() -> None:
     body = chunk([{"text": "yes"}], "STOP")
     body["candidates"].append({"content": {"parts": [{"text": "no"}]}, "finishReason": "SAFETY", "index": 1})

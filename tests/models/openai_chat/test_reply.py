@@ -81,6 +81,16 @@ async def test_annotations_are_kept(streamed: bool) -> None:
     assert response.output == (Message("assistant", (OutputText("see", ({"type": "url_citation", "url": "https://x"},)),)),)
 
 
+@BOTH
+async def test_annotations_of_a_reply_that_only_calls_are_kept(streamed: bool) -> None:
+    note = {"type": "url_citation", "url": "https://x"}
+    message = {"content": None, "tool_calls": [TOOL_CALL], "annotations": [note]}
+    async with FakeOpenAIServer([reply(message, streamed=streamed)]) as server:
+        response = await ask(model_at(server), request(stream=streamed))
+    assert response.output[0] == Message("assistant", (OutputText("", (note,)),))
+    assert len(response.output) == 2
+
+
 VENDORS: list[tuple[str, dict[str, Any], str, str, list[tuple[str, str, str]]]] = [
     ("null-everything", {"content": "a", "refusal": None, "tool_calls": None, "function_call": None}, "a", "", []),
     ("empty-strings", {"content": "a", "refusal": "", "reasoning_content": "", "tool_calls": []}, "a", "", []),
