@@ -724,10 +724,18 @@ def _context(state: State, event: ContextSaved) -> State:
     return _replace(state, context=event.data)
 
 
+def _is_of_call(turn: OpenTurn, run_id: str) -> bool:
+    """Whether a nested run is of a call of the reply; an output validator has asked for any other."""
+    return any(call.call_id == run_id for call in turn.calls)
+
+
 def _nested(state: State, event: Nested) -> State:
     turn = _open(state)
     before = turn.children.get(event.call_id) or new_state()
     child = apply(before, event.event)
+    taint = state.taint
+    if taint is None and child.taint is not None and before.taint is None and not _is_of_call(turn, event.call_id):
+        taint = child.taint  # no result of a call will say so: what asked for the run may pass on what it answers
     return _replace(
         state,
         turn=_replace(turn, children={**turn.children, event.call_id: child}),
@@ -735,6 +743,7 @@ def _nested(state: State, event: Nested) -> State:
         always=state.always if len(child.always) == len(before.always) else (*state.always, child.always[-1]),
         usage=state.usage if child.usage is before.usage else state.usage + _difference(child.usage, before.usage),
         all_turns=state.all_turns + child.all_turns - before.all_turns,
+        taint=taint,
     )
 
 

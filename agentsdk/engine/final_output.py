@@ -52,7 +52,8 @@ def output_results(run: Run, processed: ProcessedResponse, error: str) -> list[T
     given = open_turn(run).results
     results = [ToolFinished(call.call_id, TOO_MANY, True) for call in processed.outputs]
     if results:
-        results[0] = ToolFinished(results[0].call_id, error or ACCEPTED, bool(error))
+        untrusted = bool(error) and run.state.taint is not None  # what sent it back may repeat what tainted the run
+        results[0] = ToolFinished(results[0].call_id, error or ACCEPTED, bool(error), untrusted=untrusted)
     return [result for result in results if result.call_id not in given]
 
 
@@ -76,7 +77,8 @@ def feedback_on(run: Run, prepared: Prepared, processed: ProcessedResponse) -> t
         how = ", with nothing but the corrected JSON"
     is_refused = bool(turn.validated) or (declared is not None and declared.is_function)
     what = "was not taken" if is_refused else "does not fit the required format"
-    return (Message("user", FEEDBACK.format(what=what, error=turn.rejection, how=how)),)
+    feedback = FEEDBACK.format(what=what, error=turn.rejection, how=how)
+    return (Message("user", feedback, untrusted=run.state.taint is not None),)  # it may repeat what tainted the run
 
 
 def max_retries(run: Run) -> int:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, cast
 
-from msgspec import structs
-
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.core.overflow import cap_output
 from agentsdk.core.pairing import joined
+from agentsdk.core.taint import as_untrusted
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.guardrail_output import GuardrailResult
 from agentsdk.define.stream_events import StreamEvent
@@ -47,7 +46,7 @@ from agentsdk.types.errors import (
     UserError,
 )
 from agentsdk.types.events import RunStarted, ToolFinished
-from agentsdk.types.items import FunctionCall, Item, Message, items_from_input
+from agentsdk.types.items import FunctionCall, Item, items_from_input
 
 _TRIPS = (
     InputGuardrailTripwireTriggered,
@@ -151,7 +150,7 @@ async def _begin(child: Run, job: Job, tool: AgentTool[Any], session: Session | 
     if not child.state.log:
         given = await _input(job, tool)
         if child.parent is not None and child.parent.state.taint is not None:  # who wrote it has read what strangers wrote
-            given = tuple([structs.replace(item, untrusted=True) if isinstance(item, Message) else item for item in given])
+            given = as_untrusted(given)
         items, known = joined(() if session is None else await load_history(session), given)
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
         await child.record(RunStarted("", tool.agent.name, items, known, child.deps.now()))

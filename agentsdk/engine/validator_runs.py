@@ -13,6 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from agentsdk.core.keys import validator_run_id
+from agentsdk.core.taint import as_untrusted
 from agentsdk.define.agent import Agent
 from agentsdk.define.output_validator import AskedAgent, OutputValidator
 from agentsdk.engine import hooks
@@ -83,6 +84,8 @@ class ValidatorRuns:
         if child.state.log:
             find_current_agent(child, agent, self._what)
             return
+        if self._run.state.taint is not None:  # the output that is judged is of who has read what strangers wrote
+            items = as_untrusted(items)
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
         await child.record(RunStarted("", agent.name, items, 0, child.deps.now()))
         await hooks.agent_started(child)

@@ -9,7 +9,7 @@ from agentsdk.core.next_step import ToolApprovalItem, interruptions
 from agentsdk.core.pairing import paired
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, apply, fold
-from agentsdk.core.taint import Taint, taint_of_items
+from agentsdk.core.taint import Taint, as_untrusted, taint_of_items
 from agentsdk.types.events import (
     ApprovalDecided,
     ApprovalJudged,
@@ -25,7 +25,7 @@ from agentsdk.types.events import (
     TurnEnded,
     ViewReplaced,
 )
-from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item, Message, ProviderItem
+from agentsdk.types.items import FunctionCall, FunctionCallOutput, InputText, Item, Message, OutputText, ProviderItem
 from agentsdk.types.response import ModelResponse, OutputItem
 
 USER, MAIL = Message("user", "hi"), Message("user", "a mail", untrusted=True)
@@ -104,6 +104,25 @@ def test_a_nested_run_has_its_own_until_its_result_says_so() -> None:
     assert apply(apply(state, ToolFinished("n", "read", untrusted=True)), TurnEnded()).taint == Taint("ask", "n")
 
 
+def test_a_nested_run_that_no_call_asked_for_taints_at_once() -> None:
+    inner: list[RunEvent] = [RunStarted("", "critic", (USER,), 0, 1.0), replied(FETCH), PAGE]
+    state = after(replied(Message("assistant", "a draft")), *[Nested("n", event) for event in inner])
+    assert state.taint is None
+    state = apply(state, Nested("n", TurnEnded()))
+    assert state.taint == BY_FETCH
+    later = [Nested("n", replied(SEARCHED)), Nested("m", RunStarted("", "critic", (MAIL,), 0, 1.0))]
+    assert apply(apply(state, later[0]), later[1]).taint == BY_FETCH
+
+
+def noted(**note: object) -> Message:
+    return Message("assistant", (InputText("see"), OutputText("a"), OutputText("b", (note,))))
+
+
+def test_items_are_marked_where_they_can_be() -> None:
+    marked = as_untrusted([USER, FETCH, FunctionCallOutput("a", "x")])
+    assert marked == (replace(USER, untrusted=True), FETCH, FunctionCallOutput("a", "x", untrusted=True))
+
+
 @pytest.mark.parametrize(
     ("items", "taint", "reason"),
     [
@@ -111,6 +130,8 @@ def test_a_nested_run_has_its_own_until_its_result_says_so() -> None:
         ([FunctionCallOutput("a", "x", untrusted=True)], Taint("a tool", "a"), "the result of 'a tool' (call 'a')"),
         ([MAIL, SEARCHED], Taint(), "a message that the model has read"),
         ([USER, FETCH, FunctionCallOutput("a", "x")], None, ""),
+        ([noted(type="groundingMetadata"), MAIL], Taint("web_search"), "the result of 'web_search', which"),
+        ([noted(type="file_citation"), Message("user", (InputText("x"),))], None, ""),
     ],
 )
 def test_a_history_taints_by_its_first_untrusted_item_and_says_so_in_words(
