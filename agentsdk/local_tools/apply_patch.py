@@ -120,12 +120,13 @@ _Digests = dict[str, tuple[str, str]]
 
 
 class _Plan:
-    """What files are to hold, None for those that are to go, and what they held when they were read."""
+    """What files are to hold, None for those that are to go, and what they held when they were read, with their permissions."""
 
     def __init__(self, files: SandboxFiles) -> None:
         self._files = files
         self._before: dict[str, bytes | None] = {}
         self._after: dict[str, bytes | None] = {}
+        self._modes: dict[str, int] = {}
         self._moved: set[str] = set()
         self._done: set[str] = set()
 
@@ -172,6 +173,8 @@ class _Plan:
             if await self._held(target) is not None:
                 raise PatchError(f"{target!r} is there already, expected no file where {path!r} moves to; name another")
             self._after[path] = None
+            if path in self._modes:
+                self._modes[target] = self._modes[path]
         self._after[target] = _encoded(target, patched_text(_text(path, held), change.diff))
 
     async def carry_out(self, context: ToolContext[Any]) -> None:
@@ -195,7 +198,7 @@ class _Plan:
 
     async def _put(self, path: str, content: bytes | None) -> None:
         if content is not None:
-            await self._files.write(path, content)
+            await self._files.write(path, content, mode=self._modes.get(path))
         elif await self._read(path) is not None:
             await self._files.remove(path)
 
@@ -209,11 +212,12 @@ class _Plan:
 
     async def _read(self, path: str) -> bytes | None:
         try:
-            kind = (await self._files.stat(path)).kind
+            found = await self._files.stat(path)
         except SandboxFileError:
             return None
-        if kind != "file":
-            raise PatchError(f"{path!r} is a {kind}, expected a file")
+        if found.kind != "file":
+            raise PatchError(f"{path!r} is a {found.kind}, expected a file")
+        self._modes.setdefault(path, found.mode)
         return await self._files.read(path, max_bytes=MAX_FILE_BYTES)
 
 

@@ -70,12 +70,16 @@ FileKind = Literal["file", "directory", "symlink", "other"]
 
 
 class FileInfo(Struct, frozen=True):
-    """What is at a path of the workspace. `size` is in bytes, `modified` a Unix timestamp."""
+    """What is at a path of the workspace.
+
+    `size` is in bytes, `modified` a Unix timestamp, `mode` the permissions: 0o755, say.
+    """
 
     path: str
     kind: FileKind
     size: int = 0
     modified: float = 0.0
+    mode: int = 0o644
 
 
 class Match(Struct, frozen=True):
@@ -98,10 +102,11 @@ class SandboxFiles(Protocol):
         """The content of a file of at most `max_bytes`. Devices, pipes and sockets are refused."""
         ...
 
-    async def write(self, path: str, data: bytes) -> None:
+    async def write(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         """Make `data` the content of a file, in one step: whoever looks, whenever, sees the old content or the new.
 
-        Folders on the way are made. A file that was there keeps its permissions.
+        Folders on the way are made. The file gets the permissions `mode`, of at most 0o777; by default it keeps those it has,
+        and a new one gets 0o644.
         """
         ...
 

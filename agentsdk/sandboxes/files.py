@@ -29,11 +29,13 @@ class HostFiles(SandboxFiles):
         _check_count("max_bytes", max_bytes)
         return await self.on_thread(self._workspace.read, path, max_bytes)
 
-    async def write(self, path: str, data: bytes) -> None:
+    async def write(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         """See `SandboxFiles.write`."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise UserError(f"data is {shown(data)}, expected bytes; text.encode(), say")
-        await self.on_thread(self._workspace.write, path, bytes(data))
+        if mode is not None and not (is_whole(mode, 0) and mode <= 0o777):
+            raise UserError(f"mode is {shown(mode)}, expected permissions of at most 0o777, or None; 0o755, say")
+        await self.on_thread(self._workspace.write, path, bytes(data), mode)
 
     async def list(self, path: str = ".", *, max_entries: int = 10_000) -> list[FileInfo]:
         """See `SandboxFiles.list`."""

@@ -51,20 +51,20 @@ class Workspace:
             )
         return data
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         """See `SandboxFiles.write`."""
         with self.at(path, make=True) as (folder, name):
-            mode = 0o644
+            kept = 0o644
             with suppress(FileNotFoundError):
                 there = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 self._expect(path, there.st_mode, "file")
-                mode = stat.S_IMODE(there.st_mode) & 0o777
+                kept = there.st_mode & 0o777
             part = f".{secrets.token_hex(8)}.part"  # beside it: a rename is one step only within a file system
             try:
                 with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder), "wb") as opened:
                     opened.write(data)
                     self.own(opened.fileno())
-                    os.fchmod(opened.fileno(), mode)
+                    os.fchmod(opened.fileno(), kept if mode is None else mode)
                 os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 with suppress(OSError):
@@ -231,7 +231,7 @@ def _kind(mode: int) -> FileKind:
 
 
 def _info(path: str, found: os.stat_result) -> FileInfo:
-    return FileInfo(path, _kind(found.st_mode), found.st_size, found.st_mtime)
+    return FileInfo(path, _kind(found.st_mode), found.st_size, found.st_mtime, found.st_mode & 0o777)
 
 
 def _outside(path: str) -> SandboxFileError:

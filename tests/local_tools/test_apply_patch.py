@@ -132,6 +132,28 @@ async def test_line_endings_stay_as_they_are(sandbox: Sandbox) -> None:
     assert await sandbox.files.read("dos.txt") == b"one\r\n2\r\n3\r\n"
 
 
+async def test_permissions_stay_where_a_file_moves(sandbox: Sandbox) -> None:
+    await sandbox.files.write("run.sh", b"echo 1\n", mode=0o750)
+    lines = ["*** Update File: run.sh", "*** Move to: bin/run.sh", "-echo 1", "+echo 2"]
+    await apply_changes(sandbox.files, patch(*lines), ToolContext[Any](None))
+    assert (await sandbox.files.stat("bin/run.sh")).mode == 0o750
+
+
+async def test_permissions_stay_where_a_file_is_put_back(sandbox: Sandbox) -> None:
+    class Refusing(DyingFiles):
+        async def remove(self, path: str) -> None:
+            if path == "second.sh":
+                raise SandboxFileError("it may not be removed", path=path)
+            await self._files.remove(path)
+
+    for name in ("first.sh", "second.sh"):
+        await sandbox.files.write(name, b"echo", mode=0o700)
+    files: Any = Refusing(sandbox.files, -1)
+    with pytest.raises(SandboxFileError):
+        await apply_changes(files, patch("*** Delete File: first.sh", "*** Delete File: second.sh"), ToolContext[Any](None))
+    assert (await sandbox.files.stat("first.sh")).mode == 0o700
+
+
 class Cut(BaseException):
     """The process ends here."""
 
@@ -153,9 +175,9 @@ class DyingFiles:
     async def stat(self, path: str) -> FileInfo:
         return await self._files.stat(path)
 
-    async def write(self, path: str, data: bytes) -> None:
+    async def write(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         self._change()
-        await self._files.write(path, data)
+        await self._files.write(path, data, mode=mode)
 
     async def remove(self, path: str) -> None:
         self._change()
@@ -237,11 +259,11 @@ async def test_a_patch_is_made_once_however_often_it_was_cut(
 
 async def test_a_cancelled_patch_is_put_back(sandbox: Sandbox) -> None:
     class Slow(DyingFiles):
-        async def write(self, path: str, data: bytes) -> None:
+        async def write(self, path: str, data: bytes, *, mode: int | None = None) -> None:
             if path == "second.txt" and data == b"2":
                 running.cancel()
                 await asyncio.sleep(0)
-            await self._files.write(path, data)
+            await self._files.write(path, data, mode=mode)
 
     files: Any = Slow(sandbox.files, -1)
     running = asyncio.ensure_future(

@@ -22,6 +22,13 @@ async def read_and_write(ground: Ground) -> None:
     expect(await files.read("made"), b"from inside\n", "a file that a command has made")
     await files.write("made", b"new")
     expect((await ground.run("test -x made && cat made; echo more >> made && cat made")).stdout, "newnewmore\n", "it, written")
+    expect((await files.stat("made")).mode, 0o755, "its permissions")
+    await files.write("made", b"", mode=0o640)
+    await files.write("tool", b"echo runs", mode=0o700)
+    expect((await ground.run("stat -c %a made tool; ./tool")).stdout, "640\n700\nruns\n", "permissions, to a command")
+    await files.remove("tool")
+    for mode in (-1, 0o1000, True, "755"):
+        await expect_error(UserError, files.write("made", b"", mode=mode), f"the permissions {mode!r}")  # type: ignore[arg-type]
     for name in AWKWARD_NAMES:
         await files.write(name, name.encode())
         expect(await files.read(f"./{name}"), name.encode(), f"the file {name!r}")
