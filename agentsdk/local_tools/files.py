@@ -77,10 +77,13 @@ def _finding(sandbox: Sandbox) -> list[FunctionTool[Any]]:
         inside = (await sandbox.files.stat(path)).path
         test = ["-path", f"./{pattern}"] if "/" in pattern else ["-name", pattern]
         done = await sandbox.run(["find", ".", "-type", "f", *test, "-print0"], cwd=inside)
-        if done.exit_code and not done.stdout:
-            raise SandboxError(f"the files could not be looked for: {done.stderr.strip()[-200:]}")
+        if done.truncated:
+            raise SandboxError("more files fit than can be listed, expected fewer; look in a folder further down")
+        if done.timed_out or done.exit_code > 1 or (done.exit_code and not done.stdout):
+            reason = "it took too long" if done.timed_out else f"exit code {done.exit_code}; {done.stderr.strip()[-200:]}"
+            raise SandboxError(f"the files could not all be looked for ({reason}); look in a folder further down")
         found = sorted(posixpath.normpath(posixpath.join(inside, name)) for name in done.stdout.split("\0")[:-1])
-        return _listed(found)
+        return _listed(found) + ("\n[... not every folder could be read ...]" if done.exit_code else "")
 
     @function_tool(effect="none")
     async def grep(pattern: str, path: str = ".", files: str = "*") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar, TypeVarTuple
 
 from agentsdk.ports.sandbox import MIB, FileInfo, Match, Sandbox, SandboxFiles, SandboxLimits
@@ -15,14 +16,16 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 _SEARCH_TIMEOUT = 30.0
+_SEARCH_OUTPUT = 4 * MIB
 
 
 class HostFiles(SandboxFiles):
     """Reads and writes here; searches in the sandbox, as a pattern may take for ever."""
 
-    def __init__(self, workspace: Workspace, sandbox: Sandbox) -> None:
+    def __init__(self, workspace: Workspace, sandbox: Sandbox, limits: SandboxLimits) -> None:
         self._workspace = workspace
         self._sandbox = sandbox
+        self._search_limits = replace(limits, output=_SEARCH_OUTPUT)
 
     async def read(self, path: str, *, max_bytes: int = 10 * MIB) -> bytes:
         """See `SandboxFiles.read`."""
@@ -56,12 +59,17 @@ class HostFiles(SandboxFiles):
         found = posixpath.normpath(posixpath.join(".", self._workspace.relative((await self.stat(path)).path)))
         # -Z ends a name with NUL, so that any name can be told from what follows.
         grep = ["grep", "-rnIZsE", f"--max-count={max_matches}", f"--include={glob}", "-e", pattern, "--", found]
-        limits = SandboxLimits(output=4 * MIB)
-        done = await self._sandbox.run(grep, timeout=_SEARCH_TIMEOUT, limits=limits, env={"LC_ALL": "C.UTF-8"})
+        env = {"LC_ALL": "C.UTF-8"}
+        done = await self._sandbox.run(grep, timeout=_SEARCH_TIMEOUT, limits=self._search_limits, env=env)
+        said = done.stderr.strip()[-200:]
         if done.timed_out:
             raise SandboxError(f"the search took more than {_SEARCH_TIMEOUT:g} s; search fewer files")
-        if done.exit_code > 1 and done.stderr:
-            raise UserError(f"the pattern cannot be searched for ({done.stderr.strip()[-200:]}), expected a POSIX expression")
+        if done.exit_code > 2:
+            raise SandboxError(f"the search was cut off (exit code {done.exit_code}; {said}); search fewer files")
+        if done.exit_code == 2 and said:
+            raise UserError(f"the pattern cannot be searched for ({said}), expected a POSIX expression")
+        if done.truncated:
+            raise SandboxError(f"more than {_SEARCH_OUTPUT} bytes of lines fit the pattern, expected fewer; search fewer files")
         matches = _matches(done.stdout)
         return sorted(matches, key=lambda match: (match.path, match.line))[:max_matches]
 

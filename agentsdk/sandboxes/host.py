@@ -56,7 +56,7 @@ class HostSandbox(Sandbox):
         assert root is not None
         self.workdir = str(root)
         self._workspace = Workspace(root, self.workdir)
-        self._files = HostFiles(self._workspace, self)
+        self._files = HostFiles(self._workspace, self, self.limits)
         self._turns = asyncio.Semaphore(MAX_RUNNING)
         self._running: set[Child] = set()
         self._shells: set[SandboxShell] = set()

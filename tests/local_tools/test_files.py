@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from agentsdk import Agent, Runner, UserError
 from agentsdk.items import FunctionCallOutput
 from agentsdk.local_tools.files import MAX_FOUND, MAX_LINES
-from agentsdk.sandboxes import LocalSandbox, Sandbox
+from agentsdk.sandboxes import LocalSandbox, Sandbox, SandboxLimits
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import file_tools
 
@@ -67,6 +69,27 @@ async def test_files_are_found_by_name_and_lines_by_pattern(sandbox: Sandbox) ->
     assert (await told(sandbox, "glob", pattern="*.md"))[0] == "[nothing]"
     assert (await told(sandbox, "grep", pattern="^import [a-z]+", files="b.*"))[0] == "src/in/b.py:1:import sys"
     assert (await told(sandbox, "grep", pattern="a("))[1]
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    """A program of that name in `folder`."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+async def test_a_list_of_files_that_is_cut_is_no_list(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names out of the middle of a cut output, or those found until the search was killed, are not all there are."""
+    async with LocalSandbox(sandbox.workdir, unsafe=True, limits=SandboxLimits(output=20)) as small:
+        assert await told(small, "glob", pattern="*.txt") == ("notes.txt", False)
+        text, is_error = await told(small, "glob", pattern="*")
+        assert ("more files fit than can be listed" in text, is_error) == (True, True)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    program(tmp_path, "find", "printf './notes.txt\\0'; kill -9 $$")
+    text, is_error = await told(sandbox, "glob", pattern="*")
+    assert ("exit code 137" in text, is_error) == (True, True)
+    program(tmp_path, "find", "printf './notes.txt\\0'; exit 1")
+    assert await told(sandbox, "glob", pattern="*") == ("notes.txt\n[... not every folder could be read ...]", False)
 
 
 async def test_files_are_written_and_edited(sandbox: Sandbox) -> None:

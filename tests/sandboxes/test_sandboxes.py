@@ -293,6 +293,30 @@ async def test_a_path_is_named_in_its_error(tmp_path: Path) -> None:
     assert error.value.path == "missing"
 
 
+async def test_a_search_that_is_cut_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found until it was killed, or what is left of too much, is not all there is."""
+    grep = tmp_path / "grep"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    async with LocalSandbox(unsafe=True) as sandbox:
+        await sandbox.files.write("long", b"x" * 100 + b"\n")
+        await sandbox.files.write("wide", b"x" * 5 * MIB + b"\n")
+        with pytest.raises(SandboxError, match="bytes of lines fit the pattern, expected fewer"):
+            await sandbox.files.search("x")
+        grep.write_text("#!/bin/sh\nkill -9 $$\n")
+        grep.chmod(0o755)
+        with pytest.raises(SandboxError, match="the search was cut off"):
+            await sandbox.files.search("x", "long")
+
+
+async def test_a_search_has_the_limits_of_its_sandbox() -> None:
+    if reason := missing("bubblewrap"):
+        pytest.skip(reason)
+    async with BubblewrapSandbox(limits=SandboxLimits(memory=24 * MIB)) as sandbox:
+        await sandbox.files.write("wide", b"x" * 64 * MIB)
+        with pytest.raises((SandboxError, UserError), match="memory|cut off"):
+            await sandbox.files.search("nothing")
+
+
 async def test_a_snapshot_that_was_changed_writes_nothing_outside(tmp_path: Path) -> None:
     import io
     import tarfile
