@@ -7,6 +7,7 @@ changes its address between check and connection leads nowhere else. Redirects a
 from __future__ import annotations
 
 import asyncio
+import codecs
 import zlib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +18,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agentsdk.local_tools.addresses import Network, resolved
-from agentsdk.types.errors import FetchError, TransientToolError
+from agentsdk.models.httpx_transport import HttpxReply
+from agentsdk.models.network import refuse_real_request
+from agentsdk.types.errors import FetchError, TransientToolError, UserError
 
 if TYPE_CHECKING:
     import ssl
@@ -27,11 +30,18 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 5
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = (301, 302, 303, 307, 308)
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
+PASSING = (408, 425, 429, 500, 502, 503, 504)
+"""With these a server says that asking again may help."""
+
+ENCODINGS = "gzip, deflate"
+"""What `capped_body` can inflate."""
+
+_NO_CHARSETS = ("idna", "mbcs", "oem", "palmos", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+"""Codecs of Python's own. To decode a page by punycode takes minutes."""
 
 
 class Page(Struct, frozen=True):
-    """What a URL gave. `url` is the one that answered, `truncated` says that the body went on."""
+    """What a URL gave. `url` is the one that answered, `charset` one that Python has, or `""`. `truncated`: it goes on."""
 
     url: str
     content_type: str
@@ -52,8 +62,8 @@ class Fetcher:
         max_bytes: int,
         timeout: float,
     ) -> None:
-        self._allowed_hosts = tuple(map(str.lower, allowed_hosts))
-        self._blocked_hosts = tuple(map(str.lower, blocked_hosts))
+        self._allowed_hosts = tuple(map(_wire_name, allowed_hosts))
+        self._blocked_hosts = tuple(map(_wire_name, blocked_hosts))
         self._allowed_networks = allowed_networks
         self._max_bytes = max_bytes
         self._timeout = timeout
@@ -66,12 +76,14 @@ class Fetcher:
             async with asyncio.timeout(self._timeout):
                 target = self._parsed(url)
                 for _ in range(MAX_REDIRECTS + 1):
-                    async with self._answer(target) as response:
-                        location = response.headers.get("location")
-                        if response.status_code not in _REDIRECTS or not location:
-                            return await self._page(target, response)
+                    async with self._answer(target) as reply:
+                        location = reply.headers.get("location")
+                        if reply.status not in _REDIRECTS or not location:
+                            return await self._page(target, reply)
                         target = self._parsed(str(target.join(location)))
-                raise FetchError(f"{target.host!r} redirected {MAX_REDIRECTS + 1} times, expected a page; use its own address")
+                raise FetchError(
+                    f"{_host(target)!r} redirected {MAX_REDIRECTS + 1} times, expected a page; use its own address"
+                )
         except TimeoutError:
             raise TransientToolError(f"the page did not come within {self._timeout:g} seconds; try again or another") from None
         except (httpx.InvalidURL, ValueError):
@@ -86,7 +98,7 @@ class Fetcher:
             parsed = httpx.URL(url)
         except (httpx.InvalidURL, TypeError):
             raise FetchError("what was given is no URL, expected one that begins with https://") from None
-        host = parsed.host.rstrip(".").lower()
+        host = _host(parsed).rstrip(".")
         if parsed.scheme not in _PORTS or not host:
             raise FetchError(f"the URL's scheme is {parsed.scheme!r}, expected https or http, and a host")
         if parsed.userinfo:
@@ -96,46 +108,41 @@ class Fetcher:
         return parsed
 
     @asynccontextmanager
-    async def _answer(self, url: httpx.URL) -> AsyncGenerator[httpx.Response, None]:
+    async def _answer(self, url: httpx.URL) -> AsyncGenerator[HttpxReply, None]:
         """The answer of the first address that takes the connection."""
         import httpx
 
+        refuse_real_request(str(url))
         port = url.port or _PORTS[url.scheme]
-        addresses = await resolved(url.host, port, self._allowed_networks)
+        addresses = await resolved(_host(url), port, self._allowed_networks)
         headers = {"host": url.netloc.decode("ascii"), "accept": "text/html, text/*, application/json;q=0.9, */*;q=0.1"}
-        headers |= {"accept-encoding": "gzip, deflate", "user-agent": "Mozilla/5.0 (compatible; agentsdk)"}
+        headers |= {"accept-encoding": ENCODINGS, "user-agent": "Mozilla/5.0 (compatible; agentsdk)"}
         async with httpx.AsyncClient(trust_env=False, timeout=self._timeout, verify=_certificates()) as client:
             for position, address in enumerate(addresses):
                 pinned = url.copy_with(host=address, fragment=None)
-                request = client.build_request("GET", pinned, headers=headers, extensions={"sni_hostname": url.host})
+                request = client.build_request("GET", pinned, headers=headers, extensions={"sni_hostname": _host(url)})
                 try:
-                    response = await client.send(request, stream=True, follow_redirects=False)
+                    reply = HttpxReply(await client.send(request, stream=True, follow_redirects=False), None)
                 except httpx.ConnectError:
                     if position + 1 < len(addresses):
                         continue
                     raise
                 try:
-                    yield response
+                    yield reply
                 finally:
-                    await response.aclose()
+                    await reply.aclose()
                 return
 
-    async def _page(self, url: httpx.URL, response: httpx.Response) -> Page:
-        status = response.status_code
-        if status in _PASSING:
-            raise TransientToolError(f"{url.host!r} answered with status {status}; try again later or another page")
-        if status != 200:
-            raise FetchError(f"{url.host!r} answered with status {status}, expected 200; check the address")
+    async def _page(self, url: httpx.URL, reply: HttpxReply) -> Page:
+        if reply.status in PASSING:
+            raise TransientToolError(f"{_host(url)!r} answered with status {reply.status}; try again later or another page")
+        if reply.status != 200:
+            raise FetchError(f"{_host(url)!r} answered with status {reply.status}, expected 200; check the address")
         message = Message()
-        message["content-type"] = response.headers.get("content-type", "application/octet-stream")
-        body = await _body(response, self._max_bytes)
-        return Page(
-            str(url),
-            message.get_content_type(),
-            message.get_content_charset("") or "",
-            body[: self._max_bytes],
-            len(body) > self._max_bytes,
-        )
+        message["content-type"] = reply.headers.get("content-type", "application/octet-stream")
+        body, truncated = await capped_body(reply, self._max_bytes)
+        charset = _charset(message.get_content_charset("") or "")
+        return Page(str(url), message.get_content_type(), charset, body, truncated)
 
 
 @cache
@@ -146,23 +153,56 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
+def _host(url: httpx.URL) -> str:
+    """The host as it is sent and looked up: `url.host` is what people read, `bücher.example` for `xn--bcher-kva.example`."""
+    return url.raw_host.decode("ascii").lower()
+
+
+def _wire_name(name: str) -> str:
+    """The name of a host in a list as `_host` has it."""
+    if name.isascii():
+        return name.rstrip(".").lower()
+    import httpx
+
+    try:
+        inner = _host(httpx.URL(f"http://{name.strip('.')}"))
+    except httpx.InvalidURL:
+        raise UserError(f"the list of hosts has {name!r}, expected the name of a host; write 'docs.example.com'") from None
+    return f".{inner}" if name.startswith(".") else inner
+
+
+def _charset(named: str) -> str:
+    """The name of a charset that a server gave, `""` where it is none: Python has codecs of other kinds."""
+    try:
+        b"a".decode(named, "replace")
+    except (LookupError, ValueError):
+        return ""
+    name = codecs.lookup(named).name
+    return "" if name in _NO_CHARSETS else name
+
+
 def _listed(host: str, names: Sequence[str]) -> bool:
     return any(host == name.lstrip(".") or (name.startswith(".") and host.endswith(name)) for name in names)
 
 
-async def _body(response: httpx.Response, most: int) -> bytes:
-    """The body, inflated, up to one byte more than `most`: whatever it would inflate to, and however long it goes on."""
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+async def capped_body(reply: HttpxReply, most: int) -> tuple[bytes, bool]:
+    """The first `most` bytes of a body, inflated, and whether it goes on. No more is read, whatever it would inflate to.
+
+    Raises `FetchError` for a body that cannot be inflated, `TransientToolError` for one that ends too early.
+    """
+    encoding = reply.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
         raise FetchError("the page came in an encoding that was not asked for, expected gzip, deflate or none; use another")
     inflate = None if encoding in ("identity", "") else zlib.decompressobj(wbits=47)
     body, received = bytearray(), 0
-    async for chunk in response.aiter_raw():
+    async for chunk in reply:
         received += len(chunk)
         try:
             body += chunk if inflate is None else inflate.decompress(chunk, most + 1 - len(body))
         except zlib.error:
             raise FetchError("the page's gzip or deflate data is broken, expected whole data; use another page") from None
         if len(body) > most or received > most:
-            break
-    return bytes(body)
+            return bytes(body[:most]), True
+    if inflate is not None and received and not inflate.eof:
+        raise TransientToolError("the page's gzip or deflate data ends too early; try again or another page")
+    return bytes(body), False

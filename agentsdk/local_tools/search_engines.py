@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from agentsdk.local_tools.fetch import ENCODINGS, PASSING, capped_body
+from agentsdk.models.httpx_transport import HttpxReply
+from agentsdk.models.network import check_header, check_url, refuse_real_request
 from agentsdk.ports.web_search import SearchResult
 from agentsdk.types.declared import SECONDS, Fields, a_name, any_text, mapping_of, optional, secret
 from agentsdk.types.errors import ToolError, TransientToolError, UserError
@@ -22,7 +25,6 @@ _KEY = optional(secret(any_text("a str; leave it out to take it from the environ
 _URL = optional(a_name("a URL; write 'https://host/path'"))
 _FIELDS = Fields("SearchEngine", api_key=_KEY, base_url=_URL, timeout=SECONDS)
 _MAX_BYTES = 4_000_000
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
 class _SearchApi:
@@ -34,9 +36,10 @@ class _SearchApi:
 
     def __init__(self, api_key: str | None = None, *, base_url: str | None = None, timeout: float = 15.0) -> None:
         _FIELDS.check_given(type(self).__name__, api_key=api_key, base_url=base_url, timeout=timeout)
-        self._url = base_url or self._home
+        self._url = check_url(base_url) if base_url else self._home
         self._timeout = timeout
         self._key = api_key or ("" if base_url else os.environ.get(self._variable, ""))
+        check_header("api_key", self._key)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -48,23 +51,38 @@ class _SearchApi:
 
         if not self._key:
             raise UserError(f"no key for {self.name}: set the environment variable {self._variable} or pass api_key=")
+        refuse_real_request(self._url)
+        headers = {"accept": "application/json", "accept-encoding": ENCODINGS}
         try:
-            async with asyncio.timeout(self._timeout), httpx.AsyncClient(trust_env=False, timeout=self._timeout) as client:
-                answer = await self._answer(client, query, limit)
+            async with (
+                asyncio.timeout(self._timeout),
+                httpx.AsyncClient(trust_env=False, timeout=None, headers=headers) as client,
+            ):
+                reply = HttpxReply(await client.send(self._request(client, query, limit), stream=True), None)
+                try:
+                    content = await self._content(reply)
+                finally:
+                    await reply.aclose()
         except TimeoutError:
             raise TransientToolError(f"{self.name} did not answer within {self._timeout:g} seconds; try again") from None
         except httpx.HTTPError as error:
             raise TransientToolError(f"{self.name} cannot be reached ({type(error).__name__}); try again later") from None
-        if answer.status_code in _PASSING:
-            raise TransientToolError(f"{self.name} answered with status {answer.status_code}; try again later")
-        if answer.status_code != 200 or len(answer.content) > _MAX_BYTES:
-            raise ToolError(f"{self.name} answered with status {answer.status_code}, expected 200 and results; check the key")
         try:
-            return self._read(answer.content)
+            return self._read(content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ToolError(f"{self.name} answered without results, expected JSON in its own form; check base_url") from None
 
-    async def _answer(self, client: httpx.AsyncClient, query: str, limit: int) -> httpx.Response:
+    async def _content(self, reply: HttpxReply) -> bytes:
+        if reply.status in PASSING:
+            raise TransientToolError(f"{self.name} answered with status {reply.status}; try again later")
+        if reply.status != 200:
+            raise ToolError(f"{self.name} answered with status {reply.status}, expected 200 and results; check the key")
+        content, truncated = await capped_body(reply, _MAX_BYTES)
+        if truncated:
+            raise ToolError(f"{self.name} answered with more than {_MAX_BYTES} bytes, expected results; check base_url")
+        return content
+
+    def _request(self, client: httpx.AsyncClient, query: str, limit: int) -> httpx.Request:
         raise NotImplementedError
 
     def _read(self, content: bytes) -> list[SearchResult]:
@@ -92,11 +110,10 @@ class BraveSearch(_SearchApi):
     _home = "https://api.search.brave.com/res/v1/web/search"
     _variable = "BRAVE_API_KEY"
 
-    async def _answer(self, client: httpx.AsyncClient, query: str, limit: int) -> httpx.Response:
-        headers = {"x-subscription-token": self._key, "accept": "application/json"}
+    def _request(self, client: httpx.AsyncClient, query: str, limit: int) -> httpx.Request:
         # The API takes 400 characters and 20 results at most.
         params: dict[str, str | int] = {"q": query[:400], "count": min(limit, 20), "text_decorations": "false"}
-        return await client.get(self._url, params=params, headers=headers)
+        return client.build_request("GET", self._url, params=params, headers={"x-subscription-token": self._key})
 
     def _read(self, content: bytes) -> list[SearchResult]:
         found = msgspec.json.decode(content, type=_BraveAnswer).web.results
@@ -120,9 +137,9 @@ class TavilySearch(_SearchApi):
     _home = "https://api.tavily.com/search"
     _variable = "TAVILY_API_KEY"
 
-    async def _answer(self, client: httpx.AsyncClient, query: str, limit: int) -> httpx.Response:
+    def _request(self, client: httpx.AsyncClient, query: str, limit: int) -> httpx.Request:
         body = {"query": query[:400], "max_results": min(limit, 20)}
-        return await client.post(self._url, json=body, headers={"authorization": f"Bearer {self._key}"})
+        return client.build_request("POST", self._url, json=body, headers={"authorization": f"Bearer {self._key}"})
 
     def _read(self, content: bytes) -> list[SearchResult]:
         found = msgspec.json.decode(content, type=_TavilyAnswer).results

@@ -88,10 +88,7 @@ async def _text(page: Page) -> tuple[str, str]:
     if kind in _HTML:
         title, text = await readable_text(page.body, page.charset)
     elif kind.startswith("text/") or kind in _PLAIN or kind.endswith(("+json", "+xml")):
-        try:
-            title, text = "", page.body.decode(page.charset or "utf-8", "replace")
-        except LookupError:  # a charset that there is not
-            title, text = "", page.body.decode("utf-8", "replace")
+        title, text = "", page.body.decode(page.charset or "utf-8", "replace")
     else:
         raise FetchError(f"the page is {kind!r}, expected text or HTML; use another source")
     return clean_text(title), clean_text(text).strip()

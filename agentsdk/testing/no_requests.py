@@ -1,4 +1,4 @@
-"""A block on network requests, for test suites: no adapter reaches a host outside this machine."""
+"""A block on network requests, for test suites: no adapter and no web tool reaches a host outside this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentsdk.models.network import lock_network, unlock_network
 
 @contextmanager
 def no_real_requests() -> Generator[None]:
-    """While this is on, a request of any adapter to a host other than loopback raises `UserError` before it connects.
+    """While this is on, a request of an adapter or web tool to a host but loopback raises `UserError` before it connects.
 
     The lock is global (threads and event loops too) and may be taken several times. In pytest:
 

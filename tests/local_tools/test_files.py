@@ -78,7 +78,9 @@ def program(folder: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-async def test_a_list_of_files_that_is_cut_is_no_list(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_of_files_that_is_cut_is_no_list(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Names out of the middle of a cut output, or those found until the search was killed, are not all there are."""
     async with LocalSandbox(sandbox.workdir, unsafe=True, limits=SandboxLimits(output=20)) as small:
         assert await told(small, "glob", pattern="*.txt") == ("notes.txt", False)

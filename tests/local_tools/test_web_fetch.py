@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
+import zlib
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ from agentsdk.define.context import ToolContext
 from agentsdk.errors import FetchError, TransientToolError
 from agentsdk.items import FunctionCallOutput
 from agentsdk.local_tools import readable
-from agentsdk.testing import ScriptedModel, call
+from agentsdk.testing import ScriptedModel, call, no_real_requests
 from agentsdk.tools import FunctionTool, web_fetch
 from tests.local_tools.web_server import page, web_server
 
 pytestmark = pytest.mark.anyio
 LOOPBACK = ["127.0.0.1/32"]
+NO_CHARSETS = ("klingon", "punycode", "idna", "undefined", "unicode_escape", "raw-unicode-escape", "rot13", "hex")
 ARTICLE = """<html><head><title>On  chairs</title><style>p {}</style></head><body><nav><a href="/home">Home</a></nav>
 <main><h1>Chairs</h1><p>A chair has <a href="/legs">four legs</a>, more or less, and a person who sits.</p>
 <script>alert("no")</script></main></body></html>"""
@@ -86,6 +88,42 @@ async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: 
         assert (await fetch(web_fetch(allowed_networks=LOOPBACK), f"{url}/")).endswith("safe")
         assert looked_up[0] == "rebound.example" and "host: rebound.example:" in web.asked[0].lower()
         assert inner.asked == []
+
+
+async def test_a_name_is_looked_up_as_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules that Python's own lookup follows for other letters than ASCII's make another name of it."""
+    looked_up: list[str] = []
+    real = asyncio.get_running_loop().getaddrinfo
+
+    async def getaddrinfo(host: str, *arguments: Any, **options: Any) -> Any:
+        looked_up.append(host)
+        return await real("127.0.0.1", *arguments, **options)
+
+    async with web_server() as web:
+        web.pages["/"] = page("ours", "text/plain")
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+        url = web.url.replace("127.0.0.1", "stra\u00dfe.example")
+        assert (await fetch(web_fetch(allowed_networks=LOOPBACK), f"{url}/")).endswith("ours")
+        assert looked_up[0] == "xn--strae-oqa.example" and "host: xn--strae-oqa.example:" in web.asked[0].lower()
+
+
+@pytest.mark.parametrize(
+    "listed", ["stra\u00dfe.example", "xn--strae-oqa.example", ".xn--strae-oqa.example", "XN--STRAE-OQA.example."]
+)
+@pytest.mark.parametrize("named", ["stra\u00dfe.example", "xn--strae-oqa.example", "XN--strae-oqa.EXAMPLE."])
+async def test_a_listed_name_is_known_in_each_of_its_forms(listed: str, named: str) -> None:
+    with pytest.raises(FetchError, match="are not allowed here"):
+        await fetch(web_fetch(blocked_hosts=[listed]), f"http://{named}/")
+
+
+def test_what_is_no_name_of_a_host_is_refused() -> None:
+    with pytest.raises(UserError, match="the list of hosts has"):
+        web_fetch(blocked_hosts=["\u2603\ufe0f \u00fc"])
+
+
+async def test_no_real_requests_holds_for_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    with no_real_requests(), pytest.raises(UserError, match="no_real_requests"):
+        await fetch(web_fetch(), "http://pages.example/")
 
 
 async def test_a_name_with_a_private_address_beside_a_public_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,9 +204,25 @@ async def test_a_zipped_page_is_inflated_and_a_broken_one_refused() -> None:
         web.pages["/bad"] = page(b"\x1f\x8b\x08not gzip", "text/plain", content_encoding="gzip")
         with pytest.raises(FetchError, match="broken"):
             await fetch(tool, f"{web.url}/bad")
+        whole = gzip.compress(b"all of it" * 1000)
+        web.pages["/cut"] = page(whole[: len(whole) // 2], "text/plain", content_encoding="gzip")
+        with pytest.raises(TransientToolError, match="ends too early"):
+            await fetch(tool, f"{web.url}/cut")
+        web.pages["/none"] = page(b"", "text/plain", content_encoding="gzip")
+        assert (await fetch(tool, f"{web.url}/none")).endswith("(no text)")
         web.pages["/br"] = page(b"??", "text/plain", content_encoding="br")
         with pytest.raises(FetchError, match="encoding that was not asked for"):
             await fetch(tool, f"{web.url}/br")
+
+
+async def test_a_zipped_page_that_inflates_to_little_is_not_read_without_end() -> None:
+    zipped = zlib.compressobj(wbits=31)
+    begin, empty_block = zipped.compress(b"begin ") + zipped.flush(zlib.Z_SYNC_FLUSH), b"\0\0\0\xff\xff"
+    async with web_server() as web:
+        body = begin + 100_000 * empty_block + zipped.compress(b"end") + zipped.flush()
+        web.pages["/"] = page(body, "text/plain", content_encoding="gzip")
+        text = await fetch(web_fetch(allowed_networks=LOOPBACK, max_bytes=50_000), f"{web.url}/")
+    assert "longer than what is read" in text and text.endswith("begin")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +231,9 @@ async def test_a_zipped_page_is_inflated_and_a_broken_one_refused() -> None:
         ("application/json", b'{"a": 1}', '{"a": 1}'),
         ("application/ld+json", b"{}", "{}"),
         ("text/plain; charset=latin-1", b"caf\xe9", "caf\u00e9"),
-        ("text/plain; charset=klingon", b"caf\xc3\xa9", "caf\u00e9"),
+        *((f"text/plain; charset={name}", b"caf\xc3\xa9 \\x41", "caf\u00e9 \\x41") for name in NO_CHARSETS),
+        ("text/plain; charset*=utf-8''a%00b", b"caf\xc3\xa9", "caf\u00e9"),
+        ("text/html; charset*=utf-8''a%00b", b"<meta charset=utf-8><p>caf\xc3\xa9 au lait", "caf\u00e9 au lait"),
         ("text/html; charset=iso-8859-1", b"<p>caf\xe9 au lait", "caf\u00e9 au lait"),
         ("text/html", b"", "(no text)"),
         ("text/plain", b"bad \xff byte", "bad \ufffd byte"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from agentsdk import Agent, Runner, UserError
 from agentsdk.errors import ToolError, TransientToolError
 from agentsdk.items import FunctionCallOutput
-from agentsdk.testing import ScriptedModel, call
+from agentsdk.testing import ScriptedModel, call, no_real_requests
 from agentsdk.tools import BraveSearch, SearchResult, TavilySearch, TextSearch, web_search
 from tests.local_tools.web_server import page, web_server
 
@@ -85,6 +86,38 @@ async def test_a_service_that_is_away_may_be_there_later() -> None:
         gone = web.url
     with pytest.raises(TransientToolError, match="cannot be reached"):
         await TavilySearch("k", base_url=gone).search("x", 1)
+
+
+@pytest.mark.parametrize("engine", [BraveSearch, TavilySearch])
+async def test_no_more_of_an_answer_is_read_than_results_have(engine: type[BraveSearch] | type[TavilySearch]) -> None:
+    sent = 0
+
+    async def endless(writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n")
+        while sent < 100_000_000:
+            writer.write(b" " * 65_536)
+            await writer.drain()
+            sent += 65_536
+
+    async with web_server() as web:
+        for path in ("/?q=x&count=1&text_decorations=false", "/"):
+            web.pages[path] = endless
+        with pytest.raises(ToolError, match="answered with more than 4000000 bytes"):
+            await engine("k", base_url=f"{web.url}/").search("x", 1)
+    assert sent < 50_000_000
+
+
+@pytest.mark.parametrize("engine", [BraveSearch, TavilySearch])
+async def test_an_engine_goes_where_models_may_go(engine: type[BraveSearch] | type[TavilySearch]) -> None:
+    with no_real_requests(), pytest.raises(UserError, match="no_real_requests"):
+        await engine("k").search("x", 1)
+    for url in ("ftp://search.example", "https://me:pass@search.example/", "https://search.example/?key=1"):
+        with pytest.raises(UserError, match="base_url must be like"):
+            engine("k", base_url=url)
+    with pytest.raises(UserError, match="api_key holds characters that a header cannot carry") as refused:
+        engine("secret\nkey")
+    assert "secret" not in str(refused.value)
 
 
 async def test_the_key_of_the_environment_goes_to_the_service_only(monkeypatch: pytest.MonkeyPatch) -> None:

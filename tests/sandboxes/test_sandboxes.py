@@ -313,7 +313,7 @@ async def test_a_search_has_the_limits_of_its_sandbox() -> None:
         pytest.skip(reason)
     async with BubblewrapSandbox(limits=SandboxLimits(memory=24 * MIB)) as sandbox:
         await sandbox.files.write("wide", b"x" * 64 * MIB)
-        with pytest.raises((SandboxError, UserError), match="memory|cut off"):
+        with pytest.raises((SandboxError, UserError), match=r"memory|cut off"):
             await sandbox.files.search("nothing")
 
 
