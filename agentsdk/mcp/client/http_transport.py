@@ -24,6 +24,7 @@ MAX_BODY = 64 * 2**20
 _GOOD_BYE = 2.0
 _POOL = httpx2.Limits(max_keepalive_connections=20)  # no maximum: a call may last for as long as it likes
 _REDIRECTS = range(300, 400)
+_SESSION_LOST = (400, 404)  # the protocol's is 404; servers that know no such session say 400 too
 
 
 @asynccontextmanager
@@ -116,6 +117,8 @@ async def _with_status(request: httpx2.Request, request_id: object, response: ht
         code, said, data = int(error["code"]), str(error["message"]), error.get("data")
     except Exception:  # any shape of body may come with an error status
         code, said, data = INTERNAL_ERROR, response.reason_phrase, {"http_status": status}
+    if status in _SESSION_LOST and "mcp-session-id" in request.headers:
+        data = {"http_status": status}  # whatever the body says: the connection is tried before its next use
     answer = _answer(request, request_id, status, data, said, code)
     if challenge := response.headers.get("www-authenticate"):
         answer.headers["www-authenticate"] = challenge  # what an auth flow goes by

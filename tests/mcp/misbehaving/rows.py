@@ -414,8 +414,10 @@ HTTP_ROWS = [
     Row("http/redirect_307", _ALWAYS, over=OVER_HTTP, target=_SECRET, check=_nothing_elsewhere),
     Row("http/redirect_302", _ALWAYS, over=OVER_HTTP, target=_SECRET, check=_nothing_elsewhere),
     Row("http/redirect_308_of_a_call", ("told", "told"), over=OVER_HTTP, target=_SECRET, check=_nothing_elsewhere),
-    Row("http/session_forgotten", (ANY, "ok"), over=((HTTP, HANDSHAKE),)),
-    Row("http/session_forgotten_with_400", (ANY, "ok"), over=((HTTP, HANDSHAKE),)),
+    *[
+        Row(f"http/session_forgotten{how}", (ANY, "ok"), over=((HTTP, HANDSHAKE),))
+        for how in ("", "_with_400", "_in_words", "_in_words_with_400", "_with_400_to_the_request")
+    ],
     Row("http/no_answer", ONCE, over=OVER_HTTP, timeout=SHORT, calls=2),
     Row("http/no_answer_at_all", _ALWAYS, over=OVER_HTTP, timeout=SHORT),
     Row("http/closes_after_each_answer", over=OVER_HTTP),

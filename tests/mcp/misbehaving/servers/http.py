@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 
 from tests.mcp.misbehaving.servers.base import Server
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request, http_case
@@ -86,8 +87,27 @@ class Forgotten(HttpFront):
 
 @http_case("http/session_forgotten_with_400")
 class Forgotten400(Forgotten):
-    def plain(self, out: asyncio.StreamWriter, status: int, *given: object, **more: object) -> None:
-        super().plain(out, 400 if status == 404 else status, *given, **more)  # type: ignore[arg-type]
+    def no_session(self, request: Request, out: asyncio.StreamWriter, status: int) -> None:
+        self.plain(out, 400)
+
+
+@http_case("http/session_forgotten_in_words")
+class ForgottenInWords(Forgotten):
+    """Says so in JSON-RPC, as the official packages do."""
+
+    says, names_request = 404, False
+
+    def no_session(self, request: Request, out: asyncio.StreamWriter, status: int) -> None:
+        number = request.message.get("id") if self.names_request else None
+        error = {"code": -32600, "message": "Session not found"}
+        body = json.dumps({"jsonrpc": "2.0", "error": error, "id": number}).encode()
+        self.plain(out, self.says, body, "application/json")
+
+
+http_case("http/session_forgotten_in_words_with_400")(type("InWords400", (ForgottenInWords,), {"says": 400}))
+http_case("http/session_forgotten_with_400_to_the_request")(
+    type("ToTheRequest", (ForgottenInWords,), {"says": 400, "names_request": True})
+)
 
 
 class OnCall(HttpFront):

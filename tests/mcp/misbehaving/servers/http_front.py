@@ -119,8 +119,12 @@ class HttpFront:
             self.sessions.add(session)
             headers = f"mcp-session-id: {session}\r\n"
         elif self.era == HANDSHAKE and session not in self.sessions:
-            return self.plain(out, 404 if session else 400)
+            return self.no_session(request, out, 404 if session else 400)
         return await self.messages(request, self.handled(request.message), out, headers)
+
+    def no_session(self, request: Request, out: asyncio.StreamWriter, status: int) -> None:
+        """Answers a request whose session it does not know."""
+        self.plain(out, status)
 
     def handled(self, message: Message) -> list[bytes]:
         """What the server writes for a message."""
