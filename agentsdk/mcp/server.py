@@ -7,6 +7,7 @@ whose connection ended under it is not made again: it may have been carried out.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -135,22 +136,28 @@ class MCPServer(Toolset[Any]):
     ) -> None:
         await self.aclose()
 
-    async def connect(self) -> None:
-        """Connect now. Raises `MCPError` where the server is down."""
-        await self._link.open()
+    async def connect(self, *, context: RunContextWrapper[Any] | None = None) -> None:
+        """Connect now. Raises `MCPError` where the server is down.
+
+        `context`, here and below: whose headers it is asked with, where each run has headers of its own. Without it that
+        raises `UserError`.
+        """
+        await (await self._link_for(context)).open()
 
     async def aclose(self) -> None:
         """End the connection, from any task: nothing of it is left, at the latest after some seconds."""
-        await self._link.aclose()
+        await asyncio.gather(*[link.aclose() for link in self._links()])
 
     @property
     def health(self) -> MCPHealth:
-        """How it stands with the server, for a person to see."""
+        """How it stands with the server, for a person to see. Where runs have headers of their own: with the last one's
+        connection."""
         return self._link.health
 
     def invalidate_tools_cache(self) -> None:
         """List the tools anew when they are next asked for."""
-        self._link.forget_listing()
+        for link in self._links():
+            link.forget_listing()
 
     async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
         note = _read_note(context.note)
@@ -173,8 +180,9 @@ class MCPServer(Toolset[Any]):
 
     async def get_instructions(self, context: ToolsetContext[Any]) -> str:
         texts: list[str] = []
-        if self._options.get("include_instructions") and self._link.info.instructions:
-            texts.append(shown_description(self.name, self._link.info.instructions, self._trusted))
+        if self._options.get("include_instructions"):
+            said = (await self._link_for(context)).info.instructions
+            texts += [shown_description(self.name, said, self._trusted)] if said else []
         if down := _read_note(context.note).down:
             texts.append(f"MCP server {self.name!r} is not available now: {down}. Its tools may be missing, and may fail.")
         return "\n\n".join(texts)
@@ -189,47 +197,58 @@ class MCPServer(Toolset[Any]):
             return self._recorded(context, name, note) if name in context.offered else None
         return next((tool for tool in await self._filtered(context, link, tools) if tool.name == name), None)
 
-    async def list_tools(self) -> list[FunctionTool[Any]]:
+    async def list_tools(self, *, context: RunContextWrapper[Any] | None = None) -> list[FunctionTool[Any]]:
         """The tools that the server has, before any filter. Raises `MCPError`."""
-        return self._tools(self._link, await self._link.listed(is_fresh=False), _Note())
+        link = await self._link_for(context)
+        return self._tools(link, await link.listed(is_fresh=False), _Note())
 
-    async def list_resources(self) -> tuple[MCPResource, ...]:
+    async def list_resources(self, *, context: RunContextWrapper[Any] | None = None) -> tuple[MCPResource, ...]:
         """The server's resources, and its templates of resources. Raises `MCPError`."""
-        return await self._asked(lambda connection, seconds: connection.list_resources(seconds))
+        return await self._asked(context, lambda connection, seconds: connection.list_resources(seconds))
 
-    async def read_resource(self, uri: str) -> tuple[Part, ...]:
+    async def read_resource(self, uri: str, *, context: RunContextWrapper[Any] | None = None) -> tuple[Part, ...]:
         """What a resource holds, as content for a message. Raises `MCPError`."""
-        contents = await self._asked(lambda connection, seconds: connection.read_resource(uri, seconds))
+        contents = await self._asked(context, lambda connection, seconds: connection.read_resource(uri, seconds))
         return tuple([resource_part(one) for one in contents])
 
-    async def list_prompts(self) -> tuple[MCPPrompt, ...]:
+    async def list_prompts(self, *, context: RunContextWrapper[Any] | None = None) -> tuple[MCPPrompt, ...]:
         """The server's prompts. Raises `MCPError`."""
-        return await self._asked(lambda connection, seconds: connection.list_prompts(seconds))
+        return await self._asked(context, lambda connection, seconds: connection.list_prompts(seconds))
 
-    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> list[Message]:
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, *, context: RunContextWrapper[Any] | None = None
+    ) -> list[Message]:
         """The messages of a prompt, as the input of a run: untrusted where the server is not trusted. Raises `MCPError`."""
-        given = await self._asked(lambda connection, seconds: connection.get_prompt(name, arguments or {}, seconds))
+        given = await self._asked(context, lambda connection, seconds: connection.get_prompt(name, arguments or {}, seconds))
         return [_message(role, part_of(block), not self._trusted) for role, block in given]
 
-    async def get_instructions_of(self, name: str, arguments: Mapping[str, str] | None = None) -> str:
+    async def get_instructions_of(
+        self, name: str, arguments: Mapping[str, str] | None = None, *, context: RunContextWrapper[Any] | None = None
+    ) -> str:
         """The texts of a prompt, as instructions: for the callable that gives those of an agent. Raises `MCPError`."""
-        messages = await self.get_prompt(name, arguments)
+        messages = await self.get_prompt(name, arguments, context=context)
         return "\n\n".join([message.content for message in messages if isinstance(message.content, str)])
 
-    async def _asked(self, ask: Callable[[MCPConnection, float | None], Awaitable[T]]) -> T:
-        seconds = self.client_session_timeout_seconds
-        return await self._link.asked(lambda connection: ask(connection, seconds), repeats=True)
+    async def _asked(
+        self, context: RunContextWrapper[Any] | None, ask: Callable[[MCPConnection, float | None], Awaitable[T]]
+    ) -> T:
+        link, seconds = await self._link_for(context), self.client_session_timeout_seconds
+        return await link.asked(lambda connection: ask(connection, seconds), repeats=True)
 
-    async def _link_for(self, context: RunContextWrapper[Any]) -> Link:
-        """The way to the server for this run. Raises `MCPError`."""
+    async def _link_for(self, context: RunContextWrapper[Any] | None) -> Link:
+        """The way to the server for this run; `context` is None outside of one. Raises `UserError`."""
         return self._link
+
+    def _links(self) -> Sequence[Link]:
+        """Every way to the server."""
+        return (self._link,)
 
     def _tools(self, link: Link, listing: Listing, note: _Note) -> list[FunctionTool[Any]]:
         """The tools of a listing, under the names that the model calls them. One whose definition stays is the same object."""
         definitions: dict[str, MCPToolDefinition] = {}
         for definition in listing.tools:
             if definitions.setdefault(definition.name, definition) is not definition:
-                self._link.warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
+                link.warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
         link.names = tool_names(definitions, self._options.get("tool_name_prefix", ""), link.names | note.names)
         made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
         for name, original in link.names.items():
@@ -241,7 +260,7 @@ class MCPServer(Toolset[Any]):
             try:
                 tool = mcp_tool(name, definition, self.name, self._identity, self._call, options, self._trusted)
             except ValueError as error:
-                self._link.warn(f"tool {original[:100]!r} was left out: {error}")
+                link.warn(f"tool {original[:100]!r} was left out: {error}")
                 continue
             made[name] = (definition, tool)
         link.made = made

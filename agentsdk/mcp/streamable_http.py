@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Required, TypedDict, Unpack, cast
+from typing import Any, Required, Self, TypedDict, Unpack, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
 from agentsdk.define.context import RunContextWrapper
+from agentsdk.mcp.health import MCPHealth
 from agentsdk.mcp.link import Link
 from agentsdk.mcp.options import DEFAULTS, HEADERS, MCPServerOptions, checked_params
 from agentsdk.mcp.require import require_package
@@ -47,7 +48,8 @@ class MCPServerStreamableHttp(MCPServer):
     """A server at an address, in the protocol's streamable HTTP. The other options are those of `MCPServer`.
 
     A redirect is followed only within the address's own origin: headers and arguments go nowhere else. Where a callable gives
-    the headers of a run, runs with the same headers share a connection and a list of tools, and no others do.
+    the headers of a run, runs with the same headers share a connection and a list of tools, and no others do: `async with`
+    connects nothing then, and methods that ask the server something outside of a run are told for whom by `context`.
     """
 
     @shows_options(MCPServerOptions, DEFAULTS)
@@ -64,38 +66,56 @@ class MCPServerStreamableHttp(MCPServer):
                 "params={'url': 'https://example.com/mcp'}"
             )
         self._params = given
-        self._links: dict[tuple[tuple[str, str], ...], Link] = {}
+        self._by_headers: dict[tuple[tuple[str, str], ...], Link] = {}
         place = f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
         super().__init__(f"streamable_http: {place}", msgspec.json.encode(["streamable_http", place]).decode(), **options)
+        self._latest = self._link
 
     def _connect(self, events: MCPEvents) -> AbstractAsyncContextManager[MCPConnection]:
         headers = self._params.get("headers")
         return self._opened(events, {} if headers is None or callable(headers) else headers)
 
-    async def _link_for(self, context: RunContextWrapper[Any]) -> Link:
+    async def _link_for(self, context: RunContextWrapper[Any] | None) -> Link:
         rule = self._params.get("headers")
         if not callable(rule):
             return self._link
+        if not isinstance(context, RunContextWrapper):
+            raise UserError(
+                f"MCP server {self.name!r} has headers of each run and was given no context of one, expected whose headers it "
+                "is asked with; pass context=RunContextWrapper(...)"
+            )
         given: object = rule(context)
         if inspect.isawaitable(given):
             given = cast(object, await given)
         _GIVEN.check_given(f"the callable of MCP server {self.name!r}", headers=given)
         headers = cast("dict[str, str]", given)
         key = tuple(sorted(headers.items()))
-        link = self._links.pop(key, None)
+        link = self._by_headers.pop(key, None)
         if link is None:
             link = Link(self.name, lambda events: self._opened(events, headers), self.client_session_timeout_seconds)
-        self._links[key] = self._link = link
-        if (excess := len(self._links) - MAX_LINKS) > 0:
-            idle = [key for key, other in self._links.items() if other.is_idle and other is not link]
+        self._by_headers[key] = self._latest = link
+        if (excess := len(self._by_headers) - MAX_LINKS) > 0:
+            idle = [key for key, other in self._by_headers.items() if other.is_idle and other is not link]
             for key in idle[:excess]:
-                self._links.pop(key).retire()
+                self._by_headers.pop(key).retire()
         return link
 
+    def _links(self) -> Sequence[Link]:
+        return (self._link, *self._by_headers.values())
+
+    @property
+    def health(self) -> MCPHealth:
+        return self._latest.health
+
+    async def __aenter__(self) -> Self:
+        if not callable(self._params.get("headers")):  # else there is nobody yet to be connected for
+            await self.connect()
+        return self
+
     async def aclose(self) -> None:
-        links = [*self._links.values()]
-        self._links.clear()
-        await asyncio.gather(super().aclose(), *[link.aclose() for link in links])
+        links = self._links()
+        self._by_headers.clear()
+        await asyncio.gather(*[link.aclose() for link in links])
 
     @asynccontextmanager
     async def _opened(self, events: MCPEvents, headers: Mapping[str, str]) -> AsyncGenerator[MCPConnection]:

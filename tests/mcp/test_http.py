@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from mcp.server.mcpserver import MCPServer
-from starlette.requests import Request
+from starlette.requests import Request as AppRequest
 from starlette.responses import JSONResponse, Response
 
-from agentsdk import Agent, RunContextWrapper, Runner
+from agentsdk import Agent, FunctionTool, RunContextWrapper, Runner
 from agentsdk.errors import MCPError, MCPStatusError, UserError
+from agentsdk.items import InputText
 from agentsdk.mcp import MCPServerStreamableHttp
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.toolsets import ToolsetContext
+from tests.mcp.misbehaving.servers.base import MODERN
+from tests.mcp.misbehaving.servers.http_front import HttpFront, Request
 from tests.mcp.servers import over_http
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +30,7 @@ pytestmark = pytest.mark.anyio
 class Shop:
     """A server of the official package, behind what sees each request first."""
 
-    def __init__(self, gate: Callable[[Request], Response | None] = lambda request: None) -> None:
+    def __init__(self, gate: Callable[[AppRequest], Response | None] = lambda request: None) -> None:
         self.seen: Counter[str] = Counter()
         official = MCPServer("shop")
 
@@ -34,12 +39,22 @@ class Shop:
             """Add."""
             return a + b
 
+        @official.resource("shop://hours")
+        def hours() -> str:
+            """When it is open."""
+            return "nine to five"
+
+        @official.prompt()
+        def greet(name: str) -> str:
+            """Greet."""
+            return f"Greet {name}."
+
         self._app = official.streamable_http_app()
         self._gate = gate
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            request = Request(scope)
+            request = AppRequest(scope)
             self.seen[request.headers.get("authorization", "")] += 1
             if (response := self._gate(request)) is not None:
                 return await response(scope, receive, send)
@@ -53,18 +68,66 @@ async def run(server: MCPServerStreamableHttp, context: Any = None) -> Any:
     return next(item.output for item in result.new_items if item.type == "tool_call_output_item")
 
 
-async def test_each_run_has_headers_of_its_own() -> None:
-    async def headers(context: RunContextWrapper[Any]) -> dict[str, str]:
-        return {"authorization": f"Bearer {context.context}"}
+async def bearer(context: RunContextWrapper[Any]) -> dict[str, str]:
+    return {"authorization": f"Bearer {context.context}"}
 
+
+async def test_each_run_has_headers_of_its_own() -> None:
     shop = Shop()
     async with over_http(shop) as url:
-        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": headers}, name="shop")
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop")
         for user in ("ada", "bob", "ada"):
             assert await run(server, user) == "3"
         await server.aclose()
     assert shop.seen.keys() == {"Bearer ada", "Bearer bob"}, "no request without the headers of its run"
     assert shop.seen["Bearer ada"] == shop.seen["Bearer bob"] + 1, "the second run of a user has the connection of the first"
+
+
+async def test_what_is_asked_outside_of_a_run_is_asked_for_somebody() -> None:
+    shop = Shop()
+    async with over_http(shop) as url, MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop") as server:
+        ada = RunContextWrapper("ada")
+        await server.connect(context=ada)
+        assert [tool.name for tool in await server.list_tools(context=ada)] == ["add"]
+        assert [one.uri for one in await server.list_resources(context=ada)] == ["shop://hours"]
+        assert await server.read_resource("shop://hours", context=ada) == (InputText("[Resource shop://hours]\nnine to five"),)
+        assert [one.name for one in await server.list_prompts(context=ada)] == ["greet"]
+        assert await server.get_instructions_of("greet", {"name": "Bob"}, context=ada) == "Greet Bob."
+        for asked in (server.connect, server.list_tools, server.list_resources, server.list_prompts):
+            with pytest.raises(UserError, match="MCP server 'shop' has headers of each run"):
+                await asked()
+        assert server.health.connections == 1
+    assert shop.seen.keys() == {"Bearer ada"}, "nothing is asked without anybody's headers"
+    assert server.health.state == "closed"
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]
+
+
+class Personal(HttpFront):
+    """Says to each user what is only for them."""
+
+    async def post(self, request: Request, out: asyncio.StreamWriter) -> None:
+        self.inner.instructions = f"The secret of {request.headers['authorization']}."
+        await super().post(request, out)
+
+
+async def test_a_run_is_told_nothing_that_is_said_to_another_user(tmp_path: Path) -> None:
+    front = Personal(MODERN, str(tmp_path / "journal"))
+
+    async def told(user: str) -> str:
+        model = ScriptedModel(["done"])
+        await Runner.run(Agent[Any, str](name="A", model=model, toolsets=[server]), "go", context=user)
+        return model.requests[0].instructions
+
+    async def rule(context: ToolsetContext[Any], tool: FunctionTool[Any]) -> bool:
+        if context.context == "ada":  # bob's run takes place while the tools of hers are found
+            assert await told("bob") == "The secret of Bearer bob."
+        return True
+
+    params: Any = {"url": await front.start(), "headers": bearer}
+    server = MCPServerStreamableHttp(params, name="wiki", include_instructions=True, trusted=True, tool_filter=rule)
+    assert await told("ada") == "The secret of Bearer ada."
+    await server.aclose()
+    await front.stop()
 
 
 async def test_headers_that_are_none() -> None:
@@ -83,7 +146,7 @@ class Token(httpx2.Auth):
             yield request
 
 
-def guarded(request: Request) -> Response | None:
+def guarded(request: AppRequest) -> Response | None:
     if request.headers.get("authorization") == "Bearer secret":
         return None
     return JSONResponse({"error": "who are you?"}, 401, {"www-authenticate": 'Bearer realm="shop"'})
@@ -110,7 +173,7 @@ async def test_a_redirect_elsewhere_is_not_followed() -> None:
     elsewhere = Shop()
     async with over_http(elsewhere) as other:
 
-        def gate(request: Request) -> Response:
+        def gate(request: AppRequest) -> Response:
             return Response(status_code=307, headers={"location": f"{other}/mcp"})
 
         async with over_http(Shop(gate)) as url:
@@ -138,8 +201,7 @@ async def test_users_that_come_while_others_are_being_connected(monkeypatch: pyt
 
     seen: set[bytes] = set()
     async with over_http(slow) as url:
-        rule = lambda context: {"authorization": context.context}  # noqa: E731 - the shortest way to say it
-        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": rule}, name="shop")
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop")
         assert await asyncio.gather(*[run(server, user) for user in users]) == ["3"] * 5
         assert await run(server, "one more") == "3"
         while len(held := [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]) > 2:
