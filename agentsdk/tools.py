@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
     from agentsdk.local_tools.apply_patch import ApplyPatchTool
+    from agentsdk.local_tools.computer import ComputerTool
     from agentsdk.local_tools.files import file_tools
     from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
     from agentsdk.local_tools.shell import ShellTool
     from agentsdk.local_tools.web_fetch import web_fetch
     from agentsdk.local_tools.web_search import web_search
+    from agentsdk.ports.computer import Browser, Computer
     from agentsdk.ports.web_search import SearchEngine, SearchResult
 
 __all__ = [
@@ -33,6 +35,9 @@ __all__ = [
     "AnswerNeededError",
     "ApplyPatchTool",
     "BraveSearch",
+    "Browser",
+    "Computer",
+    "ComputerTool",
     "FunctionTool",
     "GivenAnswer",
     "Grammar",
@@ -73,11 +78,13 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.define.ask_user": "ask_user",
             "agentsdk.define.custom_tool": "Grammar custom_tool",
             "agentsdk.local_tools.apply_patch": "ApplyPatchTool",
+            "agentsdk.local_tools.computer": "ComputerTool",
             "agentsdk.local_tools.files": "file_tools",
             "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
             "agentsdk.local_tools.shell": "ShellTool",
             "agentsdk.local_tools.web_fetch": "web_fetch",
             "agentsdk.local_tools.web_search": "web_search",
+            "agentsdk.ports.computer": "Browser Computer",
             "agentsdk.ports.web_search": "SearchEngine SearchResult",
         },
     )

@@ -53,10 +53,21 @@ from agentsdk.permissions import Grant
 from agentsdk.sandboxes import BubblewrapSandbox, LocalSandbox, SandboxLimits, SandlockSandbox
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.tools import ApplyPatchTool, BraveSearch, ShellTool, TavilySearch, TextSearch, file_tools, web_fetch, web_search
+from agentsdk.tools import (
+    ApplyPatchTool,
+    BraveSearch,
+    ComputerTool,
+    ShellTool,
+    TavilySearch,
+    TextSearch,
+    file_tools,
+    web_fetch,
+    web_search,
+)
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
+from tests.local_tools.test_computer import Desk
 from tests.shown import show
 
 pytestmark = [
@@ -355,6 +366,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(tools=[made])),
     ),
     "ShellTool": (ShellTool, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=[made]))),
+    "ComputerTool": (ComputerTool, {"computer": Desk()}, lambda made: run(agent(tools=[made]))),
     "file_tools": (file_tools, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=made))),
     "web_fetch": (fetching, {}, lambda made: run(agent(tools=[made]))),
     "web_search": (searching, {}, lambda made: run(agent(tools=[made]))),

@@ -43,7 +43,8 @@ FailureErrorFunction = Callable[[ToolContext[TContext], Exception], str | Awaita
 """Called with the call's context and what the body raised: the text the model gets as the call's result."""
 
 Reconcile = Callable[[ToolContext[TContext], dict[str, Any]], object]
-"""Called with the context and the parsed arguments of a call whose outcome is unknown: the result the call had."""
+"""Called with the context and the parsed arguments of a call whose outcome is unknown: the result the call had, or
+`msgspec.UNSET` where that is not known: a person is asked."""
 
 
 def default_tool_error_function(ctx: RunContextWrapper[Any], error: Exception) -> str:

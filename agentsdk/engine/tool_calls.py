@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from agentsdk.core.arguments import parse_arguments
 from agentsdk.core.call_order import held_calls
@@ -313,6 +313,8 @@ async def _reconciled(job: Job) -> RunEvent:
         return CallsInDoubt((job.call.call_id,))
     what = f"reconcile of tool {job.tool.name!r}"
     known = cast(object, await call_user(what, cast(Any, job.tool.reconcile), job.context, job.arguments))
+    if known is UNSET:
+        return CallsInDoubt((job.call.call_id,))
     is_withheld, untrusted = bool(job.tool.tool_output_guardrails), job.tool.untrusted
     return ToolFinished(job.call.call_id, to_output(known), is_withheld=is_withheld, untrusted=untrusted)
 

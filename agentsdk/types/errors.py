@@ -31,6 +31,7 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── ToolCircuitOpenError               its last calls failed, so this one was not made (the model is told)
 │   ├── FetchError                         a page may not or cannot be had (the model is told)
 │   ├── PatchError                         a patch that cannot be read, or does not fit: no file was changed
+│   ├── ComputerError                      a screen or a browser cannot do what was asked for, or crashed (the model is told)
 │   ├── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 │   └── MCPError                           an MCP server, or the way to it: .server (the model is told, where it is a call's)
 │       ├── MCPConnectionError             it did not start, could not be reached, or the connection ended
@@ -38,7 +39,6 @@ AgentsException                            .state: where the run stood; resuming
 │       ├── MCPStatusError                 it answered with an HTTP error, or a redirect that is not followed: .status
 │       ├── MCPProtocolError               what it sent is not the protocol, or not what its tool declares
 │       └── MCPCallError                   it refused a request, or says that a call failed: .code
-│   └── ToolsetError                       a toolset raised, did not answer in time, or offered what is no tool
 ├── LimitExceededError                     a limit of the run: .kind .used .limit
 │   ├── MaxTurnsExceeded
 │   ├── RequestLimitExceededError
@@ -323,6 +323,10 @@ class FetchError(ToolError):
 
 class PatchError(ToolError):
     """A patch cannot be read, or does not fit the files it is for; none of them was changed."""
+
+
+class ComputerError(ToolError):
+    """A computer's screen, or the browser that is shown there, cannot do what was asked for, does not answer, or has ended."""
 
 
 class ToolsetError(ToolError):

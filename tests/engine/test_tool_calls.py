@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from pydantic import BaseModel, field_validator
 
 from agentsdk import (
@@ -325,6 +326,9 @@ async def test_reconcile_settles_a_call_in_doubt_and_one_that_raises_is_typed() 
 
     def unknown(ctx: ToolContext[Any], arguments: dict[str, Any]) -> str:
         raise ConnectionError("the bank is closed")
+
+    agent, state = await in_doubt(tool_of(World(), "pay", reconcile=lambda ctx, arguments: UNSET))
+    assert isinstance((await Runner.run(agent, state)).interruptions[0], ToolInDoubtItem), "it does not know either"
 
     agent, state = await in_doubt(tool_of(World(), "pay", reconcile=unknown))
     with pytest.raises(CallbackError, match="reconcile of tool 'pay'") as caught:
