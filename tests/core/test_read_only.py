@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentsdk.core.read_only import is_read_only
 
@@ -89,18 +92,28 @@ def test_variables_make_any_command_doubtful() -> None:
     assert not is_read_only({"commands": ["ls"], "restart": True})
 
 
-@given(
-    st.lists(
-        st.sampled_from(["ls", " ", ";", "|", "&", "rm x", "'", '"', "\\", "\n", "$", "`", ">", "a", "&&", "("]), max_size=12
-    )
-)
-def test_no_other_program_is_ever_started(parts: list[str]) -> None:
-    """Where a shell would start `rm`, quotes and all: then it stands first, or behind something that joins commands."""
-    command = "".join(parts)
-    if is_read_only({"commands": [command]}):
-        import shlex
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder whose programs are the only ones: `ls` changes nothing, `rm` leaves a mark."""
+    for name, body in {"ls": ":", "rm": 'echo > "$MARK"'}.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\n{body}\n")
+        program.chmod(0o755)
+    return tmp_path
 
-        lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
-        words = list(lexer)
-        starts = [word for before, word in zip([";", *words], words, strict=False) if before in (";", "|", "||", "&&")]
-        assert "rm" not in starts
+
+PIECES = [" ", ";", "|", "&", "'", '"', "\\", "\n", "$", "`", "<", ">", "(", ")", "~", "*", "#", "!", "=", "ls"]
+
+
+@pytest.mark.parametrize("shell", [found for shell in ("sh", "bash") if (found := shutil.which(shell))])
+def test_a_shell_starts_nothing_else_for_what_changes_nothing(shell: str, folder: Path) -> None:
+    """Whatever stands between two programs, up to three pieces, and at their end."""
+    between = ["".join(pieces) for length in range(4) for pieces in product(PIECES, repeat=length)]
+    commands = [f"ls{pieces}rm{end}" for pieces in between for end in ("", "'", '"', "`", ")")]
+    judged = [command for command in commands if is_read_only({"commands": [command]})]
+    assert len(judged) > 50
+    before, nothing = sorted(folder.iterdir()), subprocess.DEVNULL
+    env = {"PATH": str(folder), "MARK": str(folder / "mark")}
+    for command in judged:
+        subprocess.run([shell, "-c", command], cwd=folder, env=env, stdin=nothing, stdout=nothing, stderr=nothing, check=False)
+        assert sorted(folder.iterdir()) == before, command

@@ -10,9 +10,10 @@ import pytest
 from agentsdk import Agent, MemoryRunStore, RunConfig, Runner, ToolContext, UserError, function_tool
 from agentsdk.core.codec import decode_events
 from agentsdk.errors import TransientToolError
-from agentsdk.events import ModelReplied, RunEvent, ToolCheckpointed, ToolFinished
+from agentsdk.events import ModelReplied, Nested, RunEvent, ToolCheckpointed, ToolFinished
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import ToolRetrySettings
+from agentsdk.types.events import unnested
 from tests.engine.recorded import RUN_ID, stored
 from tests.models.wire import FakeClock
 
@@ -93,9 +94,11 @@ async def test_a_call_of_a_nested_run_has_its_own() -> None:
     tools = [function_tool(work), inner.as_tool("ask", "Ask.")]
     outer = Agent[Any, Any]("outer", model=ScriptedModel([[call("work"), call("ask", input="x")], "done"]), tools=tools)
     log = (await Runner.run(outer, "go")).to_state().value.log
-    assert saved(log) == [("call_1_1", "by ()")]
-    results = [event.output for event in log if isinstance(event, ToolFinished)]
-    assert results[0] == "'' -> by ()" and "inner done" in str(results)
+    of_nested = [unnested(event) for event in log if isinstance(event, Nested)]
+    assert {path for path, _ in of_nested} == {("call_1_2",)}
+    for events, path in [(log, "()"), ([event for _, event in of_nested], "('call_1_2',)")]:
+        assert saved(events) == [("call_1_1", f"by {path}")]
+        assert next(event.output for event in events if isinstance(event, ToolFinished)) == f"'' -> by {path}"
 
 
 @pytest.mark.parametrize("wrong", [None, 1, b"x", "x" * 1_000_001])

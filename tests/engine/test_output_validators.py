@@ -16,6 +16,7 @@ from agentsdk import (
     AgentOutputSchema,
     FunctionCallOutput,
     GuardrailFunctionOutput,
+    Inbox,
     MemoryRunStore,
     MemorySession,
     Message,
@@ -257,11 +258,16 @@ async def test_one_budget_is_for_outputs_that_do_not_fit_and_for_those_that_are_
 
 
 async def test_an_accepted_output_renews_it_for_a_run_that_goes_on() -> None:
-    config = RunConfig(max_output_retries=1)
-    agent = agent_of("no", "please 1", "no", "please 2")
-    result = await Runner.run(agent, "go", run_config=config)
-    again = await Runner.run(agent, [*result.to_input_list(), {"role": "user", "content": "more"}], run_config=config)
-    assert again.final_output == "please 2"
+    inbox = Inbox()
+
+    def is_kind_and_brings_more(context: Context, output: str) -> None:
+        is_kind(context, output)
+        if output == "please 1":
+            inbox.put("more")
+
+    agent = agent_of("no", "please 1", "no", "please 2", output_validators=[is_kind_and_brings_more])
+    result = await Runner.run(agent, "go", run_config=RunConfig(max_output_retries=1, inbox=inbox))
+    assert (result.final_output, result.turns) == ("please 2", 4)
 
 
 async def test_being_sent_back_counts_as_turns() -> None:
