@@ -40,6 +40,7 @@ def drawn() -> dict[str, str]:
         depth = len(match[1]) // 4
         branch[depth:] = [match[2]]
         if depth:
+            assert match[2] not in parents, f"{match[2]} is drawn twice"
             parents[match[2]] = branch[depth - 1]
     return parents
 
