@@ -1,4 +1,5 @@
-# Prerequisites: make, and Python 3.11 or newer with its venv module (Debian and Ubuntu: apt install make python3-venv).
+# Prerequisites: make, and Python 3.11 or newer with its venv module (Debian and Ubuntu: apt install make python3-venv). Some tests need
+# npm or bubblewrap (0.8 or newer) as well, and are skipped without.
 # `make demo` and `make test` do the rest. Another interpreter: make test PYTHON=python3.13
 
 PYTHON ?= python3
@@ -104,13 +105,13 @@ $(VENV)/.dev: $(VENV)/.package
 	$(RUN) -m pip install --group dev
 	@touch $@
 
-# MCP servers and a client written by others, for the tests. Without npm or its registry the tests of these are skipped, and say so.
+# MCP servers and a client written by others, for the tests. Without npm or its registry the tests of these are skipped, and say so;
+# the next time they are tried again.
 $(VENV)/.npm: $(VENV)/.dev
 	@echo '== MCP servers and a client of npm'
 	@if ! command -v npm >/dev/null; then echo 'npm is not installed: the tests of its MCP servers are skipped'; \
-	elif ! npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS) $(NPM_CLIENT); then \
-	echo 'npm cannot install its MCP servers: their tests are skipped'; fi
-	@touch $@
+	elif npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS) $(NPM_CLIENT); then touch $@; \
+	else echo 'npm cannot install its MCP servers: their tests are skipped'; fi
 
 $(VENV)/.model: $(VENV)/.package
 	@echo '== the weights of the local model (98 MB, once)'
