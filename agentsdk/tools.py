@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from agentsdk.local_tools.apply_patch import ApplyPatchTool
     from agentsdk.local_tools.computer import ComputerTool
     from agentsdk.local_tools.files import file_tools
+    from agentsdk.local_tools.memory import MemoryTool
     from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
     from agentsdk.local_tools.shell import ShellTool
+    from agentsdk.local_tools.text_editor import TextEditorTool
     from agentsdk.local_tools.web_fetch import web_fetch
     from agentsdk.local_tools.web_search import web_search
     from agentsdk.ports.computer import Browser, Computer
@@ -41,11 +43,13 @@ __all__ = [
     "FunctionTool",
     "GivenAnswer",
     "Grammar",
+    "MemoryTool",
     "SearchEngine",
     "SearchResult",
     "ShellTool",
     "StopAtTools",
     "TavilySearch",
+    "TextEditorTool",
     "TextSearch",
     "ToolCheck",
     "ToolContext",
@@ -80,8 +84,10 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.local_tools.apply_patch": "ApplyPatchTool",
             "agentsdk.local_tools.computer": "ComputerTool",
             "agentsdk.local_tools.files": "file_tools",
+            "agentsdk.local_tools.memory": "MemoryTool",
             "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
             "agentsdk.local_tools.shell": "ShellTool",
+            "agentsdk.local_tools.text_editor": "TextEditorTool",
             "agentsdk.local_tools.web_fetch": "web_fetch",
             "agentsdk.local_tools.web_search": "web_search",
             "agentsdk.ports.computer": "Browser Computer",

@@ -11,7 +11,6 @@ be written, what it is made of is still there.
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 from collections.abc import Sequence
 from typing import Any, Literal, Unpack
@@ -24,6 +23,7 @@ from agentsdk.define.custom_tool import custom_tool
 from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import ToolOptions
+from agentsdk.local_tools.editing import digest
 from agentsdk.ports.sandbox import SANDBOX, Sandbox, SandboxFiles
 from agentsdk.types.declared import FLAG, Fields
 from agentsdk.types.errors import PatchError, SandboxFileError
@@ -133,13 +133,13 @@ class _Plan:
     async def go_on(self, digests: _Digests) -> None:
         """Take up a plan that was cut: of the files that are done nothing is to be done."""
         for path, (before, after) in digests.items():
-            digest = _digest(await self._read(path))
-            if digest not in (before, after):
+            found = digest(await self._read(path))
+            if found not in (before, after):
                 raise PatchError(
                     f"{path!r} is neither as it was nor as the patch makes it, expected nobody else to change it meanwhile; "
                     "some of the patch may be done, so read the files and go on from there"
                 )
-            if digest == after:
+            if found == after:
                 self._done.add(path)
 
     async def add(self, change: FileChange) -> None:
@@ -181,7 +181,7 @@ class _Plan:
         """Write the files, or none: what was written before one could not be is put back."""
         steps = sorted(self._after.items(), key=lambda step: step[1] is None)
         if not context.checkpoint:
-            digests: _Digests = {path: (_digest(self._before[path]), _digest(new)) for path, new in steps}
+            digests: _Digests = {path: (digest(self._before[path]), digest(new)) for path, new in steps}
             await context.save_checkpoint(msgspec.json.encode(digests).decode())
         written: list[str] = []
         try:
@@ -219,10 +219,6 @@ class _Plan:
             raise PatchError(f"{path!r} is a {found.kind}, expected a file")
         self._modes.setdefault(path, found.mode)
         return await self._files.read(path, max_bytes=MAX_FILE_BYTES)
-
-
-def _digest(content: bytes | None) -> str:
-    return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def _text(path: str, content: bytes) -> str:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
+from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
+from agentsdk.local_tools.editing import (
+    MAX_FOUND,
+    MAX_LINES,
+    change,
+    encoded,
+    listed,
+    numbered_lines,
+    replaced,
+    short_line,
+    text_of,
+)
 from agentsdk.ports.sandbox import SANDBOX, Sandbox
 from agentsdk.types.declared import Fields
-from agentsdk.types.errors import InvalidArgumentsError, SandboxError, SandboxFileError
-
-MAX_LINES = 2_000
-"""Lines of a file that one call gives at most."""
-
-MAX_FOUND = 200
-"""Files, entries or lines that one call finds at most."""
-
-MAX_LINE_CHARS = 2_000
+from agentsdk.types.errors import InvalidArgumentsError, SandboxError
 
 _FIELDS = Fields("file_tools", sandbox=SANDBOX)
 
@@ -44,12 +48,7 @@ def _reading(sandbox: Sandbox) -> list[FunctionTool[Any]]:
         """
         if start_line < 1 or lines < 1:
             raise InvalidArgumentsError("start_line and lines are 1 or more")
-        every = (await _text(sandbox, path)).splitlines()
-        first, last = start_line - 1, start_line - 1 + min(lines, MAX_LINES)
-        shown = [f"{number:6}\t{_short(line)}" for number, line in enumerate(every[first:last], start_line)]
-        if last < len(every):
-            shown.append(f"[... {len(every) - last} more lines, from {last + 1} on ...]")
-        return "\n".join(shown) or f"[no line {start_line}: the file has {len(every)}]"
+        return numbered_lines(await text_of(sandbox.files, path), start_line, lines)
 
     @function_tool(effect="none")
     async def list_files(path: str = ".") -> str:
@@ -60,7 +59,7 @@ def _reading(sandbox: Sandbox) -> list[FunctionTool[Any]]:
         """
         entries = await sandbox.files.list(path, max_entries=MAX_FOUND + 1)
         marks = {"directory": "/", "symlink": "@", "file": "", "other": "="}
-        return _listed([entry.path + marks[entry.kind] for entry in entries])
+        return listed([entry.path + marks[entry.kind] for entry in entries])
 
     return [read_file, list_files]
 
@@ -83,7 +82,7 @@ def _finding(sandbox: Sandbox) -> list[FunctionTool[Any]]:
             reason = "it took too long" if done.timed_out else f"exit code {done.exit_code}; {done.stderr.strip()[-200:]}"
             raise SandboxError(f"the files could not all be looked for ({reason}); look in a folder further down")
         found = sorted(posixpath.normpath(posixpath.join(inside, name)) for name in done.stdout.split("\0")[:-1])
-        return _listed(found) + ("\n[... not every folder could be read ...]" if done.exit_code else "")
+        return listed(found) + ("\n[... not every folder could be read ...]" if done.exit_code else "")
 
     @function_tool(effect="none")
     async def grep(pattern: str, path: str = ".", files: str = "*") -> str:
@@ -95,7 +94,7 @@ def _finding(sandbox: Sandbox) -> list[FunctionTool[Any]]:
             files: What the names of files must fit, '*.py' say.
         """
         matches = await sandbox.files.search(pattern, path, glob=files, max_matches=MAX_FOUND + 1)
-        return _listed([f"{match.path}:{match.line}:{_short(match.text)}" for match in matches])
+        return listed([f"{match.path}:{match.line}:{short_line(match.text)}" for match in matches])
 
     return [glob, grep]
 
@@ -109,11 +108,11 @@ def _writing(sandbox: Sandbox) -> list[FunctionTool[Any]]:
             path: The file, relative to the workspace.
             content: All that it is to hold.
         """
-        await sandbox.files.write(path, content.encode())
+        await sandbox.files.write(path, encoded(path, content))
         return f"Wrote {path}"
 
-    @function_tool(effect="once", sequential=True)
-    async def edit_file(path: str, old_text: str, new_text: str, replace_all: bool = False) -> str:
+    @function_tool(effect="idempotent", sequential=True)
+    async def edit_file(context: ToolContext[Any], path: str, old_text: str, new_text: str, replace_all: bool = False) -> str:
         """Replace a text of a file by another. The old one must stand there once, to the letter.
 
         Args:
@@ -122,35 +121,7 @@ def _writing(sandbox: Sandbox) -> list[FunctionTool[Any]]:
             new_text: What comes in its place.
             replace_all: Replace it wherever it stands.
         """
-        text = await _text(sandbox, path)
-        times = text.count(old_text) if old_text else 0
-        if times == 0 or (times > 1 and not replace_all):
-            raise InvalidArgumentsError(
-                f"old_text stands {times} times in {path}, expected once; read the file, and copy more of it"
-            )
-        await sandbox.files.write(path, text.replace(old_text, new_text).encode())
-        return f"Replaced {times} {'place' if times == 1 else 'places'} in {path}"
+        await change(sandbox.files, path, lambda text: replaced(text, path, old_text, new_text, every=replace_all), context)
+        return f"Edited {path}"
 
     return [write_file, edit_file]
-
-
-async def _text(sandbox: Sandbox, path: str) -> str:
-    """A file's text as it is, its line ends too."""
-    try:
-        return (await sandbox.files.read(path)).decode()
-    except UnicodeDecodeError:
-        raise SandboxFileError(f"file {path!r} is no UTF-8 text, expected one; look at it by a command", path=path) from None
-
-
-def _short(line: str) -> str:
-    return (
-        line
-        if len(line) <= MAX_LINE_CHARS
-        else f"{line[:MAX_LINE_CHARS]} [... {len(line) - MAX_LINE_CHARS} more characters ...]"
-    )
-
-
-def _listed(found: list[str]) -> str:
-    if len(found) > MAX_FOUND:
-        found = [*found[:MAX_FOUND], f"[... more than {MAX_FOUND}: look for less ...]"]
-    return "\n".join(found) or "[nothing]"

@@ -1,4 +1,4 @@
-"""`HostFiles`: the files of a workspace on this machine, each operation on a thread."""
+"""`FolderFiles` and `HostFiles`: the files of a folder of this machine, and of a workspace, each operation on a thread."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ _SEARCH_TIMEOUT = 30.0
 _SEARCH_OUTPUT = 4 * MIB
 
 
-class HostFiles(SandboxFiles):
-    """Reads and writes here; searches in the sandbox, as a pattern may take for ever."""
+class FolderFiles:
+    """The files of a folder. The methods are those of `SandboxFiles`, and a few that are for this machine only."""
 
-    def __init__(self, workspace: Workspace, sandbox: Sandbox, limits: SandboxLimits) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._sandbox = sandbox
-        self._search_limits = replace(limits, output=_SEARCH_OUTPUT)
 
     async def read(self, path: str, *, max_bytes: int = 10 * MIB) -> bytes:
         """See `SandboxFiles.read`."""
@@ -53,6 +51,25 @@ class HostFiles(SandboxFiles):
         """See `SandboxFiles.remove`."""
         await self.on_thread(self._workspace.remove, path, recursive)
 
+    async def rename(self, path: str, new_path: str) -> None:
+        """Give a file or a folder another path, in one step. Raises `SandboxFileError` where something is there."""
+        await self.on_thread(self._workspace.rename, path, new_path)
+
+    async def on_thread(self, function: Callable[[*Arguments], T], *given: *Arguments) -> T:
+        """Call it on a thread, and wait for its end also where the caller is cancelled: no operation is left half done."""
+        from anyio import to_thread
+
+        return await to_thread.run_sync(function, *given)
+
+
+class HostFiles(FolderFiles, SandboxFiles):
+    """Reads and writes here; searches in the sandbox, as a pattern may take for ever."""
+
+    def __init__(self, workspace: Workspace, sandbox: Sandbox, limits: SandboxLimits) -> None:
+        super().__init__(workspace)
+        self._sandbox = sandbox
+        self._search_limits = replace(limits, output=_SEARCH_OUTPUT)
+
     async def search(self, pattern: str, path: str = ".", *, glob: str = "*", max_matches: int = 200) -> Sequence[Match]:
         """See `SandboxFiles.search`."""
         _check_count("max_matches", max_matches)
@@ -72,12 +89,6 @@ class HostFiles(SandboxFiles):
             raise SandboxError(f"more than {_SEARCH_OUTPUT} bytes of lines fit the pattern, expected fewer; search fewer files")
         matches = _matches(done.stdout)
         return sorted(matches, key=lambda match: (match.path, match.line))[:max_matches]
-
-    async def on_thread(self, function: Callable[[*Arguments], T], *given: *Arguments) -> T:
-        """Call it on a thread, and wait for its end also where the caller is cancelled: no operation is left half done."""
-        from anyio import to_thread
-
-        return await to_thread.run_sync(function, *given)
 
 
 def _matches(printed: str) -> list[Match]:

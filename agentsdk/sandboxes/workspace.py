@@ -98,6 +98,18 @@ class Workspace:
             else:
                 os.rmdir(name, dir_fd=folder)
 
+    def rename(self, path: str, new_path: str) -> None:
+        """Give a file or a folder another path; what is there is not replaced."""
+        with self.at(path, follow=False) as (folder, name):
+            os.stat(name, dir_fd=folder, follow_symlinks=False)
+            with self.at(new_path, follow=False, make=True) as (target, new_name):
+                if "." in (name, new_name):
+                    raise SandboxFileError(f"path {path!r} cannot be moved, expected something in the workspace", path=path)
+                with suppress(FileNotFoundError):
+                    os.stat(new_name, dir_fd=target, follow_symlinks=False)
+                    raise SandboxFileError(f"path {new_path!r} is there already, expected a new one", path=new_path)
+                os.rename(name, new_name, src_dir_fd=folder, dst_dir_fd=target)
+
     def make_folder(self, path: str) -> None:
         """Make a folder, and those on the way to it; one that is there is left as it is."""
         with self.at(path, make=True) as (folder, name):

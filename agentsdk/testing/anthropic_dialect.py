@@ -13,6 +13,7 @@ from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem
 from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.usage import Usage
 
+_CLIENT_TOOLS = {"shell": "bash", "text_editor": "str_replace_based_edit_tool", "memory": "memory"}
 _STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 
 
@@ -117,13 +118,14 @@ def _blocks(item: OutputItem) -> list[JsonObject]:
 
 
 def _call(item: FunctionCall) -> JsonObject:
-    """A call as a block: of a shell tool to `bash`, of a computer in the form that it keeps of its own."""
+    """A call as a block: of a tool of the API's own by its name there, of a computer in the form that it keeps of its own."""
     name: object = item.name
     given: object = msgspec.Raw(item.arguments.encode())
     arguments: JsonObject = msgspec.json.decode(item.arguments) if item.kind in ("shell", "computer") else {}
+    name = _CLIENT_TOOLS.get(item.kind, name)
     if item.kind == "shell":
         commands = cast("list[str]", arguments.get("commands") or [])
-        name, given = "bash", {"command": commands[0]} if commands else arguments
+        given = {"command": commands[0]} if commands else arguments
     elif item.kind == "computer" and "call" in arguments:
         own = cast(JsonObject, arguments["call"])
         name, given = own["name"], own["arguments"]

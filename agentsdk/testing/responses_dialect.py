@@ -137,7 +137,7 @@ def _call(item: FunctionCall, position: int) -> JsonObject:
         head["caller"] = {"type": item.caller.kind, "caller_id": item.caller.id}
     arguments: JsonObject = msgspec.json.decode(item.arguments) if item.kind != "function" else {}
     match item.kind:
-        case "function":
+        case "function" | "text_editor" | "memory":
             return {**head, "type": "function_call", "name": item.name, "arguments": item.arguments}
         case "custom":
             return {**head, "type": "custom_tool_call", "name": item.name, "input": arguments["input"]}

@@ -19,7 +19,7 @@ from agentsdk.types.text import clean_text, clean_value
 
 Role = Literal["user", "assistant", "system", "developer"]
 
-CallKind = Literal["function", "shell", "apply_patch", "computer", "custom", "mcp_approval"]
+CallKind = Literal["function", "shell", "apply_patch", "computer", "custom", "mcp_approval", "text_editor", "memory"]
 """What a call asks for. `FunctionCall.arguments` is a JSON object in each kind, whatever the provider's own form of it:
 
 ```
@@ -29,6 +29,8 @@ shell         {"commands": [...], "timeout_ms"?, "max_output_length"?}, or {"res
 apply_patch   {"type": "create_file" | "update_file" | "delete_file", "path", "diff"?}
 computer      {"actions": [{"type": "click", ...}, ...], "pending_safety_checks"?}
 mcp_approval  what a tool of an MCP server, which the provider runs, would be called with
+text_editor   {"command": "view" | "create" | "str_replace" | "insert", "path", ...}
+memory        {"command": "view" | "create" | "str_replace" | "insert" | "delete" | "rename", "path"?, ...}
 ```
 """
 

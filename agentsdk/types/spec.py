@@ -125,7 +125,7 @@ def _is_own(call: FunctionCall) -> bool:
     return call.kind in _WITHOUT_NAMES or call.namespace in ("", call.name)
 
 
-_WITHOUT_NAMES = ("shell", "apply_patch", "computer")
+_WITHOUT_NAMES = ("shell", "apply_patch", "computer", "text_editor", "memory")
 """Kinds of which an agent has one tool, named like them; their namespaces are the provider's own affair."""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from agentsdk import Agent, Runner, UserError
 from agentsdk.items import FunctionCallOutput
-from agentsdk.local_tools.files import MAX_FOUND, MAX_LINES
+from agentsdk.local_tools.editing import MAX_FOUND, MAX_LINES
 from agentsdk.sandboxes import LocalSandbox, Sandbox, SandboxLimits
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import file_tools
@@ -98,10 +98,10 @@ async def test_files_are_written_and_edited(sandbox: Sandbox) -> None:
     assert await told(sandbox, "write_file", path="new/c.txt", content="ü\n") == ("Wrote new/c.txt", False)
     assert await sandbox.files.read("new/c.txt") == "ü\n".encode()
     edit = {"path": "src/a.py", "old_text": "print(1)", "new_text": "print(2)"}
-    assert await told(sandbox, "edit_file", **edit) == ("Replaced 1 place in src/a.py", False)
+    assert await told(sandbox, "edit_file", **edit) == ("Edited src/a.py", False)
     assert await sandbox.files.read("src/a.py") == b"import os\r\nprint(os.name)\r\nprint(2)\r\n"
     both = {"path": "src/a.py", "old_text": "print", "new_text": "show", "replace_all": True}
-    assert await told(sandbox, "edit_file", **both) == ("Replaced 2 places in src/a.py", False)
+    assert await told(sandbox, "edit_file", **both) == ("Edited src/a.py", False)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,6 @@ async def test_what_does_not_fit_is_told_and_changes_nothing(
 async def test_what_they_declare(sandbox: Sandbox) -> None:
     effects = {tool.name: tool.effect for tool in file_tools(sandbox)}
     reading = dict.fromkeys(("read_file", "list_files", "glob", "grep"), "none")
-    assert effects == {**reading, "write_file": "idempotent", "edit_file": "once"}
+    assert effects == {**reading, "write_file": "idempotent", "edit_file": "idempotent"}
     with pytest.raises(UserError, match="sandbox"):
         file_tools("workspace")  # type: ignore[arg-type]

@@ -1,8 +1,9 @@
-"""One body behind every provider's form: a shell command and a patch, asked for and answered over each protocol."""
+"""One body behind every provider's form: commands, patches, edits and notes, asked for and answered over each protocol."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from agentsdk.items import FunctionCall
 from agentsdk.models import AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel
 from agentsdk.sandboxes import LocalSandbox
 from agentsdk.testing import FakeAnthropicServer, FakeGoogleServer, FakeOpenAIServer, FakeResponsesServer
-from agentsdk.tools import ApplyPatchTool, ShellTool
+from agentsdk.tools import ApplyPatchTool, MemoryTool, ShellTool, TextEditorTool
 
 pytestmark = pytest.mark.anyio
 COMMAND = {"commands": ["cat hello.txt"]}
@@ -73,3 +74,35 @@ async def test_elsewhere_both_are_functions(server: Any, model: Any) -> None:
     told = json.dumps(first["tools"])
     assert '"name": "shell"' in told and '"name": "apply_patch"' in told and '"type": "shell"' not in told
     assert "Created hello.txt" in json.dumps(last) and '\\"stdout\\": \\"hello\\"' in json.dumps(last).replace("\\\\\\", "\\")
+
+
+CREATE = {"command": "create", "path": "hello.txt", "file_text": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("server", "model", "name", "kind"),
+    [
+        (FakeAnthropicServer, AnthropicModel, "str_replace_based_edit_tool", "text_editor"),
+        (FakeResponsesServer, OpenAIResponsesModel, "text_editor", "function"),
+        (FakeGoogleServer, GoogleModel, "text_editor", "function"),
+        (FakeOpenAIServer, OpenAIChatCompletionsModel, "text_editor", "function"),
+    ],
+    ids=["anthropic", "responses", "google", "chat"],
+)
+async def test_files_are_edited_and_notes_kept_everywhere(
+    server: Any, model: Any, name: str, kind: Any, tmp_path: Path
+) -> None:
+    replies = [
+        FunctionCall("call_1", "text_editor", json.dumps(CREATE), kind=kind),
+        FunctionCall("call_2", "memory", json.dumps(CREATE), kind="memory" if kind == "text_editor" else kind),
+        "Done.",
+    ]
+    async with LocalSandbox(unsafe=True) as sandbox, server(replies) as fake:
+        tools = [TextEditorTool(sandbox), MemoryTool(tmp_path)]
+        agent = Agent[Any, str](name="Coder", model=model("m", base_url=fake.base_url, api_key="k"), tools=tools)
+        assert (await Runner.run(agent, "Say hello.")).final_output == "Done."
+        assert await sandbox.files.read("hello.txt") == (tmp_path / "hello.txt").read_bytes() == b"hello"
+    told, last = json.dumps(fake.requests[0].json["tools"]), json.dumps(fake.requests[-1].json)
+    assert f'"name": "{name}"' in told and f'"name": "{name}"' in last and last.count("Created hello.txt") == 2
+    assert ("text_editor_20250728" in told) == ("memory_20250818" in told) == (kind == "text_editor")
+    assert ("insert_line" in told) == (kind == "function")

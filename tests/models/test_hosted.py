@@ -202,11 +202,13 @@ def test_what_openai_is_asked_for() -> None:
         ("add", {"type": "function", "name": "add"}),
         ("query", {"type": "custom", "name": "query"}),
         ("shell", {"type": "shell"}),
+        ("memory", {"type": "function", "name": "memory"}),
         ("required", "required"),
     ],
 )
 def test_a_tool_of_any_kind_can_be_chosen_at_openai(choice: str, sent: Any) -> None:
-    tools = (ADD, ToolSpec("query", "", {}, kind="custom"), ToolSpec("shell", "", {}, kind="shell"))
+    query, memory = ToolSpec("query", "", {}, kind="custom"), ToolSpec("memory", "", {}, kind="memory")
+    tools = (ADD, query, memory, ToolSpec("shell", "", {}, kind="shell"))
     settings = ModelSettings(tool_choice=choice)
     assert body(OpenAIResponsesModel, WebSearchTool(), tools=tools, settings=settings)["tool_choice"] == sent
 

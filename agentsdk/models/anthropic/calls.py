@@ -2,12 +2,15 @@
 
 ```
 bash, where the agent has a shell tool         shell: {"commands": [command]}, or {"restart": true}
+str_replace_based_edit_tool, memory, likewise  text_editor, memory: the input as it is
 a member of the computer toolset               computer: its action, and the block's own name and input under "call"
 ```
 A name in another toolset stays a function's, in that namespace.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from msgspec import Raw
 
@@ -17,10 +20,17 @@ from agentsdk.models.loose import as_list, as_object, as_text, storable_json
 from agentsdk.models.prefix import usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import InvalidArgumentsError
-from agentsdk.types.items import Caller, FunctionCall, FunctionCallOutput
+from agentsdk.types.items import Caller, CallKind, FunctionCall, FunctionCallOutput
+from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.text import clean_text
 
-BASH = "bash"
+CLIENT_TOOLS: dict[CallKind, tuple[str, str]] = {
+    "shell": ("bash_20250124", "bash"),
+    "text_editor": ("text_editor_20250728", "str_replace_based_edit_tool"),
+    "memory": ("memory_20250818", "memory"),
+}
+"""The API's type and name of the tool of its own that calls of a kind come from."""
+
 _TOOLSETS = ("computer", "browser")
 
 
@@ -31,29 +41,39 @@ def read_caller(data: object) -> Caller | None:
     return Caller(kind, made_by) if kind and made_by and len(caller) == 2 else None
 
 
-def read_call(fields: JsonObject, call_id: str, arguments: str, *, has_shell: bool) -> FunctionCall:
-    """The call of a block; its `arguments` are `""` where they have yet to come."""
+def client_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> dict[str, CallKind]:
+    """The kinds of an agent's tools that are the API's own, by its names of them."""
+    return {CLIENT_TOOLS[tool.kind][1]: tool.kind for tool in tools if isinstance(tool, ToolSpec) and tool.kind in CLIENT_TOOLS}
+
+
+def read_call(fields: JsonObject, call_id: str, arguments: str, known: Mapping[str, CallKind]) -> FunctionCall:
+    """The call of a block; its `arguments` are `""` where they have yet to come. `known` are the agent's `client_tools`."""
     name, namespace = clean_text(as_text(fields.get("name"))), clean_text(as_text(fields.get("toolset_name")))
     caller = read_caller(fields.get("caller"))
     if namespace == "computer":
         given = _parsed(arguments)
         actions: JsonObject = {"actions": anthropic_actions(name, given), OWN_CALL: {"name": name, "arguments": given}}
         return FunctionCall(call_id, "computer", arguments and storable_json(actions), "", "computer", namespace, caller)
-    if name == BASH and has_shell:
+    kind = "function" if namespace else known.get(name, "function")
+    if kind == "function":
+        return FunctionCall(call_id, name, arguments, namespace=namespace, caller=caller)
+    if kind == "shell":
         given = _parsed(arguments)
         commands: JsonObject = {"commands": [given["command"]]} if "command" in given else given
-        return FunctionCall(call_id, "shell", arguments and storable_json(commands), "", "shell", "", caller)
-    return FunctionCall(call_id, name, arguments, namespace=namespace, caller=caller)
+        arguments = arguments and storable_json(commands)
+    return FunctionCall(call_id, kind, arguments, "", kind, "", caller)
 
 
 def call_block(item: FunctionCall, call_id: str) -> JsonObject:
     """The block of a call as it goes back."""
     name, arguments = usable_name(item.name), Raw(usable_arguments(item.arguments).encode())
     block: JsonObject = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+    if item.kind in CLIENT_TOOLS:
+        block["name"] = CLIENT_TOOLS[item.kind][1]
     if item.kind == "shell":
         given = _parsed(item.arguments)
         commands = [as_text(command) for command in as_list(given.get("commands"))]
-        block |= {"name": BASH, "input": {"restart": True} if given.get("restart") else {"command": "\n".join(commands)}}
+        block["input"] = {"restart": True} if given.get("restart") else {"command": "\n".join(commands)}
     elif item.kind == "computer":
         own_name, own_arguments = own_call(_parsed(item.arguments))
         if own_name:

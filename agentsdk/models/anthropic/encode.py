@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from agentsdk.models.anthropic.calls import BASH, call_block, toolset_of
+from agentsdk.models.anthropic.calls import CLIENT_TOOLS, call_block, client_tools, toolset_of
 from agentsdk.models.hosted import check_names
 from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json
@@ -263,23 +263,24 @@ def encode_tools(tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[Hoste
     Raises `UserError` for a hosted tool that the API does not have, and a function with the name of one of its own.
     """
     entries = [_tool(tool, strict) for tool in tools]
-    if any(isinstance(tool, ToolSpec) and tool.kind == "shell" for tool in tools):
-        check_names(tools, {BASH: "the shell tool"}, "Anthropic")
+    if own := client_tools(tools):
+        check_names(tools, {name: f"the {kind} tool" for name, kind in own.items()}, "Anthropic")
     if not hosted:
         return to_json(entries)
     from agentsdk.models.anthropic.hosted import deferred, encode_hosted, names_of
 
-    own, pinned = encode_hosted(hosted), deferred(hosted)
+    run_there, pinned = encode_hosted(hosted), deferred(hosted)
     check_names(tools, names_of(hosted), "Anthropic")
     for tool, entry in zip(tools, entries, strict=True):
         if pinned is not None and isinstance(tool, ToolSpec) and tool.name not in pinned:
             entry["defer_loading"] = True
-    return to_json([*entries, *own])
+    return to_json([*entries, *run_there])
 
 
 def _tool(tool: ToolSpec | HandoffSpec, strict: bool) -> JsonObject:
-    if isinstance(tool, ToolSpec) and tool.kind == "shell":
-        return {"type": "bash_20250124", "name": BASH}
+    if isinstance(tool, ToolSpec) and tool.kind in CLIENT_TOOLS:
+        kind, name = CLIENT_TOOLS[tool.kind]
+        return {"type": kind, "name": name, **tool.kind_settings}
     if isinstance(tool, ToolSpec) and tool.kind == "computer":
         configs = tool.kind_settings.get("configs")
         return {"type": "computer_toolset_20260801", **({"configs": configs} if configs else {})}

@@ -9,6 +9,7 @@ from typing import Literal, Unpack
 from msgspec import Raw, structs
 
 from agentsdk.core.output_prompt import prompt_for
+from agentsdk.models.anthropic.calls import client_tools
 from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
 from agentsdk.models.http_model import (
@@ -209,7 +210,7 @@ class AnthropicModel(HttpModel):
             fields["output_config"] = {**config, **as_object(extra.get("output_config"))}
         if tools := self._all_tools(request, as_list(extra.get("tools"))):
             fields["tools"] = tools
-            if "tool_choice" not in extra and (choice := _tool_choice(settings)):
+            if "tool_choice" not in extra and (choice := _tool_choice(settings, request.tools)):
                 fields["tool_choice"] = choice
         return fields
 
@@ -228,8 +229,8 @@ class AnthropicModel(HttpModel):
         return {**headers, "x-api-key": key} if key else headers
 
     def _assembler(self, request: ModelRequest) -> ReplyAssembler:
-        has_shell = any(isinstance(tool, ToolSpec) and tool.kind == "shell" for tool in request.tools)
-        return ReplyAssembler(self.provider, fallback_id=request.request_id, has_shell=has_shell)
+        known = client_tools(request.tools)
+        return ReplyAssembler(self.provider, fallback_id=request.request_id, client_tools=known)
 
     def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
         return encode_tools(tools, hosted, strict=self._strict_tools)
@@ -255,10 +256,13 @@ def _metadata(metadata: dict[str, str]) -> dict[str, str]:
     return metadata
 
 
-def _tool_choice(settings: ModelSettings) -> JsonObject:
+def _tool_choice(settings: ModelSettings, tools: Sequence[ToolSpec | HandoffSpec]) -> JsonObject:
     kinds = {None: "auto", "auto": "auto", "required": "any", "none": "none"}
     name = settings.tool_choice
-    choice: JsonObject = {"type": kinds[name]} if name in kinds else {"type": "tool", "name": name}
+    if name in kinds:
+        choice: JsonObject = {"type": kinds[name]}
+    else:
+        choice = {"type": "tool", "name": next((own for own, kind in client_tools(tools).items() if kind == name), name)}
     if settings.parallel_tool_calls is False and name != "none":
         choice["disable_parallel_tool_use"] = True
     elif name is None:

@@ -12,7 +12,7 @@ was not ended. A stop reason can also mean a pause: the reply so far goes back t
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentsdk.models.anthropic.block import Block
 from agentsdk.models.anthropic.calls import read_call
@@ -36,7 +36,7 @@ from agentsdk.types.deltas import (
     ResponseCreated,
 )
 from agentsdk.types.errors import IncompleteResponseError, MalformedResponseError
-from agentsdk.types.items import FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
+from agentsdk.types.items import CallKind, FunctionCall, Message, OutputText, Part, ProviderItem, Reasoning, Refusal
 from agentsdk.types.response import Finish, ModelResponse, OutputItem
 from agentsdk.types.text import clean_text
 from agentsdk.types.usage import Usage
@@ -81,13 +81,13 @@ class TurnPaused(IncompleteResponseError):  # noqa: N818 - reads as what happene
 class ReplyAssembler:
     """Puts a reply together. `fallback_id` names calls whose id the server left out, if it left out the reply's id too.
 
-    `has_shell`: calls of `bash` are for the agent's shell tool.
+    `client_tools` are the kinds of the agent's tools that are the API's own, by its names of them.
     """
 
-    def __init__(self, provider: str, *, fallback_id: str = "", has_shell: bool = False) -> None:
+    def __init__(self, provider: str, *, fallback_id: str = "", client_tools: Mapping[str, CallKind] | None = None) -> None:
         self._provider = provider
         self._fallback_id = fallback_id
-        self._has_shell = has_shell
+        self._client_tools = client_tools or {}
         self._id = ""
         self._model = ""
         self._started = False
@@ -214,7 +214,7 @@ class ReplyAssembler:
         self._by_index[block.index] = block
         if block.kind == "tool_use":
             self._calls += 1
-            block.is_function = self._call(block, "").kind == "function"
+            block.is_function = self._call(block, "").kind not in ("shell", "computer")
         if block.kind == "text" and last is not None and last.kind == "text":
             block.output_index = last.output_index  # one message, in several blocks
         else:
@@ -366,7 +366,7 @@ class ReplyAssembler:
     def _call(self, block: Block, arguments: str) -> FunctionCall:
         fields = block.fields
         call_id = clean_text(as_text(fields.get("id"))) or f"call_{self._id or self._fallback_id}_{block.number}"
-        return read_call(fields, call_id, arguments, has_shell=self._has_shell)
+        return read_call(fields, call_id, arguments, self._client_tools)
 
     def _provider_item(self, block: Block) -> ProviderItem | None:
         """A block of the provider's own; None where the end of the reply truncated its input."""

@@ -151,7 +151,7 @@ def _call(item: FunctionCall) -> JsonObject:
         case "custom":
             known |= {"name": usable_name(item.name), "input": as_text(_arguments(item).get("input"))}
             return {"type": "custom_tool_call", **known, **_named(item)}
-        case "function":
+        case "function" | "text_editor" | "memory":
             known |= {"name": usable_name(item.name), "arguments": usable_arguments(item.arguments)}
             return {"type": "function_call", **known, **_named(item)}
 
@@ -197,7 +197,7 @@ def output_entries(item: FunctionCallOutput, content: object) -> list[JsonObject
             return [{"type": "mcp_approval_response", **answer}]
         case "custom":
             return [{"type": "custom_tool_call_output", **known, "output": content}]
-        case "function":
+        case "function" | "text_editor" | "memory":
             return [{"type": "function_call_output", **known, "output": content}]
 
 

@@ -226,7 +226,7 @@ def _tool(tool: ToolSpec | HandoffSpec) -> JsonObject:
         return {"type": "custom", **described, **tool.kind_settings}
     if kind == "shell":
         return {"type": "shell", "environment": {"type": "local"}}
-    if kind != "function":
+    if kind in ("apply_patch", "computer"):
         return {"type": kind}
     # `strict` is sent either way, as the API's default is true.
     return {"type": "function", **described, "parameters": tool.parameters, "strict": tool.strict}

@@ -361,4 +361,6 @@ def _tool_choice(choice: str, request: ModelRequest) -> object:
             return {"type": choice}
     kinds = [tool.kind for tool in request.tools if tool.name == choice and isinstance(tool, ToolSpec)]
     kind = kinds[0] if kinds else "function"
-    return {"type": kind, "name": choice} if kind in ("function", "custom") else {"type": kind}
+    if kind in ("shell", "apply_patch", "computer"):
+        return {"type": kind}
+    return {"type": "custom" if kind == "custom" else "function", "name": choice}

@@ -21,6 +21,8 @@ from tests.models.wire import ask, events_of, request
 pytestmark = pytest.mark.anyio
 
 SHELL = ToolSpec("shell", "", {}, kind="shell")
+EDITOR = ToolSpec("text_editor", "", {}, kind="text_editor", kind_settings={"max_characters": 9})
+MEMORY = ToolSpec("memory", "", {}, kind="memory")
 COMPUTER = ToolSpec("computer", "", {}, kind="computer")
 IMAGE = InputImage("data:image/png;base64,AAAA")
 
@@ -62,6 +64,42 @@ async def test_bash_is_the_agents_shell(given: Any, arguments: Any, streamed: bo
 def test_commands_of_another_providers_model_are_one() -> None:
     call = FunctionCall("c1", "shell", '{"commands":["a","b"]}', kind="shell")
     assert sent(call)[0]["input"] == {"command": "a\nb"}
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("tool", "name"), [(EDITOR, "str_replace_based_edit_tool"), (MEMORY, "memory")], ids=["text_editor", "memory"]
+)
+async def test_an_editors_commands_come_as_they_are(tool: ToolSpec, name: str, streamed: bool) -> None:
+    given = {"command": "view", "path": "/memories", "view_range": [1, -1]}
+    call = await read(tool_use(name, given), streamed, tool)
+    assert (call.kind, call.name, json.loads(call.arguments)) == (tool.kind, tool.name, given)
+    (back,) = sent(call)[:1]
+    assert (back["name"], back["input"]) == (name, given)
+    plain = await read(tool_use(name, given), streamed, SHELL)
+    assert (plain.kind, plain.name) == ("function", name), "an agent without such a tool may have a function of that name"
+
+
+async def test_an_editors_arguments_are_shown_as_they_come() -> None:
+    given = {"command": "create", "path": "a", "file_text": "a long text"}
+    call = FunctionCall("c1", "text_editor", json.dumps(given), kind="text_editor")
+    async with FakeAnthropicServer([call]) as server:
+        events = await events_of(model_at(server), request(stream=True, tools=(EDITOR,)))
+    deltas = [event.delta for event in events if isinstance(event, FunctionCallArgumentsDelta)]
+    assert json.loads("".join(deltas)) == given
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"),
+    [("shell", "bash"), ("text_editor", "str_replace_based_edit_tool"), ("memory", "memory"), ("other", "other")],
+)
+def test_a_tool_of_its_own_is_chosen_by_its_own_name(chosen: str, name: str) -> None:
+    from agentsdk import ModelSettings
+    from agentsdk.models.anthropic import AnthropicModel
+
+    model = AnthropicModel("claude-test", base_url=OFFLINE)
+    body = body_of(model, tools=(SHELL, EDITOR, MEMORY, ToolSpec("other", "", {})), settings=ModelSettings(tool_choice=chosen))
+    assert body["tool_choice"] == {"type": "tool", "name": name}
 
 
 ACTIONS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
@@ -156,6 +194,8 @@ def test_tools_of_every_kind_are_declared() -> None:
     configs = {"zoom": {"enabled": False}}
     tools = [
         SHELL,
+        EDITOR,
+        MEMORY,
         COMPUTER,
         ToolSpec("computer", "", {}, kind="computer", kind_settings={"configs": configs, "display_width": 1}),
         ToolSpec("apply_patch", "Patch.", {"type": "object"}, kind="apply_patch"),
@@ -163,6 +203,8 @@ def test_tools_of_every_kind_are_declared() -> None:
     ]
     assert json.loads(encode_tools(tools, strict=False)) == [
         {"type": "bash_20250124", "name": "bash"},
+        {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": 9},
+        {"type": "memory_20250818", "name": "memory"},
         {"type": "computer_toolset_20260801"},
         {"type": "computer_toolset_20260801", "configs": configs},
         {"name": "apply_patch", "description": "Patch.", "input_schema": {"type": "object"}},

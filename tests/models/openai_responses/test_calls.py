@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from agentsdk.models.openai_responses.encode import InputEncoder, encode_tools
 from agentsdk.testing.responses_dialect import FakeResponsesServer
 from agentsdk.tools import Grammar, custom_tool
 from agentsdk.types.errors import UnsupportedCallError
-from agentsdk.types.items import Caller, FunctionCall, FunctionCallOutput, InputImage, InputText, Item, Message
+from agentsdk.types.items import Caller, CallKind, FunctionCall, FunctionCallOutput, InputImage, InputText, Item, Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.spec import ToolSpec
 from agentsdk.types.tape import Tape
@@ -242,7 +242,7 @@ def test_the_caller_goes_back_with_the_result(kind: Any) -> None:
     assert "caller" not in elsewhere
 
 
-@given(st.text(), st.sampled_from(["shell", "apply_patch", "computer", "custom", "mcp_approval", "function"]))
+@given(st.text(), st.sampled_from(get_args(CallKind)))
 def test_arguments_of_any_shape_can_be_sent_back(arguments: str, kind: Any) -> None:
     """What the run has refused stays in its history, and other providers' calls come along."""
     for namespace in ("", "local_shell"):
@@ -261,12 +261,14 @@ def test_tools_of_every_kind_are_declared() -> None:
         ToolSpec("shell", "", {}, kind="shell"),
         ToolSpec("apply_patch", "", {}, kind="apply_patch"),
         ToolSpec("computer", "", {}, kind="computer"),
+        ToolSpec("memory", "Keep.", {}, kind="memory"),
     ]
     assert json.loads(encode_tools(tools)) == [
         {"type": "custom", "name": "query", "description": "Ask.", **grammar},
         {"type": "shell", "environment": {"type": "local"}},
         {"type": "apply_patch"},
         {"type": "computer"},
+        {"type": "function", "name": "memory", "description": "Keep.", "parameters": {}, "strict": True},
     ]
 
 
