@@ -183,7 +183,7 @@ async def stdio_transport(
     try:
         yield receives, outgoing
     finally:
-        is_silent = tasks[0].done()
+        is_silent = tasks[0].done() and not tasks[0].cancelled()  # a loop that ends cancels all tasks: that is no silence
         for task in tasks[:2]:
             task.cancel()
         for stream in (sends, receives, outgoing, to_write):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 
+from agentsdk.mcp.client import stdio_transport
 from tests.mcp.misbehaving import lifecycles
 from tests.mcp.misbehaving.ours import Contestant
 from tests.mcp.misbehaving.play import Script
@@ -30,6 +32,16 @@ async def test_an_error_in_the_block_comes_as_it_is() -> None:
         async with here.server() as server:
             await here.run(server)
             raise ValueError("the user's own")
+
+
+@pytest.mark.leaves_tasks
+def test_the_end_of_a_program_is_no_silence_of_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent server is about to leave by itself, and is waited for; this one is told at once."""
+    monkeypatch.setattr(stdio_transport, "_NOTICE", 30)
+    with lifecycles.place(Contestant(), MODERN) as here:
+        began = time.monotonic()
+        asyncio.run(here.opened())
+        assert time.monotonic() - began < 15 and here.count("eof") == 1
 
 
 async def test_200_calls_are_cancelled_at_every_step() -> None:
