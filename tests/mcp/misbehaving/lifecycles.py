@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -11,6 +14,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +76,7 @@ class Place:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Waits until the journal of the server made last fulfils a condition."""
-        pipe = os.open(self.journals[-1] + ".bell", os.O_RDONLY | os.O_NONBLOCK)
+        pipe = os.open(self.journals[-1] + ".bell", os.O_RDWR | os.O_NONBLOCK)  # for writing too: it does not end
         rings = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -273,34 +277,46 @@ def _in_a_process(*given: str) -> Row:
     return test
 
 
-def ended(here: Place, case: str, how: str) -> None:
-    """A process that runs an agent and ends in one of the ways of `ending`: within five seconds, quietly."""
-    target = here.target(case)
-    module = type(here.contestant).__module__
-    command = [sys.executable, "-m", "tests.mcp.misbehaving.ending", module, how, *target.args[2:]]
+@cache
+def _starter(module: str) -> subprocess.Popen[bytes]:
+    """The process that programs with the contestant of a module are forked from."""
+    command = [sys.executable, "-m", "tests.mcp.misbehaving.ending", module]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=ROOT)
-    assert child.stdout is not None
-    try:
-        said = child.stdout.readline()
-        began = time.monotonic()
-        assert said == b"ran\n", f"the process did not run: {child.communicate(timeout=20)[1][-1_000:]!r}"
-        if how == "interrupted":
-            child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=20)
-        took = time.monotonic() - began
-    except subprocess.TimeoutExpired:
-        raise AssertionError("the process hangs") from None
-    finally:
-        child.kill()
-        child.wait()
-        child.stdout.close()
-    assert took <= 5, f"the process took {took:.1f} s to end"
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=environment, cwd=ROOT)
+
+    def stop() -> None:
+        with child:
+            child.kill()
+
+    atexit.register(stop)
+    return child
+
+
+def ended(here: Place, case: str, how: str) -> None:
+    """A program that runs an agent and ends in one of the ways of `ending`: within five seconds, quietly."""
+    *_, case, era, journal = here.target(case).args
+    starter = _starter(type(here.contestant).__module__)
+    assert starter.stdin is not None and starter.stdout is not None
+    starter.stdin.write(json.dumps([how, case, era, journal]).encode() + b"\n")
+    program = int(starter.stdout.readline())
+    errors = Path(journal + ".errors")
+    ran = starter.stdout.readline()
+    began = time.monotonic()
+    assert ran == b"ran\n", f"the program did not run: {errors.read_bytes()[-1_000:]!r}"
+    if how == "interrupted":
+        os.kill(program, signal.SIGINT)
+    if not (is_over := select.select([starter.stdout], [], [], 20)[0]):
+        os.kill(program, signal.SIGKILL)
+    starter.stdout.readline()
+    assert is_over, "the program hangs"
+    took = time.monotonic() - began
+    assert took <= 5, f"the program took {took:.1f} s to end"
     expected = {"raises": b"ValueError: the user's own", "interrupted": b"KeyboardInterrupt"}.get(how)
+    said = errors.read_bytes()
     if expected is None:
-        assert not errors, f"the process wrote {errors[-1_000:]!r}"
+        assert not said, f"the program wrote {said[-1_000:]!r}"
     else:
-        assert expected in errors and b"ExceptionGroup" not in errors, f"the process wrote {errors[-1_000:]!r}"
+        assert expected in said and b"ExceptionGroup" not in said, f"the program wrote {said[-1_000:]!r}"
 
 
 for _case, _how in (
