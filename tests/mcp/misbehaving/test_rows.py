@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.mcp.misbehaving import rows
+from tests.mcp.misbehaving.clock import JumpingLoop
 from tests.mcp.misbehaving.ours import Contestant
 from tests.mcp.misbehaving.play import Row, judge, play
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "asyncio", {"loop_factory": JumpingLoop}
+
 
 PLAYS = [(row, over, era) for row in rows.ROWS for over, era in row.over]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 
@@ -52,12 +51,11 @@ class Server:
         """Writes a line to the journal, and rings the bell of who waits for one: a named pipe."""
         with open(self.journal, "a") as file:
             file.write(line.replace("\n", " ") + "\n")
-        try:
-            bell = os.open(self.journal + ".bell", os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            return  # nobody listens
-        os.write(bell, b"!")
-        os.close(bell)
+        ring(self.journal + ".bell")
+
+    def keep_silent(self) -> None:
+        """Says to who listens that no more will come until it hears something: only a deadline of the client's is next."""
+        ring(self.journal + ".silence")
 
     def count(self, word: str) -> int:
         """How many lines of the journal begin with a word."""
@@ -158,11 +156,23 @@ class Server:
 
     def leave_grandchild(self) -> None:
         """Starts a process of its own, which holds none of its pipes and waits for a minute."""
+        import subprocess  # costs each server 5 ms, and few need it
+
         null = subprocess.DEVNULL
         child = subprocess.Popen([sys.executable, "-S", "-E", "-c", WAITING], stdin=null, stdout=subprocess.PIPE, stderr=null)
         assert child.stdout is not None
         child.stdout.readline()  # it is there, and deaf to SIGTERM
         self.note(f"pid {child.pid}")
+
+
+def ring(bell: str) -> None:
+    """Writes a byte to a named pipe, if anybody has it open."""
+    try:
+        pipe = os.open(bell, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return
+    os.write(pipe, b"!")
+    os.close(pipe)
 
 
 WAITING = """

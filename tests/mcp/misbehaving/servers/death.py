@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -124,6 +123,8 @@ class ClosesOutput(Server):
     def on_call(self, message: Message) -> None:
         if self.starts == 1:
             os.close(1)
+            sys.stdin.buffer.read()
+            self.keep_silent()
             time.sleep(60)
         super().on_call(message)
 
@@ -144,6 +145,8 @@ class ChildOnOutput(Server):
 
     def on_call(self, message: Message) -> None:
         if self.starts == 1:
+            import subprocess
+
             child = subprocess.Popen([sys.executable, "-S", "-E", "-c", WAITING.replace("print(flush=True)", "")])
             self.note(f"pid {child.pid}")
             self.die()

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 
+from tests.mcp.misbehaving.clock import pause
 from tests.mcp.misbehaving.servers.base import Server
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request, http_case
 
@@ -133,12 +134,14 @@ class First(OnCall):
 @http_case("http/no_answer")
 class NoAnswer(First):
     async def misbehave(self, request: Request, out: asyncio.StreamWriter) -> None:
+        self.inner.keep_silent()
         await self.closing.wait()
 
 
 @http_case("http/no_answer_at_all")
 class NoAnswerAtAll(HttpFront):
     async def post(self, request: Request, out: asyncio.StreamWriter) -> None:
+        self.inner.keep_silent()
         await self.closing.wait()
 
 
@@ -186,7 +189,7 @@ class SlowHeaders(First):
         while not self.closing.is_set():
             out.write(b"x-more: 1\r\n")
             await out.drain()
-            await asyncio.sleep(0.05)
+            await pause(0.05)
 
 
 @http_case("http/stream_cut")
@@ -219,7 +222,7 @@ class StreamSilent(First):
         while not self.closing.is_set():
             self.chunk(out, b": still there\n\n")
             await out.drain()
-            await asyncio.sleep(0.05)
+            await pause(0.05)
 
 
 @http_case("http/stream_goes_on")
@@ -295,6 +298,7 @@ class OtherId(First):
     async def misbehave(self, request: Request, out: asyncio.StreamWriter) -> None:
         other = self.answer(request._replace(message={**request.message, "id": 99_999}), {"content": []})
         self.plain(out, 200, other, "application/json")
+        self.inner.keep_silent()
 
 
 @http_case("http/get_500")
@@ -320,6 +324,7 @@ class GetEnds(HttpFront):
 @http_case("http/delete_is_silent")
 class DeleteSilent(HttpFront):
     async def delete(self, request: Request, out: asyncio.StreamWriter) -> None:
+        self.inner.keep_silent()
         await self.closing.wait()
 
 

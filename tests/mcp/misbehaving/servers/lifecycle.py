@@ -13,10 +13,11 @@ class Stubborn(Server):
     """Ignores the end of its input and SIGTERM, and has a grandchild that does so too."""
 
     def begin(self) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.leave_grandchild()
+        signal.signal(signal.SIGTERM, lambda *_: self.keep_silent())
 
     def end(self) -> None:
+        self.keep_silent()
         time.sleep(60)
 
 

@@ -11,6 +11,8 @@ from tests.mcp.misbehaving.servers.base import PONG, Message, Server, case, text
 class Opening(Server):
     def receive(self, message: Message) -> None:
         self.note(f"{message.get('method')} ignored")
+        if "id" in message:
+            self.keep_silent()
 
 
 @case("silence/first_opening")
@@ -18,6 +20,8 @@ class FirstOpening(Server):
     def receive(self, message: Message) -> None:
         if self.starts > 1:
             super().receive(message)
+        elif "id" in message:
+            self.keep_silent()
 
 
 @case("silence/discover")
@@ -25,13 +29,13 @@ class Discover(Server):
     """A handshake server that drops methods it does not know, as some do."""
 
     def on_discover(self, message: Message) -> None:
-        pass
+        self.keep_silent()
 
 
 @case("silence/list")
 class List(Server):
     def on_list(self, message: Message) -> None:
-        pass
+        self.keep_silent()
 
 
 @case("silence/first_list")
@@ -39,12 +43,14 @@ class FirstList(Server):
     def on_list(self, message: Message) -> None:
         if self.count("tools/list") > 1:
             super().on_list(message)
+        else:
+            self.keep_silent()
 
 
 @case("silence/call")
 class Call(Server):
     def on_call(self, message: Message) -> None:
-        pass
+        self.keep_silent()
 
 
 @case("silence/first_call")
@@ -52,6 +58,8 @@ class FirstCall(Server):
     def on_call(self, message: Message) -> None:
         if self.count("call") > 1:
             super().on_call(message)
+        else:
+            self.keep_silent()
 
 
 @case("silence/after_a_call")
@@ -61,6 +69,8 @@ class AfterCall(Server):
     def receive(self, message: Message) -> None:
         if self.calls:
             self.note(f"{message.get('method')} ignored")
+            if "id" in message:
+                self.keep_silent()
         else:
             super().receive(message)
 
@@ -72,6 +82,7 @@ class Late(Server):
     def on_call(self, message: Message) -> None:
         if self.calls == 1:
             self.first = message
+            self.keep_silent()
         elif self.calls == 2:
             self.answer(self.first, text("the first call's answer"))
             self.answer(message, PONG)
@@ -85,6 +96,7 @@ class Progress(Server):
         token = message["params"].get("_meta", {}).get("progressToken", "none")
         for step in range(200):
             self.notify("notifications/progress", progressToken=token, progress=step)
+        self.keep_silent()
 
 
 @case("silence/deaf")

@@ -37,6 +37,7 @@ class NoJson(Server):
     def on_call(self, message: Message) -> None:
         if self.calls == 1:
             self.raw(b"Traceback (most recent call last): oops\n")
+            self.keep_silent()
         else:
             self.answer(message, PONG)
 
@@ -130,7 +131,11 @@ class OtherFirst(Server):
 @case("wire/other_id_only")
 class OtherOnly(Server):
     def on_call(self, message: Message) -> None:
-        self.answer({**message, "id": 99_999} if self.calls == 1 else message, PONG if self.calls > 1 else text("another's"))
+        if self.calls == 1:
+            self.answer({**message, "id": 99_999}, text("another's"))
+            self.keep_silent()
+        else:
+            self.answer(message, PONG)
 
 
 @case("wire/id_of_an_earlier_request")
