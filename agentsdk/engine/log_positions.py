@@ -67,7 +67,8 @@ def nested_agent(state: State, agent: Agent[Any, Any] | None, call_id: str) -> A
 def _asked_agent(declared: Declaration, run_id: str) -> Agent[Any, Any] | None:
     """The agent that an output validator asks in this nested run."""
     asked = [(validator.name, agent) for validator in declared.validators for agent in validator.agents]
-    found = next((agent for name, agent in asked if run_id.startswith(validator_run_prefix(name, agent.name))), None)
+    prefix = run_id[: run_id.rfind(":") + 1]
+    found = next((agent for name, agent in asked if prefix == validator_run_prefix(name, agent.name)), None)
     return cast("Agent[Any, Any] | None", found)
 
 

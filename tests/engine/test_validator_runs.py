@@ -293,6 +293,22 @@ async def test_each_decision_on_a_critics_call_counts_at_once() -> None:
     assert result.final_output == "a"
 
 
+async def test_a_run_that_waits_for_a_critic_is_left_alone_whatever_the_critics_name() -> None:
+    asked: list[str] = []
+    pay = function_tool(lambda: "paid", name_override="pay", needs_approval=True)
+    other, critic = critic_of(), critic_of(call("pay"), "fine", name="critic:2", tools=[pay])
+
+    async def ask(context: Context, output: str) -> None:
+        asked.append(output)
+        await context.run(critic, output)
+
+    writer = writer_of("a", by=output_validator(ask, agents=[other, critic]))
+    config = RunConfig(store=MemoryRunStore(), run_id="r")
+    for _ in range(2):
+        assert len((await Runner.drive(writer, "r", "go", run_config=config)).interruptions) == 1
+    assert asked == ["a"]
+
+
 async def test_an_answer_that_a_critic_waits_for_is_its_default_once_it_is_late() -> None:
     @function_tool(external=True, timeout=5, default_answer=7)
     def weigh(x: int) -> int:
