@@ -353,6 +353,11 @@ class HandoffDeclaration(Generic[TContext]):
         _HANDOFF.check(self)
 
 
+_SESSION = "session of "
+"""What the resource of an agent as a tool begins with that is its session: side by side two calls would each miss the other's
+turns. One that a callable gives is known by the tool only."""
+
+
 class AgentToolChanges(ToolChanges[TContext], total=False):
     """What `AgentTool.clone` takes."""
 
@@ -417,8 +422,9 @@ class AgentTool(FunctionTool[TContext]):
                 f"tool {self.name!r} runs an agent, so it takes no params_json_schema, expected parameters=SomeType; "
                 "make it anew with agent.as_tool(parameters=...)"
             )
-        if self.session is not None and self.resource is None:  # side by side two calls would each miss the other's turns
-            vars(self)["resource"] = f"session of {self.name}"
+        if self.session is not None and (self.resource is None or str(self.resource).startswith(_SESSION)):
+            is_known = SESSION.fits(self.session)
+            vars(self)["resource"] = _SESSION + (repr(cast(Session, self.session).session_id) if is_known else self.name)
 
     def clone(  # pyright: ignore[reportIncompatibleMethodOverride] - it takes what FunctionTool's takes, and more
         self, **changes: Unpack[AgentToolChanges[TContext]]

@@ -290,6 +290,15 @@ async def test_calls_of_a_reply_follow_each_other_on_a_session() -> None:
     assert tool.clone(resource="mine").resource == "mine"
 
 
+async def test_calls_of_two_agents_on_one_session_follow_each_other() -> None:
+    session = MemorySession("shared")
+    (first, _), (second, model) = helper("done"), helper("done")
+    tools = [first.as_tool(session=session), second.as_tool("other").clone(session=session)]
+    main = Agent("main", model=ScriptedModel([[call("helper", input="one"), call("other", input="two")], "done"]), tools=tools)
+    await Runner.run(main, "go")
+    assert [item.text for item in model.requests[0].items if isinstance(item, Message)] == ["one", "done", "two"]
+
+
 async def test_a_run_that_waits_has_its_turns_in_the_session_and_adds_the_rest() -> None:
     session, world = MemorySession("helper's"), World()
     tools = [tool_of(world, "dig"), tool_of(world, "sell", needs_approval=True)]
