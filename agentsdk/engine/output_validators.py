@@ -34,7 +34,7 @@ async def validate_output(run: Run, prepared: Prepared, processed: ProcessedResp
     Raises `CallbackError` for one that raises or does not answer in time, `UserError` for an answer that is no output.
     """
     if isinstance(step, Interruption):
-        if run.root.is_replayed or not any(True for _ in validator_runs(open_turn(run))):
+        if run.is_replayed or not any(True for _ in validator_runs(open_turn(run))):
             return step
         step = resolve_next_step(prepared.spec, run.state, processed, waits=False)
     judged = {event.place for event in open_turn(run).validated}
@@ -103,7 +103,7 @@ async def _answer(
             run.deps.grace.reset()  # only the validator was
         raise CallbackError(
             f"{what} did not answer within {validator.timeout:g} seconds, expected an answer; see what it waits for, "
-            " or raise its timeout, and resume error.state"
+            "or raise its timeout, and resume error.state"
         ) from error
 
 

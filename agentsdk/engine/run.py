@@ -184,12 +184,18 @@ class Run(Journal, eq=False, kw_only=True):
         chosen = self.chosen
         return chosen.name if chosen is not None and chosen.turns == self.state.turns else ""
 
+    @property
+    def turn_number(self) -> int:
+        """The number of its turn, from 1: of the open one, or of the one that begins."""
+        turn = self.state.turn
+        return self.state.turns + (turn is None or turn.response is None)
+
     def turn_context(self) -> TurnContext[Any]:
         """The run as its turn sees it, when that begins and when it is entered again."""
         context, state = self.context, self.state
-        has_reply = state.turn is not None and state.turn.response is not None
-        number = state.turns if has_reply else state.turns + 1
-        return TurnContext(context.context, context.usage, turn=number, items=state.view, run_id=self.root_id, path=self.path)
+        return TurnContext(
+            context.context, context.usage, turn=self.turn_number, items=state.view, run_id=self.root_id, path=self.path
+        )
 
     async def keep(self, overflow: Overflow) -> None:
         """Keep a result that is too long for the model, whole, where the run is kept."""
@@ -355,5 +361,6 @@ class Run(Journal, eq=False, kw_only=True):
             call_ids=call_ids(state),
             limits=NO_LIMITS,
             has_budget=self.has_budget,
+            is_replayed=self.is_replayed,
             hooks=self.hooks,
         )

@@ -112,7 +112,7 @@ def _context(run: Run, toolset: Toolset[Any]) -> ToolsetContext[Any]:
         context.context,
         context.usage,
         run.agent,
-        turn=state.turns + 1,
+        turn=run.turn_number,
         items=state.view,
         run_id=run.root_id,
         path=run.path,

@@ -34,6 +34,7 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.engine.replay import Replay
 from agentsdk.errors import ModelError, StateMismatchError
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.toolsets import Toolset, ToolsetContext
 from agentsdk.types.events import (
     ApprovalDecided,
     ArgumentsEdited,
@@ -106,6 +107,33 @@ class Loud(AgentHooks[Any]):
         if name.startswith("on_"):
             raise AssertionError(f"{name} was called")
         return super().__getattribute__(name)
+
+
+async def test_no_toolset_is_asked_by_a_nested_run_either() -> None:
+    send = function_tool(lambda: "sent", name_override="send", needs_approval=True)
+
+    class Asked(Toolset[Any]):
+        name = "asked"
+        asked = 0
+
+        async def get_tools(self, context: ToolsetContext[Any]) -> list[Any]:
+            return [send]
+
+        async def find_tool(self, context: ToolsetContext[Any], name: str) -> Any:
+            self.asked += 1
+            return send
+
+    toolset, config = Asked(), RunConfig(store=MemoryRunStore(), run_id="r")
+    helper = Agent[Any, Any]("helper", model=ScriptedModel([call("send"), "helped"]), toolsets=[toolset])
+    agent = Agent[Any, Any]("main", model=ScriptedModel([call("helper", input="x"), "done"]), tools=[helper.as_tool()])
+    state = (await Runner.run(agent, "go", run_config=config)).to_state()
+    assert (await Runner.replay(agent, "r", run_config=config)).steps == 1
+    assert toolset.asked == 0
+    state.approve(state.interruptions[0])
+    await Runner.run(agent, state, run_config=config)
+    assert toolset.asked == 1
+    assert (await Runner.replay(agent, "r", run_config=config)).is_finished
+    assert toolset.asked == 1
 
 
 async def test_no_callable_is_called() -> None:

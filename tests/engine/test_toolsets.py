@@ -127,6 +127,22 @@ async def test_a_changed_registry_enters_at_the_next_turn() -> None:
     assert outputs == ["Error: there is no tool named 'new'. Tools there are: learn.", "learnt", "new 2"]
 
 
+async def test_the_turn_that_a_toolset_is_told_is_that_of_the_call() -> None:
+    turns: list[int] = []
+
+    class Found(Turns):
+        async def find_tool(self, context: ToolsetContext[Any], name: str) -> FunctionTool[Any] | None:
+            turns.append(context.turn)
+            return await super().find_tool(context, name)
+
+    toolset = Found([echo("free")], [echo("free"), echo("pay", needs_approval=True)])
+    agent = Agent[None, str](name="A", model=ScriptedModel([call("free"), call("pay"), "done"]), toolsets=[toolset])
+    state = (await Runner.run(agent, "go")).to_state()
+    state.approve(state.interruptions[0])
+    await Runner.run(agent, state)
+    assert turns == [2]
+
+
 async def test_an_approved_call_of_a_toolset_runs_in_another_process() -> None:
     def made(asked: list[str]) -> tuple[Agent[None, str], Turns]:
         toolset = Turns([echo("pay", needs_approval=True), echo("free")])
