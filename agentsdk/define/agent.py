@@ -238,14 +238,8 @@ class Agent(Generic[TContext, TOutput]):
         )
 
 
-class AgentHooks(Generic[TContext]):
-    """Hooks of one agent. Override what you need."""
-
-    async def on_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
-        """This agent takes over."""
-
-    async def on_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
-        """This agent gave the final output."""
+class _ModelAndToolHooks(Generic[TContext]):
+    """What the hooks of an agent and those of a run are both told."""
 
     async def on_llm_start(
         self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
@@ -256,47 +250,6 @@ class AgentHooks(Generic[TContext]):
         self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], response: ModelResponse
     ) -> None:
         """The model replied, and the reply is recorded."""
-
-    async def on_handoff(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], source: Agent[TContext, Any]
-    ) -> None:
-        """`source` handed over to this agent."""
-
-    async def on_tool_start(
-        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext]
-    ) -> None:
-        """A tool of this agent is about to run."""
-
-    async def on_tool_end(
-        self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
-    ) -> None:
-        """The result of this agent's tool is recorded."""
-
-
-class RunHooks(Generic[TContext]):
-    """Hooks of a whole run. Override what you need. None is called again on resume; one that raises stops the run with a
-    `HookError`."""
-
-    async def on_agent_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
-        """An agent takes over: at the start of the run and after each handoff."""
-
-    async def on_agent_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
-        """An agent gave the final output."""
-
-    async def on_llm_start(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], system_prompt: str, input_items: Sequence[Item]
-    ) -> None:
-        """The model is about to be asked."""
-
-    async def on_llm_end(
-        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], response: ModelResponse
-    ) -> None:
-        """The model replied, and the reply is recorded."""
-
-    async def on_handoff(
-        self, context: RunContextWrapper[TContext], from_agent: Agent[TContext, Any], to_agent: Agent[TContext, Any]
-    ) -> None:
-        """An agent handed over, and the handoff is recorded."""
 
     async def on_tool_start(
         self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext]
@@ -307,6 +260,37 @@ class RunHooks(Generic[TContext]):
         self, context: ToolContext[TContext], agent: Agent[TContext, Any], tool: FunctionTool[TContext], result: object
     ) -> None:
         """A tool's result is recorded."""
+
+
+class AgentHooks(_ModelAndToolHooks[TContext]):
+    """Hooks of one agent. Override what you need."""
+
+    async def on_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
+        """This agent takes over."""
+
+    async def on_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
+        """This agent gave the final output."""
+
+    async def on_handoff(
+        self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], source: Agent[TContext, Any]
+    ) -> None:
+        """`source` handed over to this agent."""
+
+
+class RunHooks(_ModelAndToolHooks[TContext]):
+    """Hooks of a whole run. Override what you need. None is called again on resume; one that raises stops the run with a
+    `HookError`."""
+
+    async def on_agent_start(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any]) -> None:
+        """An agent takes over: at the start of the run and after each handoff."""
+
+    async def on_agent_end(self, context: RunContextWrapper[TContext], agent: Agent[TContext, Any], output: Any) -> None:
+        """An agent gave the final output."""
+
+    async def on_handoff(
+        self, context: RunContextWrapper[TContext], from_agent: Agent[TContext, Any], to_agent: Agent[TContext, Any]
+    ) -> None:
+        """An agent handed over, and the handoff is recorded."""
 
 
 # Without slots: of a frozen generic class that has them Python 3.11 cannot make `InputGuardrail[User](...)`.
