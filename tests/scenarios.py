@@ -74,7 +74,7 @@ from agentsdk.permissions import Grant
 from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
-from agentsdk.tools import Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
+from agentsdk.tools import CodeTool, Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
 from agentsdk.toolsets import SelectedToolset, ToolRegistry, Toolset, ToolsetContext
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -309,7 +309,7 @@ def answered_requests(log: Iterable[RunEvent]) -> set[str]:
             while request_id(*place, number) in ids:
                 number += 1
             ids.add(request_id(*place, number))
-        elif isinstance(event, AttemptSpent | ModelReplied):
+        elif isinstance(event, AttemptSpent) or (isinstance(event, ModelReplied) and not event.snapshot):
             ids.add(request_id(*place))
             attempts[path] += 1
         if isinstance(event, ModelReplied):
@@ -701,6 +701,23 @@ def _nested_nested(world: World) -> Agent[Any, Any]:
         handoffs=[specialist],
     )
     return agent_of(world, [call("middle", input="go deep"), "deep enough"], tools=[middle.as_tool()])
+
+
+def _program(world: World) -> Agent[Any, Any]:
+    code = """
+import asyncio
+first = await dig(1)
+second, third = await asyncio.gather(sift(x=5), pay(3))
+print(first, second)
+try:
+    await pay(2)
+except RuntimeError as error:
+    print(error)
+third
+"""
+    tools = [tool_of(world, "dig"), tool_of(world, "sift", "none"), tool_of(world, "pay", needs_approval=True)]
+    replies = [[call("run_code", code=code), call("dig", x=9)], call("run_code", code="await dig(7) + 1"), "done"]
+    return agent_of(world, replies, tools=[CodeTool(tools), tool_of(world, "dig")])
 
 
 def _external(world: World) -> Agent[Any, Any]:
@@ -1317,6 +1334,7 @@ SCENARIOS = [
     Scenario("agent as tool, with typed input", _typed_agent_tool, "both dug", effects=2),
     Scenario("nested approval", _nested_approval, "done", effects=5),
     Scenario("nested nested approval and nested handoff", _nested_nested, "deep enough", effects=2, decide=_approve_always),
+    Scenario("programs that call tools", _program, "done", effects=5, decide=_approve_odd),
     Scenario("external calls, and a handoff behind one", _external, "weighed", effects=1, decide=_answer),
     Scenario("external calls, approved, guarded, nested", _external_nested, "done", effects=1, decide=_answer),
     Scenario("calls whose bodies ask for an answer", _asking, "done", effects=5, decide=_answer),

@@ -233,6 +233,13 @@ SCRIPTED: dict[str, str] = {
         "total() gave 0 for any prices; now it adds them up, and the test passes.\n"
         "def total(prices):\n    return sum(prices)\n"
     ),
+    "code_mode.py": (
+        'begin:  cancel_contract {"customer":"customer 5"} waits; this process is killed\n'
+        "finish: Three invoices are overdue; one contract is ended.\n"
+        "        the program printed: the contract with customer 5 is ended\n"
+        "        3 of them overdue, 120 euros\n"
+        "        the outbox has: reminder of invoice 3, reminder of invoice 4\n"
+    ),
     "execution.py": (
         "get_price, attempt 1\nget_price, attempt 2\n"
         "write a.py: one\nwrite b.py: three\nwrite a.py: two\ntest\n"

@@ -56,6 +56,7 @@ from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import (
     ApplyPatchTool,
     BraveSearch,
+    CodeTool,
     ComputerTool,
     MemoryTool,
     ShellTool,
@@ -367,6 +368,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         {"sandbox": LocalSandbox(".", unsafe=True)},
         lambda made: run(agent(tools=[made])),
     ),
+    "CodeTool": (CodeTool, {"tools": [function_tool(plain)]}, lambda made: run(agent(tools=[made]))),
     "ShellTool": (ShellTool, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=[made]))),
     "ComputerTool": (ComputerTool, {"computer": Desk()}, lambda made: run(agent(tools=[made]))),
     "TextEditorTool": (

@@ -459,7 +459,7 @@ def _replied(state: State, event: ModelReplied) -> State:
         state,
         turn=turn,
         turns=state.turns + 1,
-        all_turns=state.all_turns + 1,
+        all_turns=state.all_turns + (not event.snapshot),
         usage=event.response.usage if state.usage is NO_USAGE else state.usage + event.response.usage,
         stopped=None,
         limit=limit,

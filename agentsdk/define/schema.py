@@ -81,6 +81,11 @@ class FunctionSchema:
         texts = [one.name for one in self._parameters if one.annotation is str and one.default is MISSING]
         return texts if len(texts) == len(self._parameters) else []
 
+    @property
+    def defaults(self) -> dict[str, object]:
+        """What the parameters are that a call may leave out."""
+        return {one.name: one.default for one in self._parameters if not one.required}
+
     def bind(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """The arguments checked and laid out for the call, without the context; every container in them is a new one.
 

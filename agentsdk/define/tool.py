@@ -216,6 +216,11 @@ class FunctionTool(ToolFields[TContext]):
         return self._body.answer_type(self.name)
 
     @property
+    def defaults(self) -> Mapping[str, object]:
+        """What the parameters of its function are that a call may leave out. Raises `UserError` as `spec` does."""
+        return self._body.defaults
+
+    @property
     def default_answer_text(self) -> str:
         """The default answer as JSON text, `""` where there is none. Raises `UserError` for one that does not fit."""
         if self.default_answer is UNSET:

@@ -80,6 +80,11 @@ class ToolBody(Generic[TContext]):
         """What a call of an external tool asks a person, and the answers there are: `""` and none where it asks nobody."""
         return "", ()
 
+    @property
+    def defaults(self) -> Mapping[str, object]:
+        """What the parameters are that a call may leave out although the schema requires them."""
+        return {}
+
 
 class JsonBody(ToolBody[TContext]):
     """A callable that takes the arguments as JSON text; `check`, where given, checks them in place of the tool's schema."""
@@ -153,6 +158,10 @@ class FunctionBody(ToolBody[TContext]):
 
             self._answer_type = AnswerType(name, read_return_type(self.source, name, self._scope))
         return self._answer_type
+
+    @property
+    def defaults(self) -> Mapping[str, object]:
+        return self._known.defaults
 
     @property
     def _known(self) -> FunctionSchema:

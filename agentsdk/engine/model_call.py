@@ -37,8 +37,14 @@ async def ask(run: Run, prepared: Prepared) -> None:
     """Ask for the turn's reply and record it, if the limits allow one more.
 
     The reply is reserved while it is asked for, so that concurrent nested runs cannot pass the limit together. Raises the
-    limit reached, `ModelError`s, and `EmptyResponseError`.
+    limit reached, `ModelError`s, and `EmptyResponseError`. Where a program is in the model's place, it is run up to its next
+    calls.
     """
+    if run.interpreter is not None:
+        from agentsdk.engine.programs import take_step
+
+        await take_step(run, run.interpreter)
+        return
     if run.state.turns:  # before, it cannot be stuck
         loop = stuck(run, prepared)
         if loop is not None:

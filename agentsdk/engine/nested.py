@@ -12,6 +12,7 @@ from agentsdk.core.pairing import joined
 from agentsdk.core.taint import as_untrusted
 from agentsdk.define.agent import Agent, AgentTool
 from agentsdk.define.guardrail_output import GuardrailResult
+from agentsdk.define.program_tool import ProgramTool
 from agentsdk.define.stream_events import StreamEvent
 from agentsdk.define.tool_options import default_tool_error_function
 from agentsdk.define.tool_output import to_output
@@ -22,6 +23,7 @@ from agentsdk.engine.channel import STREAM_BUFFER, Channel, NestedChannel
 from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.job import Job
 from agentsdk.engine.prepare import find_agent, find_agents
+from agentsdk.engine.programs import last_reply
 from agentsdk.engine.run import Run
 from agentsdk.engine.session import load_history, save_session, unrecorded_save
 from agentsdk.engine.streaming import stream_nested_to
@@ -75,6 +77,8 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
         return ToolFinished(call.call_id, f"Error: agents may call agents at most {config.max_depth} deep.", True)
     child = run.child(call.call_id, tool.agent)
     child.span = job.span
+    if isinstance(tool, ProgramTool):
+        child.interpreter = tool.interpreter
     if tool.hooks is not None:
         child.hooks = (*child.hooks, tool.hooks)
     listener: Channel[StreamEvent] | None = None
@@ -108,10 +112,14 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
     value = child.final_output
     if tool.custom_output_extractor is not None:
         value = await call_user(f"custom_output_extractor of tool {tool.name!r}", tool.custom_output_extractor, value)
-    output, overflow = cap_output(to_output(value), config.max_tool_result_chars)
+    most, is_error = config.max_tool_result_chars, False
+    if isinstance(tool, ProgramTool):
+        last = last_reply(child)
+        most, is_error = min(most, tool.max_output_chars), last is not None and last.response.finish == "error"
+    output, overflow = cap_output(to_output(value), most)
     if overflow is not None:
         await run.keep(overflow)
-    return ToolFinished(call.call_id, output, whole="" if overflow is None else overflow.id)
+    return ToolFinished(call.call_id, output, is_error, whole="" if overflow is None else overflow.id)
 
 
 async def _session(job: Job, tool: AgentTool[Any]) -> Session | None:

@@ -29,6 +29,7 @@ from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
 from agentsdk.engine.limits.limiter import Limiter
 from agentsdk.engine.watchers import Watchers, watched
+from agentsdk.ports.interpreter import Interpreter
 from agentsdk.ports.model import Model
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
@@ -137,7 +138,7 @@ class Run(Journal, eq=False, kw_only=True):
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
     `began`: since when this process has gone on with it, None where the state has that time. `hooks` are told of it, those of
-    the run that it is nested in first.
+    the run that it is nested in first. `interpreter`: what runs the program that gives the replies, None where a model does.
     """
 
     agent: Agent[Any, Any]
@@ -167,6 +168,7 @@ class Run(Journal, eq=False, kw_only=True):
     conversation: ServerConversation | None = None
     began: float | None = None
     hooks: tuple[RunHooks[Any], ...] = ()
+    interpreter: Interpreter | None = None
     _request_prefix: str = ""
 
     @property

@@ -155,6 +155,8 @@ class ModelReplied(Compact, tag="reply"):
     `counted` are the tokens that were counted for its request; 0 where none were. `asked` is the name by which the model was
     asked, where the response names another or none. `is_last`: it was asked for because a limit was reached. `asked_at` is when
     the request was made (a Unix timestamp), 0 where that is not known.
+
+    With a `snapshot` a program gave it, not a model: the program goes on from there once its calls have their results.
     """
 
     response: ModelResponse
@@ -164,6 +166,7 @@ class ModelReplied(Compact, tag="reply"):
     asked: str = ""
     is_last: bool = False
     asked_at: float = 0.0
+    snapshot: str = ""
 
 
 class ApprovalJudged(Compact, tag="asked"):

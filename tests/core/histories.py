@@ -207,8 +207,12 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
     called = [draw(calls(st.just(f"call_{next(numbers)}"))) for _ in range(draw(st.integers(0, 3)))]
     output = tuple(draw(st.permutations([*called, *draw(st.lists(plain_items, max_size=2))])))
     disabled = tuple(draw(st.lists(st.sampled_from(TOOLS), max_size=1)))
+    snapshot = draw(texts)  # of a program, which takes no request
+    usage = Usage() if snapshot else draw(usages)
     events.append(
-        ModelReplied(ModelResponse(output, draw(usages), draw(finishes), draw(texts), draw(texts)), draw(moments), disabled)
+        ModelReplied(
+            ModelResponse(output, usage, draw(finishes), draw(texts), draw(texts)), draw(moments), disabled, snapshot=snapshot
+        )
     )
     if len(called) > 1 and draw(st.booleans()):
         waits = [CallWaits(one.call_id, (before.call_id,)) for before, one in itertools.pairwise(called)]

@@ -250,6 +250,7 @@ EVERY_EVENT: list[RunEvent] = [
         ("pay",),
         18,
         asked_at=1.125,
+        snapshot='{"by":"interpreter 1"}',
     ),
     ApprovalJudged("c1", False),
     ApprovalJudged("c3", True, "f2", False, "the page is untrusted"),

@@ -209,7 +209,7 @@ class Retold:
                 self.turn.reply = event.response
                 self.read += event.response.output
                 self.turns += 1
-                self.all_turns += 1
+                self.all_turns += not event.snapshot
                 self.usage += event.response.usage
                 self.limit = self.stopped = None
             case ViewReplaced():

@@ -155,7 +155,8 @@ class UsageTracker:
                 self._costs.add(path, event)
             if isinstance(event, ModelReplied):
                 self._replies[path] = event.response
-                self._spend(event.response.usage, turns=1)
+                if not event.snapshot:  # a program's reply took no request
+                    self._spend(event.response.usage, turns=1)
             elif isinstance(event, AttemptSpent):
                 self._spend(event.usage)
             elif isinstance(event, ToolsIntended):
