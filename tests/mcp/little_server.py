@@ -16,6 +16,7 @@ ERA = sys.argv[1] if len(sys.argv) > 1 else "handshake"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 lock = threading.Lock()
+asking: dict[str, tuple[object, str]] = {}  # by the ids of its questions the calls that wait for an answer, and their texts
 state: dict[str, Any] = {"description": "First.", "calls": 0, "level": None}
 
 
@@ -86,9 +87,12 @@ def called(number: object, params: dict[str, Any]) -> None:
             return send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 0}})
     elif name == "ask":
         form = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-        state["asking"] = number
+        asking[f"question {number}"] = number, text
         asked = {"mode": "form", "message": "Who is it for?", "requestedSchema": form}
-        return send({"id": "q1", "method": "elicitation/create", "params": asked})
+        send({"id": f"question {number}", "method": "elicitation/create", "params": asked})
+        if text == "busy":
+            send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 0}})
+        return None
     elif name == "fail":
         answer = {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
     elif name == "refuse":
@@ -124,10 +128,13 @@ def answered(message: dict[str, Any]) -> None:
     elif method == "notifications/cancelled":
         sys.stderr.write(f"cancelled {params['requestId']}\n")
         sys.stderr.flush()
-    elif number == "q1":
+    elif number in asking:
+        call, text = asking.pop(number)
+        if text == "hang":
+            return send({"method": "notifications/message", "params": {"level": "warning", "data": "answered"}})
         result = message.get("result", {"action": message.get("error", {}).get("message")})
         text = f"{result['action']} {result.get('content')}"
-        send({"id": state["asking"], "result": {"content": [{"type": "text", "text": text}]}})
+        send({"id": call, "result": {"content": [{"type": "text", "text": text}]}})
     elif number is not None and method is not None:
         send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentsdk import Agent, MemoryRunStore, RunConfig, Runner, RunResult, ToolAnswerItem, ToolInDoubtItem, UserError
+from agentsdk import (
+    Agent,
+    MemoryRunStore,
+    RunConfig,
+    Runner,
+    RunResult,
+    RunResultStreaming,
+    ToolAnswerItem,
+    ToolInDoubtItem,
+    UserError,
+)
 from agentsdk.mcp import MCPElicitation, MCPServerStdio
 from agentsdk.testing import ScriptedModel, call
 from tests.mcp.servers import little
 
 pytestmark = pytest.mark.anyio
 
+PassTime = Callable[[float], Awaitable[None]]
+
 
 def agent(server: MCPServerStdio, *replies: Any) -> Agent[None, str]:
     return Agent[None, str](name="A", model=ScriptedModel([*replies, "done"]), toolsets=[server])
 
 
-def outputs(result: RunResult[Any]) -> list[Any]:
+def outputs(result: RunResult[Any] | RunResultStreaming[Any]) -> list[Any]:
     return [item.output for item in result.new_items if item.type == "tool_call_output_item"]
 
 
@@ -83,6 +97,82 @@ async def test_a_server_of_the_handshake_era_asks_a_callback() -> None:
         result = await Runner.run(agent(server, call("ask")), "go")
     assert outputs(result) == ["accept {'name': 'Ada'}"]
     assert [(one.server, one.message) for one in asked] == [("little", "Who is it for?")]
+
+
+@pytest.fixture
+def pass_time(monkeypatch: pytest.MonkeyPatch) -> PassTime:
+    """Lets so many seconds pass at once, and what was due in them happen."""
+
+    async def passed(seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time
+        monkeypatch.setattr(loop, "time", lambda: now() + seconds)
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+    return passed
+
+
+async def test_a_person_has_the_time_of_a_question_also_where_the_server_tells_of_progress(pass_time: PassTime) -> None:
+    told = asyncio.Event()
+
+    async def answer(question: MCPElicitation) -> object:
+        await told.wait()
+        await pass_time(100)
+        return {"name": "Ada"}
+
+    async with little(on_elicitation=answer, client_session_timeout_seconds=60) as server:
+        stream = Runner.run_streamed(agent(server, call("ask", text="busy")), "go")
+        async for event in stream.stream_events():
+            if event.type == "tool_progress_stream_event":
+                told.set()
+    assert outputs(stream) == ["accept {'name': 'Ada'}"]
+
+
+async def test_each_of_two_questions_has_its_time(pass_time: PassTime) -> None:
+    second_is_asked, first_is_over = asyncio.Event(), asyncio.Event()
+    turns = iter(["first", "second"])
+
+    async def answer(question: MCPElicitation) -> object:
+        if (turn := next(turns)) == "first":
+            await second_is_asked.wait()
+        else:
+            second_is_asked.set()
+            await first_is_over.wait()
+            await pass_time(100)
+        return {"name": turn}
+
+    async with little(on_elicitation=answer, client_session_timeout_seconds=60) as server:
+        stream = Runner.run_streamed(agent(server, [call("ask"), call("ask")]), "go")
+        async for event in stream.stream_events():
+            if event.type == "run_item_stream_event" and event.name == "tool_output":
+                first_is_over.set()
+    assert sorted(outputs(stream)) == ["accept {'name': 'first'}", "accept {'name': 'second'}"]
+
+
+async def test_a_server_that_is_silent_after_the_answer_is_given_up_as_any_other(pass_time: PassTime) -> None:
+    heard = asyncio.Event()
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "answered" in record.getMessage():
+                heard.set()
+
+    async def answer(question: MCPElicitation) -> object:
+        return {"name": "Ada"}
+
+    listening = Listening()
+    logging.getLogger("agentsdk.mcp").addHandler(listening)
+    try:
+        async with little(on_elicitation=answer, client_session_timeout_seconds=60, log_level="warning") as server:
+            running = asyncio.create_task(Runner.run(agent(server, call("ask", text="hang")), "go"))
+            await heard.wait()
+            await pass_time(61)
+            async with asyncio.timeout(20):
+                result = await running
+    finally:
+        logging.getLogger("agentsdk.mcp").removeHandler(listening)
+    assert "did not answer tools/call within 60 seconds" in outputs(result)[0]
 
 
 async def test_a_callback_that_does_not_answer_in_time_is_a_question_cancelled() -> None:

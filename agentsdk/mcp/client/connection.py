@@ -226,12 +226,9 @@ class Connection:
         given: MCPInput | None = None,
     ) -> MCPToolResult | MCPInputRequired:
         """Call a tool by the server's own name for it, with what was `given` where it has asked for something."""
-        loop = asyncio.get_running_loop()
-        clock = asyncio.timeout(seconds)
 
         async def on_change(progress: float, total: float | None, message: str | None) -> None:
-            if seconds is not None and not clock.expired():
-                clock.reschedule(loop.time() + seconds)
+            self._session.renew(clock)
             if on_progress is not None:
                 on_progress(progress, total, message)
 
@@ -239,7 +236,7 @@ class Connection:
         if given is not None:
             params.request_state, params.input_responses = given.state, self._responses(given)
         sent = self._session.send_request(types.CallToolRequest(params=params), _CALLED, progress_callback=on_change)
-        with self._session.clocks(clock):
+        with self._session.clock(seconds) as clock:
             result = await self.asked("tools/call", sent, seconds, clock)
         if isinstance(result, types.InputRequiredResult):
             return self._required(result)

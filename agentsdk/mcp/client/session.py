@@ -38,7 +38,8 @@ class Session(ClientSession):
             elicitation_callback=self._elicit,
             list_roots_callback=None if settings.roots is None else self._list_roots,
         )
-        self._clocks: set[asyncio.Timeout] = set()
+        self._clocks: dict[asyncio.Timeout, float | None] = {}
+        self._questions = 0
         self._server = name
         self._events = events
         self._settings = settings
@@ -68,17 +69,29 @@ class Session(ClientSession):
         if elicit is None:
             return types.ErrorData(code=types.INVALID_REQUEST, message="Elicitation not supported")
         asked = elicitation_of(self._server, params)
-        seconds, loop = self._settings.elicit_seconds, asyncio.get_running_loop()
-        for clock in self._clocks:  # a server that waits for a person is not silent
-            if (when := clock.when()) is not None and not clock.expired():
-                clock.reschedule(max(when, loop.time() + seconds + _SLACK))
         try:
-            async with asyncio.timeout(seconds):
-                answer = await elicit(asked)
+            with self._question():
+                async with asyncio.timeout(self._settings.elicit_seconds):
+                    answer = await elicit(asked)
         except Exception as error:
             self._events.warn(f"nobody answered its question: {type(error).__name__}")
             return types.ElicitResult(action="cancel")
         return elicit_result(answer, is_form=not asked.url)
+
+    @contextmanager
+    def _question(self) -> Generator[None]:
+        """While a person is asked. The clocks of the calls go on as ever when the last question is over."""
+        self._questions += 1
+        self._renew_all()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            self._renew_all()
+
+    def _renew_all(self) -> None:
+        for clock in self._clocks:
+            self.renew(clock)
 
     @property
     def roots(self) -> types.ListRootsResult | None:
@@ -87,13 +100,26 @@ class Session(ClientSession):
         return None if given is None else types.ListRootsResult.model_validate({"roots": [{"uri": uri} for uri in given]})
 
     @contextmanager
-    def clocks(self, clock: asyncio.Timeout) -> Generator[None]:
-        """Around a call: its clock is held while a person is asked over the open connection."""
-        self._clocks.add(clock)
+    def clock(self, seconds: float | None) -> Generator[asyncio.Timeout]:
+        """For a call in which the server may be silent for so long: its clock, which begins anew with each sign of life."""
+        clock = asyncio.timeout(self._patience(seconds))
+        self._clocks[clock] = seconds
         try:
-            yield
+            yield clock
         finally:
-            self._clocks.discard(clock)
+            del self._clocks[clock]
+
+    def renew(self, clock: asyncio.Timeout) -> None:
+        """Begin a call's clock anew, while it is one of a call."""
+        seconds = self._patience(self._clocks.get(clock))
+        if seconds is not None and not clock.expired():
+            clock.reschedule(asyncio.get_running_loop().time() + seconds)
+
+    def _patience(self, seconds: float | None) -> float | None:
+        """How long the server of a call may be silent: longer while it waits for a person."""
+        if seconds is None or not self._questions:
+            return seconds
+        return max(seconds, self._settings.elicit_seconds + _SLACK)
 
     async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         assert self.roots is not None, "the callback is given where there are roots"
