@@ -27,6 +27,9 @@ logger = logging.getLogger("agentsdk.mcp")
 MAX_WARNINGS = 20
 """How many warnings `health` keeps."""
 
+MAX_LOGGED = 200
+"""How many different ones are logged: a server may think of ever new faults."""
+
 PROBE = 5.0
 """Seconds that a server which was silent has to show that it is there: else it is connected anew."""
 
@@ -37,7 +40,8 @@ WAITS = ToolRetrySettings(initial_delay=1.0, max_delay=30.0, jitter=0.0)
 class Link:
     """The way to the server called `name`, which `connect` opens. `listing` is what it last listed, over any connection.
 
-    `names` are the server's by those that the model calls its tools, `made` the tools that were made of its definitions.
+    `names` are the server's by those that the model calls its tools, `made` the tools that were made of its definitions, None
+    where one cannot be.
 
     `seconds` is how long it may be silent in a request, None for as long as it likes.
     """
@@ -46,7 +50,7 @@ class Link:
         self.info = MCPServerInfo()
         self.listing: Listing | None = None
         self.names: dict[str, str] = {}
-        self.made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
+        self.made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any] | None]] = {}
         self._name = name
         self._connect = connect
         self._seconds = seconds
@@ -57,6 +61,7 @@ class Link:
         self._failures = self._connections = 0
         self._retry_at = 0.0
         self._warnings: deque[str] = deque(maxlen=MAX_WARNINGS)
+        self._logged: set[str] = set()
         self._stderr: tuple[str, ...] = ()
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -134,7 +139,12 @@ class Link:
         """Say what of the server's is left out: in `health`, and once in the log."""
         if text not in self._warnings:
             self._warnings.append(text)
-            logger.warning("MCP server %r: %s", self._name, text)
+        if text in self._logged or len(self._logged) == MAX_LOGGED:
+            return
+        logger.warning("MCP server %r: %s", self._name, text)
+        self._logged.add(text)
+        if len(self._logged) == MAX_LOGGED:
+            logger.warning("MCP server %r: only server.health has what more there is to say of it", self._name)
 
     async def _over_owner(self, ask: Callable[[Owner, MCPConnection], Awaitable[T]], *, repeats: bool) -> T:
         self._uses += 1

@@ -250,21 +250,21 @@ class MCPServer(Toolset[Any]):
             if definitions.setdefault(definition.name, definition) is not definition:
                 link.warn(f"it lists two tools named {definition.name[:100]!r}: the second was left out")
         link.names = tool_names(definitions, self._options.get("tool_name_prefix", ""), link.names | note.names)
-        made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any]]] = {}
+        made: dict[str, tuple[MCPToolDefinition, FunctionTool[Any] | None]] = {}
         for name, original in link.names.items():
             definition, known = definitions[original], link.made.get(name)
             if known is not None and known[0] == definition:
                 made[name] = known
                 continue
             options = effect_options(definition, self._trusted) | self._approval(original)
+            tool = None
             try:
                 tool = mcp_tool(name, definition, self.name, self._identity, self._call, options, self._trusted)
             except ValueError as error:
                 link.warn(f"tool {original[:100]!r} was left out: {error}")
-                continue
             made[name] = (definition, tool)
         link.made = made
-        return [tool for _, tool in made.values()]
+        return [tool for _, tool in made.values() if tool is not None]
 
     def _recorded(self, context: ToolsetContext[Any], name: str, note: _Note) -> FunctionTool[Any]:
         original = note.names.get(name) or name.removeprefix(self._options.get("tool_name_prefix", ""))

@@ -25,7 +25,11 @@ def tool(name: str, **more: Any) -> dict[str, Any]:
 
 
 def tools() -> list[dict[str, Any]]:
+    deep: dict[str, Any] = TEXT
+    for _ in range(100):
+        deep = {"type": "object", "properties": {"inner": deep}}
     return [
+        *[tool(f"deep_{number}", inputSchema=deep) for number in range(int(os.environ.get("DEEP", 0)))],
         tool("echo", annotations={"readOnlyHint": True}),
         tool("environment"),
         tool("count"),
@@ -140,6 +144,8 @@ def answered(message: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    for number in range(int(os.environ.get("BANNER", 0))):
+        print("starting", number)
     sys.stderr.write("hello\n")
     sys.stderr.flush()
     for line in sys.stdin:

@@ -7,7 +7,7 @@ import logging
 import pytest
 from mcp.server.mcpserver import Context, MCPServer
 
-from agentsdk import Agent, Runner
+from agentsdk import Agent, RunConfig, Runner
 from agentsdk.mcp import MCPProgress, MCPServerInProcess
 from agentsdk.testing import ScriptedModel, call
 from tests.mcp.servers import little
@@ -67,6 +67,29 @@ async def test_a_modern_server_is_asked_to_tell_of_changes() -> None:
         ["learn", "later"],
         ["learn", "later"],
     ]
+
+
+def warned(caplog: pytest.LogCaptureFixture, what: str) -> int:
+    return sum(what in entry.getMessage() for entry in caplog.records if entry.name == "agentsdk.mcp")
+
+
+async def test_what_is_left_out_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with little(env={"DEEP": "30"}, cache_tools_list=False) as server:
+        model = ScriptedModel([call("echo", text="x"), call("echo", text="y"), "done"])
+        await Runner.run(
+            Agent[None, str](name="A", model=model, toolsets=[server]), "go", run_config=RunConfig(after_untrusted="allow")
+        )
+        health = server.health
+    assert warned(caplog, "was left out: its schema nests more than 64 deep") == 30
+    assert len(health.warnings) == 20 and health.tools == 46
+
+
+async def test_a_server_that_writes_what_is_no_message_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with little(env={"BANNER": "1000"}) as server:
+        await server.list_tools()
+        assert "starting 999" in server.health.warnings[-1]
+    assert warned(caplog, "a line that is no message") == 200
+    assert warned(caplog, "only server.health has what more there is") == 1
 
 
 async def test_what_a_server_logs_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
