@@ -25,6 +25,7 @@ from agentsdk.mcp.health import MCPHealth
 from agentsdk.mcp.link import Link
 from agentsdk.mcp.names import tool_names
 from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, MCPServerOptions
+from agentsdk.mcp.owner import raised_anew
 from agentsdk.mcp.results import output_of, part_of, resource_part
 from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
 from agentsdk.ports.mcp import (
@@ -332,10 +333,9 @@ class MCPServer(Toolset[Any]):
         except (MCPConnectionError, MCPTimeoutError) as error:
             if isinstance(error, MCPConnectionError) and not error.sent:
                 raise
-            kind = type(error)
-            raise kind(
-                f"{error}. Whether the call was carried out is not known: look before you make it again", server=self.name
-            ) from None
+            doubtful = raised_anew(error)
+            doubtful.args = (f"{error}. Whether the call was carried out is not known: look before you make it again",)
+            raise doubtful from None
 
 
 class _Given(Toolset[Any]):

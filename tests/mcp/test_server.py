@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, RunConfig, Runner, RunResult, UserError
+from agentsdk import Agent, RunConfig, RunContextWrapper, Runner, RunResult, UserError
 from agentsdk.errors import MCPConnectionError, MCPError
 from agentsdk.items import InputImage, InputText
 from agentsdk.mcp import MCPServerStdio
@@ -108,6 +108,22 @@ async def test_a_server_that_dies_in_a_call_is_connected_again_by_the_next() -> 
     assert "Whether the call was carried out is not known" in died
     assert echoed == "back"
     assert health.connections == 2
+
+
+async def test_the_error_of_a_call_says_that_the_server_may_have_got_it() -> None:
+    errors: list[Exception] = []
+
+    def told(ctx: RunContextWrapper[Any], error: Exception) -> str:
+        errors.append(error)
+        return "it failed"
+
+    async with little() as server:
+        model = ScriptedModel([call("die"), "done"])
+        tools = server.with_defaults(failure_error_function=told)
+        await Runner.run(Agent[None, str](name="A", model=model, toolsets=[tools]), "go")
+    [error] = errors
+    assert isinstance(error, MCPConnectionError) and (error.sent, error.server) == (True, "little")
+    assert str(error).endswith("Whether the call was carried out is not known: look before you make it again")
 
 
 async def test_a_silent_server_is_given_up_and_told_so() -> None:
