@@ -17,7 +17,8 @@ class MCPHealth:
 
     `error` is why it was last down, `failures` how often connecting has failed since it last worked, `retry_in` the seconds
     until it is tried again (0 where the next use tries). `warnings` are the last things it sent that were left out, `stderr`
-    the last lines that a stdio server wrote there. `connections` counts how often it has been connected.
+    the last lines that a stdio server wrote there, also by a process of it that has ended. `connections` counts how often it
+    has been connected.
     """
 
     state: MCPState

@@ -9,14 +9,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from agentsdk.define.tool import FunctionTool
 from agentsdk.mcp.health import MCPHealth, MCPState
 from agentsdk.mcp.owner import Owner, raised_anew
-from agentsdk.ports.mcp import Connect, Listing, MCPConnection, MCPEvents, MCPServerInfo, MCPToolDefinition
+from agentsdk.ports.mcp import STDERR_LINES, Connect, Listing, MCPConnection, MCPEvents, MCPServerInfo, MCPToolDefinition
 from agentsdk.types.errors import MCPConnectionError, MCPError, MCPStatusError
 from agentsdk.types.settings import ToolRetrySettings, backoff
 
@@ -62,7 +62,7 @@ class Link:
         self._retry_at = 0.0
         self._warnings: deque[str] = deque(maxlen=MAX_WARNINGS)
         self._logged: set[str] = set()
-        self._stderr: tuple[str, ...] = ()
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._leaving: set[asyncio.Task[None]] = set()
 
     @property
@@ -79,7 +79,7 @@ class Link:
             self.info.name,
             self.info.version,
             tuple(self._warnings),
-            self._stderr,
+            tuple(self._stderr),
         )
 
     @property
@@ -199,10 +199,7 @@ class Link:
         def log(level: int, text: str) -> None:
             logger.log(level, "MCP server %r: %s", self._name, text)
 
-        def keep(lines: Sequence[str]) -> None:
-            self._stderr = tuple(lines)
-
-        return MCPEvents(self.warn, self._ended, lambda: None, log, keep)
+        return MCPEvents(self.warn, self._ended, lambda: None, log, self._stderr.extend)
 
     def _failed(self, error: MCPError) -> None:
         self._state, self._error = "down", error

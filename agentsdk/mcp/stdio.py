@@ -64,7 +64,7 @@ class MCPServerStdio(MCPServer):
 
         params, is_open = self._params, False
         transport = stdio_transport(
-            params["command"], params.get("args", ()), params.get("env"), params.get("cwd"), events.warn, started
+            params["command"], params.get("args", ()), params.get("env"), params.get("cwd"), events, started
         )
         try:
             opened = connect(self.name, over_streams(transport), events, self._settings, has_left)
@@ -85,6 +85,3 @@ class MCPServerStdio(MCPServer):
                 "server.health.stderr for what it said",
                 server=self.name,
             ) from None
-        finally:
-            if process is not None:
-                events.stderr(tuple(process.stderr))

@@ -17,6 +17,10 @@ LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "a
 """How severe what a server logs must be at the least, from the most harmless on."""
 
 
+STDERR_LINES = 20
+"""How many of the last lines that a server writes to stderr are of interest."""
+
+
 @dataclass(frozen=True, slots=True)
 class MCPToolDefinition:
     """A tool as its server declares it. The hints are what the server says of it; None where it says nothing."""
@@ -140,7 +144,7 @@ class MCPServerInfo:
 class MCPEvents:
     """What a connection tells while it is open: `warn` of what the server sent that was left out, `ended` when it has ended,
     `changed` when its tools have, `log` what it logs and how severe that is (as in `logging`), `stderr` of the lines that a
-    stdio server wrote there last."""
+    stdio server has written there, as they come: of many at once only the last `STDERR_LINES`."""
 
     warn: Callable[[str], None]
     ended: Callable[[], None]

@@ -141,6 +141,13 @@ async def test_a_server_gets_what_it_is_given_of_the_environment_and_nothing_sec
     assert seen["GIVEN"] == "yes" and "CANARY" not in seen and seen["PATH"] == os.environ["PATH"]
 
 
+async def test_what_a_server_writes_to_stderr_is_in_its_health() -> None:
+    async with little() as server:
+        assert server.health.stderr == ("hello",)
+        await run(server, call("die"), call("echo", text="back"))
+        assert server.health.stderr == ("hello", "hello"), "of the process that died, too"
+
+
 async def test_hints_count_only_where_the_server_is_trusted() -> None:
     async with little() as server:
         tools = {tool.name: tool for tool in await server.list_tools()}

@@ -16,7 +16,6 @@ import re
 import signal
 import weakref
 from asyncio.subprocess import PIPE, SubprocessStreamProtocol
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import cast
@@ -27,6 +26,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, RequestId, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from agentsdk.ports.mcp import STDERR_LINES, MCPEvents
 from agentsdk.types.text import clean_value, escaped, shortened
 
 MAX_LINE = 64 * 2**20
@@ -54,7 +54,6 @@ _NOTICE = 0.5
 _POLITE = 1.0
 _TERMINATE = 1.0
 _MAX_SHOWN = 200
-_STDERR_LINES = 20
 _MAX_STDERR = 500
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
@@ -79,14 +78,13 @@ class _Child(SubprocessStreamProtocol):
 
 
 class StdioProcess:
-    """A server's process. `stderr` has the last lines it wrote there, `left_with` its code where it left by itself."""
+    """A server's process. `left_with` is its code where it left by itself."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, child: _Child) -> None:
         self._transport = transport
         self._child = child
         self.pid = transport.get_pid()
         self.left_with: int | None = None
-        self.stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         # A process must not outlive an interpreter that ends without closing its loop.
         self._at_exit = weakref.finalize(self, _kill_group, self.pid)
 
@@ -153,7 +151,7 @@ async def stdio_transport(
     args: Sequence[str],
     env: Mapping[str, str] | None,
     cwd: str | os.PathLike[str] | None,
-    warn: Callable[[str], None],
+    events: MCPEvents,
     started: Callable[[StdioProcess], None],
 ) -> AsyncGenerator[Streams]:
     """A server's process, and the streams of its messages. Raises `OSError` or `ValueError` where it cannot be started."""
@@ -175,9 +173,9 @@ async def stdio_transport(
     sends, receives = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, to_write = anyio.create_memory_object_stream[SessionMessage](_WAITING)
     tasks = [
-        loop.create_task(_read(child.stdout, sends, warn), name="mcp stdout"),
+        loop.create_task(_read(child.stdout, sends, events.warn), name="mcp stdout"),
         loop.create_task(_write(child.stdin, to_write, sends), name="mcp stdin"),
-        loop.create_task(_keep_stderr(child.stderr, process.stderr), name="mcp stderr"),
+        loop.create_task(_read_stderr(child.stderr, events.stderr), name="mcp stderr"),
     ]
     tasks.append(loop.create_task(_end_with(child, tasks[0]), name="mcp exit"))
     try:
@@ -259,10 +257,10 @@ async def _write(
         sends.close()
 
 
-async def _keep_stderr(stderr: asyncio.StreamReader, kept: deque[str]) -> None:
+async def _read_stderr(stderr: asyncio.StreamReader, tell: Callable[[Sequence[str]], None]) -> None:
     while chunk := await stderr.read(_CHUNK):
         lines = chunk.decode(errors="replace").splitlines()
-        kept.extend([shortened(escaped(line), _MAX_STDERR) for line in lines[-_STDERR_LINES:] if line.strip()])
+        tell([shortened(escaped(line), _MAX_STDERR) for line in lines[-STDERR_LINES:] if line.strip()])
 
 
 async def _drain(stdout: asyncio.StreamReader, reader: asyncio.Task[None]) -> None:
