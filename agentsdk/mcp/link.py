@@ -133,7 +133,7 @@ class Link:
     def forget_listing(self) -> None:
         """List anew when it is next asked for."""
         for owner in self._owners.values():
-            owner.listing = None
+            owner.forget_listing()
 
     def warn(self, text: str) -> None:
         """Say what of the server's is left out: in `health`, and once in the log."""

@@ -50,11 +50,7 @@ class Owner:
             events.ended()
             self._leave.set()
 
-        def changed() -> None:
-            self.listing = None
-            self._changes += 1
-
-        own = replace(events, ended=ended, changed=changed)
+        own = replace(events, ended=ended, changed=self.forget_listing)
         # In a context of its own: it outlives the run that happened to need it first.
         self.task = loop.create_task(self._hold(connect, own), name=f"MCP server {name}", context=contextvars.Context())
 
@@ -72,6 +68,13 @@ class Owner:
             assert self.error is not None
             raise raised_anew(self.error)
         return self.connection
+
+    def forget_listing(self) -> None:
+        """Have the server asked by whoever wants its list from now on: what it is just answering may be out of date."""
+        self.listing = None
+        self._changes += 1
+        if self._asking is not None:
+            self._asking.begin_anew()
 
     async def listed(self, connection: MCPConnection, seconds: float | None, *, is_fresh: bool) -> Listing:
         """What the server lists, asked again where `is_fresh`, where it has said that it has changed or its time is over. Those

@@ -17,7 +17,7 @@ class Shared(Generic[T]):
         self._name = name
         self._work = work
         self._task: asyncio.Task[T] | None = None
-        self._waiting = 0
+        self._waiting: dict[asyncio.Task[T], int] = {}
 
     async def result(self) -> T:
         """What the work gives that is going on, or begins now."""
@@ -25,19 +25,25 @@ class Shared(Generic[T]):
         if task is None or task.done():
             loop = asyncio.get_running_loop()
             task = self._task = loop.create_task(self._work(), name=self._name, context=contextvars.Context())
-            self._waiting = 0
-        self._waiting += 1
+            self._waiting[task] = 0
+            task.add_done_callback(self._waiting.pop)
+        self._waiting[task] += 1
         try:
             return await asyncio.shield(task)
         finally:
-            if self._task is task:
-                self._waiting -= 1
-                if not self._waiting and not task.done():
-                    self._task = None  # whoever comes now begins anew
+            if task in self._waiting:  # it still runs, so whoever waited for it here is cancelled
+                self._waiting[task] -= 1
+                if not self._waiting[task]:
+                    if self._task is task:
+                        self.begin_anew()
                     task.cancel()
                     await asyncio.wait([task])
 
+    def begin_anew(self) -> None:
+        """Have whoever comes from now on wait for work that begins then."""
+        self._task = None
+
     async def settled(self) -> None:
         """Wait until nothing of it runs."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        if self._waiting:
+            await asyncio.wait(self._waiting)

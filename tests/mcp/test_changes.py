@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 from mcp.server.mcpserver import Context, MCPServer
 
 from agentsdk import Agent, RunConfig, Runner
-from agentsdk.mcp import MCPProgress, MCPServerInProcess
+from agentsdk.mcp import MCPProgress, MCPServerInProcess, MCPServerStreamableHttp
 from agentsdk.testing import ScriptedModel, call
+from tests.mcp.misbehaving.servers.base import MODERN, tool
+from tests.mcp.misbehaving.servers.http_front import HttpFront, Request
 from tests.mcp.servers import little
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +71,42 @@ async def test_a_modern_server_is_asked_to_tell_of_changes() -> None:
         ["learn", "later"],
         ["learn", "later"],
     ]
+
+
+class Held(HttpFront):
+    """Lists another version of its tool each time; its first answer is on its way until `arrives` is set."""
+
+    def __init__(self, journal: Path) -> None:
+        super().__init__(MODERN, str(journal))
+        self.lists = 0
+        self.listed, self.arrives = asyncio.Event(), asyncio.Event()
+
+    async def post(self, request: Request, out: asyncio.StreamWriter) -> None:
+        if request.method != "tools/list":
+            return await super().post(request, out)
+        self.lists += 1
+        self.inner.tools = [tool(description=f"version {self.lists}")]
+        answers = self.handled(request.message)
+        self.listed.set()
+        if self.lists == 1:
+            await self.arrives.wait()
+        return await self.messages(request, answers, out)
+
+
+async def test_a_list_that_is_under_way_when_the_tools_are_to_be_listed_anew(tmp_path: Path) -> None:
+    front = Held(tmp_path / "journal")
+    async with MCPServerStreamableHttp({"url": await front.start()}, name="held", trusted=True) as server:
+        first = asyncio.create_task(server.list_tools())
+        await front.listed.wait()
+        server.invalidate_tools_cache()
+        async with asyncio.timeout(20):
+            second = await server.list_tools()
+        front.arrives.set()
+        third = await server.list_tools()
+        versions = [tools[0].description for tools in (await first, second, third)]
+    await front.stop()
+    assert versions == ["version 1", "version 2", "version 2"]
+    assert front.lists == 2
 
 
 def warned(caplog: pytest.LogCaptureFixture, what: str) -> int:
