@@ -120,8 +120,8 @@ HEADERS = mapping_of(any_text("a text"), "a dict of texts; write {'Authorization
 PARAMETERS = Fields(
     "params",
     command=a_name("the program to start; write 'npx', say"),
-    args=sequence_of(any_text("a text"), "a list of texts; write ['--root', '.']"),
-    env=optional(mapping_of(any_text("a text"), "a dict of texts; write {'TOKEN': token}")),
+    args=secret(sequence_of(any_text("a text"), "a list of texts; write ['--root', '.']")),
+    env=optional(secret(mapping_of(any_text("a text"), "a dict of texts; write {'TOKEN': token}"))),
     url=a_name("the address of the server; write 'https://example.com/mcp'"),
     headers=optional(secret(either(CALLABLE, HEADERS, what="a dict of texts, or a callable that gives one"))),
     timeout=SECONDS,

@@ -249,6 +249,15 @@ def test_a_wrong_declaration(params: Any, says: str) -> None:
         MCPServerStdio({"command": "x"}, cache=True)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    "params", [{"command": "x", "args": ["--key", "canary", 3]}, {"command": "x", "env": {"KEY": "canary", "N": 3}}]
+)
+def test_a_wrong_declaration_repeats_no_secret(params: Any) -> None:
+    with pytest.raises(UserError, match="MCPServerStdio") as caught:
+        MCPServerStdio(params)
+    assert "canary" not in str(caught.value)
+
+
 async def test_errors_of_one_server_that_several_runs_meet_are_each_their_own() -> None:
     server = MCPServerStdio({"command": "no-such-program-is-there"}, name="gone")
     errors: list[MCPError] = []
