@@ -107,14 +107,15 @@ async def costs(name: str, make: Callable[[], Sandbox]) -> None:
     )
 
 
-async def much_output(make: Callable[[], Sandbox]) -> None:
+async def much_output(name: str, make: Callable[[], Sandbox]) -> None:
     """Print what 10 GB of output cost this process."""
     async with make() as sandbox:
         await sandbox.run(["true"])
         before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
         done = await sandbox.run(["head", "-c", "10G", "/dev/zero"], timeout=300)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"10 GB of output: {time.perf_counter() - begun:.1f} s, {grown:.1f} MiB more memory, truncated={done.truncated}")
+    took = time.perf_counter() - begun
+    print(f"{name:<12} 10 GB of output: {took:.1f} s, {grown:.1f} MiB more memory, truncated={done.truncated}")
 
 
 def main() -> None:
@@ -132,9 +133,9 @@ def main() -> None:
         for name, make in sandboxes(Path(folder)).items():
             try:
                 asyncio.run(costs(name, make))
+                asyncio.run(much_output(name, make))
             except SandboxUnavailableError as error:
                 print(f"{name}: {error}")
-    asyncio.run(much_output(BubblewrapSandbox))
 
 
 if __name__ == "__main__":
