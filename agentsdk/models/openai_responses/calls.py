@@ -41,6 +41,7 @@ _KINDS: dict[str, CallKind] = {
     "computer_call": "computer",
     "mcp_approval_request": "mcp_approval",
 }
+_SHELL_ACTION = ("commands", "timeout_ms", "max_output_length")  # all that the API knows: Anthropic's `restart` is none of it
 _MAX_CALL_ID = 64
 # An image of one point: the API takes no result of a computer call that has none.
 _NO_SCREENSHOT = (
@@ -138,7 +139,8 @@ def _call(item: FunctionCall) -> JsonObject:
             local: JsonObject = {"type": "exec", "command": _split(command), "env": {}, **action}
             return {"type": "local_shell_call", "id": item.id, **known, "status": "completed", "action": local}
         case "shell":
-            return {"type": "shell_call", **known, "status": "completed", "action": {"commands": [], **_arguments(item)}}
+            action = {name: value for name, value in _arguments(item).items() if name in _SHELL_ACTION}
+            return {"type": "shell_call", **known, "status": "completed", "action": {"commands": [], **action}}
         case "apply_patch":
             return {"type": "apply_patch_call", **known, "status": "completed", "operation": _arguments(item)}
         case "computer":

@@ -254,6 +254,11 @@ def test_a_command_whose_quote_does_not_end_stays_one_word() -> None:
     assert sent["action"] == {"type": "exec", "command": ["echo 'a"], "env": {}}
 
 
+def test_of_another_providers_shell_call_goes_back_what_the_api_knows() -> None:
+    (sent,) = entries(FunctionCall("c1", "shell", '{"restart":true}', kind="shell"))
+    assert sent == {"type": "shell_call", "call_id": "c1", "status": "completed", "action": {"commands": []}}
+
+
 def test_tools_of_every_kind_are_declared() -> None:
     grammar = {"format": {"type": "grammar", "syntax": "regex", "definition": "[0-9]+"}}
     tools = [
