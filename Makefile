@@ -34,13 +34,13 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm
+test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
 
-orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm
+orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
 
 coverage: $(VENV)/.dev $(VENV)/.model
@@ -112,6 +112,12 @@ $(VENV)/.npm: $(VENV)/.dev
 	@if ! command -v npm >/dev/null; then echo 'npm is not installed: the tests of its MCP servers are skipped'; \
 	elif npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS) $(NPM_CLIENT); then touch $@; \
 	else echo 'npm cannot install its MCP servers: their tests are skipped'; fi
+
+# The providers' client libraries, whose types judge what is sent: in an environment of their own, as they bring much along.
+$(VENV)/.clients: $(VENV)/.pip pyproject.toml scripts/official_clients.py
+	@echo "== the providers' client libraries"
+	@$(RUN) scripts/official_clients.py --install || echo 'they cannot be installed: the tests that ask them are skipped'
+	@touch $@
 
 $(VENV)/.model: $(VENV)/.package
 	@echo '== the weights of the local model (98 MB, once)'
