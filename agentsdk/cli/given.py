@@ -1,12 +1,17 @@
-"""What a command line names: a store by its URL, an object of a module."""
+"""What commands share: a store by its URL, an object of a module, the run config; and how they end."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import os
+import signal
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlsplit
 
+from agentsdk.define.run_config import RunConfig
 from agentsdk.ports.run_store import RunStore
 from agentsdk.types.errors import UserError
 
@@ -50,3 +55,36 @@ def load_object(name: str) -> object:
             raise UserError(f"{module!r} has no {attribute!r}, expected an object of this name; define it there")
         found = getattr(found, part)
     return found
+
+
+def load_config(name: str | None, lease: float | None) -> RunConfig:
+    """The `RunConfig` called so, or a new one, with that lease in seconds. Raises `UserError` where it is none."""
+    config = load_object(name) if name else RunConfig()
+    if not isinstance(config, RunConfig):
+        raise UserError(f"--config {name!r} is a {type(config).__name__!r}, expected a RunConfig; make it one")
+    return config if lease is None else replace(config, lease=lease)
+
+
+async def until_signalled(work: asyncio.Future[None], stop: Callable[[], object]) -> None:
+    """Wait for `work`, which `stop` ends at the first SIGTERM or SIGINT; the next one cancels it."""
+    stopped = False
+
+    def signalled() -> None:
+        nonlocal stopped
+        if stopped:
+            work.cancel()
+        else:
+            stop()
+        stopped = True
+
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(one, signalled)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+    finally:
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(one)

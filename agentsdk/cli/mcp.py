@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import signal
-from dataclasses import replace
 from typing import Any, cast
 
-from agentsdk.cli.given import STORES, load_object, open_store
-from agentsdk.define.run_config import RunConfig
+from agentsdk.cli.given import STORES, load_config, load_object, open_store, until_signalled
 from agentsdk.mcp.serving.serve import serve
 from agentsdk.models.shared_client import aclose
-from agentsdk.types.errors import UserError
 
 HELP = "Serve an agent, tools or a toolset to MCP clients, over stdio or HTTP."
 
@@ -39,11 +35,7 @@ def run(given: argparse.Namespace) -> None:
 
 async def _serve(given: argparse.Namespace) -> None:
     thing = load_object(given.thing)
-    config = load_object(given.config) if given.config else RunConfig()
-    if not isinstance(config, RunConfig):
-        raise UserError(f"--config {given.config!r} is a {type(config).__name__!r}, expected a RunConfig; make it one")
-    if given.lease is not None:
-        config = replace(config, lease=given.lease)
+    config = load_config(given.config, given.lease)
     context = load_object(given.context) if given.context else None
     store = open_store(given.store) if given.store else None
     serving = asyncio.ensure_future(
@@ -57,30 +49,9 @@ async def _serve(given: argparse.Namespace) -> None:
         )
     )
     try:
-        await (serving if given.http else _until_signalled(serving))
+        # Over stdio calls in work are cancelled, and their runs wind down. Over HTTP uvicorn sees to it.
+        await (serving if given.http else until_signalled(serving, serving.cancel))
     finally:
         if store is not None:
             await store.aclose()
         await aclose()
-
-
-async def _until_signalled(serving: asyncio.Future[None]) -> None:
-    """Over stdio: SIGTERM and SIGINT cancel the calls in work; their runs wind down. (Over HTTP uvicorn sees to it.)"""
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        serving.cancel()
-
-    loop = asyncio.get_running_loop()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(one, stop)
-    try:
-        await serving
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
-    finally:
-        for one in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(one)

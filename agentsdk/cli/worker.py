@@ -8,12 +8,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import signal
-from dataclasses import replace
 from typing import Any, cast
 
-from agentsdk.cli.given import STORES, load_object, open_store
-from agentsdk.define.run_config import RunConfig
+from agentsdk.cli.given import STORES, load_config, load_object, open_store, until_signalled
 from agentsdk.models.shared_client import aclose
 from agentsdk.types.errors import UserError
 from agentsdk.worker import Worker
@@ -47,40 +44,16 @@ async def _work(given: argparse.Namespace) -> None:
         if given.store is None:
             raise UserError(f"no --store was given, expected where the runs are; pass one like {STORES}")
         store = open_store(given.store)
-        config = load_object(given.config) if given.config else RunConfig()
-        if not isinstance(config, RunConfig):
-            raise UserError(f"--config {given.config!r} is a {type(config).__name__!r}, expected a RunConfig; make it one")
-        if given.lease is not None:
-            config = replace(config, lease=given.lease)
+        config = load_config(given.config, given.lease)
         worker = Worker(store, agents=cast(Any, found), concurrency=given.concurrency, grace=given.grace, config=config)
     try:
-        await _until_signalled(worker)
+        await until_signalled(asyncio.ensure_future(_announced(worker)), worker.stop)
     finally:
         if store is not None:
             await store.aclose()
         await aclose()
 
 
-async def _until_signalled(worker: Worker) -> None:
-    working = asyncio.ensure_future(worker.run())
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        if stopped:
-            working.cancel()
-        stopped = True
-        worker.stop()
-
-    loop = asyncio.get_running_loop()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(one, stop)
+async def _announced(worker: Worker) -> None:
     print(f"{worker!r} is at work", flush=True)
-    try:
-        await working
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
-    finally:
-        for one in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(one)
+    await worker.run()

@@ -6,6 +6,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
+from agentsdk.types.declared import is_tool_name
+
 MAX_NAME = 64
 
 _OTHER = re.compile(r"[^A-Za-z0-9_-]")
@@ -23,7 +25,7 @@ def tool_names(given: Iterable[str], prefix: str = "", known: Mapping[str, str] 
     placed = set(mapped.values())
     for original in names:
         name = prefix + original
-        if original not in placed and name not in mapped and _is_taken_by_providers(name):
+        if original not in placed and name not in mapped and is_tool_name(name):
             mapped[name] = original
             placed.add(original)
     for original in names:
@@ -35,7 +37,3 @@ def tool_names(given: Iterable[str], prefix: str = "", known: Mapping[str, str] 
             mapped[name] = original
     order = {original: place for place, original in enumerate(names)}
     return dict(sorted(mapped.items(), key=lambda pair: order[pair[1]]))
-
-
-def _is_taken_by_providers(name: str) -> bool:
-    return 0 < len(name) <= MAX_NAME and _OTHER.search(name) is None

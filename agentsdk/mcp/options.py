@@ -61,13 +61,17 @@ class MCPServerOptions(TypedDict, total=False):
     roots: Sequence[str] | None
 
 
+SESSION_SECONDS = 60.0
+CONNECT_SECONDS = 20.0
+ELICIT_SECONDS = 300.0
+
 DEFAULTS: dict[str, object] = {
     "name": None,
     "cache_tools_list": True,
     "tool_filter": None,
     "require_approval": None,
-    "client_session_timeout_seconds": 60.0,
-    "connect_timeout_seconds": 20.0,
+    "client_session_timeout_seconds": SESSION_SECONDS,
+    "connect_timeout_seconds": CONNECT_SECONDS,
     "tool_name_prefix": "",
     "trusted": False,
     "use_structured_content": False,
@@ -75,7 +79,7 @@ DEFAULTS: dict[str, object] = {
     "max_result_chars": None,
     "log_level": None,
     "on_elicitation": None,
-    "elicitation_timeout_seconds": 300.0,
+    "elicitation_timeout_seconds": ELICIT_SECONDS,
     "roots": None,
 }
 _ASKED = either(FLAG, one_of("", ("always", "never")), what="True, False, 'always' or 'never'")

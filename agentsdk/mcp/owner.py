@@ -19,8 +19,8 @@ from agentsdk.ports.mcp import Connect, Listing, MCPConnection, MCPEvents
 from agentsdk.types.errors import MCPConnectionError, MCPError
 from agentsdk.types.text import escaped, shortened, text_of
 
-CLOSE_SECONDS = 6.0
-"""How long the end of a connection is waited for before its task is cancelled."""
+CLOSE_TIMEOUT = 6.0
+"""Seconds for which the end of a connection is waited for before its task is cancelled."""
 
 E = TypeVar("E", bound=MCPError)
 
@@ -119,10 +119,10 @@ class Owner:
     async def close(self) -> None:
         """End the connection, and wait until nothing of it is left."""
         self.ask_to_close()
-        await asyncio.wait([self.task], timeout=CLOSE_SECONDS)
+        await asyncio.wait([self.task], timeout=CLOSE_TIMEOUT)
         if not self.task.done():
             self.task.cancel()
-            await asyncio.wait([self.task], timeout=CLOSE_SECONDS)
+            await asyncio.wait([self.task], timeout=CLOSE_TIMEOUT)
 
     @contextmanager
     def in_use(self) -> Generator[None]:

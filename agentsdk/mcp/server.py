@@ -8,7 +8,6 @@ whose connection ended under it is not made again: it may have been carried out.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from agentsdk.mcp.elicitation import given_input, needed_answer, rounds_of
 from agentsdk.mcp.health import MCPHealth
 from agentsdk.mcp.link import Link
 from agentsdk.mcp.names import tool_names
-from agentsdk.mcp.options import DEFAULTS, OPTIONS, Asked, MCPServerOptions
+from agentsdk.mcp.options import CONNECT_SECONDS, DEFAULTS, ELICIT_SECONDS, OPTIONS, SESSION_SECONDS, Asked, MCPServerOptions
 from agentsdk.mcp.owner import raised_anew
 from agentsdk.mcp.results import output_of, part_of, resource_part
 from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
@@ -48,8 +47,6 @@ from agentsdk.types.signature import shows_options
 from agentsdk.types.text import clean_text
 
 T = TypeVar("T")
-
-logger = logging.getLogger("agentsdk.mcp")
 
 MAX_ROUNDS = 10
 """How often a server may ask for more in one call."""
@@ -110,13 +107,13 @@ class MCPServer(Toolset[Any]):
             raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unknown[0]!r}")
         OPTIONS.check_given(type(self).__name__, **options)
         self.name = options.get("name") or default_name
-        self.client_session_timeout_seconds = options.get("client_session_timeout_seconds", 60.0)
+        self.client_session_timeout_seconds = options.get("client_session_timeout_seconds", SESSION_SECONDS)
         roots = options.get("roots")
         self._settings = MCPSettings(
-            options.get("connect_timeout_seconds", 20.0),
+            options.get("connect_timeout_seconds", CONNECT_SECONDS),
+            options.get("elicitation_timeout_seconds", ELICIT_SECONDS),
             options.get("log_level"),
             options.get("on_elicitation"),
-            options.get("elicitation_timeout_seconds", 300.0),
             None if roots is None else tuple(roots),
         )
         self._options = options

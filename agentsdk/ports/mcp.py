@@ -119,9 +119,9 @@ class MCPSettings:
     """What a connection is opened with: the seconds it has to be there, and what the server may ask for or tell."""
 
     connect_seconds: float
+    elicit_seconds: float
     log_level: LogLevel | None = None
     elicit: Elicit | None = None
-    elicit_seconds: float = 300.0
     roots: tuple[str, ...] | None = None
 
 

@@ -15,13 +15,10 @@ from typing import Any
 
 import mcp_types as wire
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 
 from agentsdk import Agent, Runner, ToolCallOutputItem
 from agentsdk.mcp import MCPServerStdio
-from agentsdk.mcp.serving.stdio import lines_of
 from agentsdk.testing import ScriptedModel, call
 
 ROOT = Path(__file__).parents[2]
@@ -177,23 +174,6 @@ def test_a_server_that_ends_in_the_middle_of_a_call_winds_its_run_down(end: str,
         send(server, HELLO, called)
         assert answers(server, 2)[1]["result"]["content"][0]["text"] == "All done."
     assert journal.read_text(encoding="utf-8").splitlines() == ["paid 7", "shipping 7", "shipping 7"]
-
-
-@given(
-    lines=st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=6),
-    sizes=st.lists(st.integers(1, 9)),
-)
-def test_lines_are_the_same_however_they_arrive(lines: list[bytes], sizes: list[int]) -> None:
-    text = b"".join(line + b"\n" for line in lines)
-    left = iter([*sizes, len(text) + 1])
-
-    def read() -> bytes:
-        nonlocal text
-        size = next(left, 0)
-        piece, text = text[:size], text[size:]
-        return piece
-
-    assert list(lines_of(read, 8)) == [line if len(line) <= 8 else None for line in lines]
 
 
 @pytest.mark.parametrize(

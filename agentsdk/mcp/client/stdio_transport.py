@@ -3,7 +3,7 @@
 The official package has one too. This one differs where a server misbehaves: a line is capped and costs time in proportion to
 its length, bytes that are no UTF-8 are replaced, what is no message (a banner) is skipped and said, a response that cannot be
 read fails its own request at once, and at the end the whole process group is killed, whether or not its first process left
-politely, within `CLOSE_SECONDS`.
+politely, within some seconds.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, RequestId, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from agentsdk.mcp.lines import CappedLines
+from agentsdk.models.shield import shielded
 from agentsdk.ports.mcp import STDERR_LINES, MCPEvents
 from agentsdk.types.text import clean_value, escaped, shortened
 
 MAX_LINE = 64 * 2**20
 """The longest line in bytes that a server may send: a longer one ends the connection."""
-
-CLOSE_SECONDS = 5.0
-"""How long the end of a server takes at the most."""
 
 INHERITED = (
     ("APPDATA", "LOCALAPPDATA", "PATH", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE")
@@ -105,7 +104,7 @@ class StdioProcess:
         return self._transport.get_returncode()
 
     async def stop(self, is_silent: bool) -> None:
-        """Close its input, wait, ask it to end, then kill its whole group. Never longer than `CLOSE_SECONDS`.
+        """Close its input, wait, ask it to end, then kill its whole group.
 
         `is_silent`: its output has ended, so it is about to leave by itself.
         """
@@ -188,26 +187,12 @@ async def stdio_transport(
             stream.close()
         drain = loop.create_task(_drain(child.stdout, tasks[0]), name="mcp drain")  # lets a server that writes come to its end
         tasks.append(drain)
-        stopping = loop.create_task(process.stop(is_silent), name="mcp stop")
         try:
-            await _finished(stopping)
+            await shielded(process.stop(is_silent))
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _finished(task: asyncio.Task[None]) -> None:
-    """Wait for a task that takes a bounded time, whoever cancels the waiting."""
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        raise asyncio.CancelledError
-    task.result()
 
 
 async def _read(
@@ -217,22 +202,14 @@ async def _read(
 ) -> None:
     """Pass on each line's message until the output ends."""
     with sends:
-        pieces: list[bytes] = []
-        size = 0
+        lines = CappedLines(MAX_LINE)
         while chunk := await stdout.read(_CHUNK):
-            *lines, rest = chunk.split(b"\n")
-            for line in lines:
-                size += len(line)
-                if size > MAX_LINE:
-                    break
-                for message in messages_of(b"".join([*pieces, line]), warn):
+            for line in lines.split(chunk):
+                if line is None:
+                    warn(f"it sent a line of more than {MAX_LINE:,} bytes, so the connection was closed")
+                    return
+                for message in messages_of(line, warn):
                     await sends.send(SessionMessage(message))
-                pieces, size = [], 0
-            pieces.append(rest)
-            size += len(rest)
-            if size > MAX_LINE:
-                warn(f"it sent a line of more than {MAX_LINE:,} bytes, so the connection was closed")
-                return
 
 
 async def _end_with(child: _Child, reader: asyncio.Task[None]) -> None:

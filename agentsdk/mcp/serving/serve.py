@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 from agentsdk.define.agent import Agent
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.toolset import Toolset
+from agentsdk.mcp.require import require_package
 from agentsdk.mcp.serving.options import DEFAULTS, ServeOptions, Settings
 from agentsdk.types.declared import Fields, a_name, optional, sequence_of
 from agentsdk.types.errors import UserError
@@ -78,12 +78,9 @@ def asgi_app(thing: Servable, *, allowed_hosts: Sequence[str] = (), **options: U
 def agent_server(thing: object, options: ServeOptions) -> AgentServer:
     """What `thing` is served by. Raises `UserError`."""
     settings = Settings(**options)
-    try:
-        from agentsdk.mcp.serving.server import AgentServer
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "mcp_types"):
-            raise
-        raise UserError("serving MCP needs the package 'mcp', which is not installed; pip install 'agentsdk[mcp]'") from None
+    require_package("serving MCP")
+    from agentsdk.mcp.serving.server import AgentServer
+
     return AgentServer(thing, settings)
 
 
@@ -109,4 +106,3 @@ async def _serve_http(served: AgentServer, address: str) -> None:
         await uvicorn.Server(config).serve(sockets=[listening])
     finally:
         listening.close()
-        await asyncio.sleep(0)

@@ -14,7 +14,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
@@ -22,6 +22,8 @@ import mcp_types as wire
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
+
+from agentsdk.mcp.lines import CappedLines
 
 logger = logging.getLogger("agentsdk")
 
@@ -119,31 +121,14 @@ class _Receiver:
 
 def _read_in_thread(descriptor: int, receiver: _Receiver) -> None:
     def read() -> None:
-        for line in lines_of(lambda: os.read(descriptor, _CHUNK), LONGEST_LINE):
-            if not receiver.take(line):
+        lines = CappedLines(LONGEST_LINE)
+        while chunk := os.read(descriptor, _CHUNK):
+            if not all(map(receiver.take, lines.split(chunk))):
                 return
-        receiver.end()
+        if receiver.take(lines.rest()):
+            receiver.end()
 
     threading.Thread(target=read, name="agentsdk mcp stdin", daemon=True).start()
-
-
-def lines_of(read: Callable[[], bytes], longest: int) -> Generator[bytes | None, None, None]:
-    """The lines of what `read` gives piece by piece, until it gives nothing; None for one of more than `longest` bytes."""
-    parts: list[bytes] = []
-    size = 0
-    while chunk := read():
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            size += len(end)
-            yield b"".join((*parts, end)) if size <= longest else None
-            parts, size = [], 0
-        size += len(rest)
-        if size <= longest:
-            parts.append(rest)
-        else:
-            parts = []
-    if 0 < size <= longest:
-        yield b"".join(parts)
 
 
 async def _write(messages: MemoryObjectReceiveStream[SessionMessage], descriptor: int) -> None:
