@@ -9,7 +9,6 @@ import json
 import os
 import sys
 import threading
-import time
 from typing import Any
 
 ERA = sys.argv[1] if len(sys.argv) > 1 else "handshake"
@@ -150,4 +149,3 @@ if __name__ == "__main__":
     sys.stderr.flush()
     for line in sys.stdin:
         answered(json.loads(line))
-    time.sleep(0)

@@ -94,6 +94,48 @@ def chatty() -> str:
     return f"read {sys.stdin.read()!r}"
 
 
+class Work:
+    """A tool `work` that ends when it may."""
+
+    def __init__(self) -> None:
+        self.began, self.may_end, self.ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.bodies = 0
+        """How often the body ran."""
+
+    def tool(self) -> FunctionTool[Any]:
+        @function_tool
+        async def work() -> str:
+            """Work."""
+            self.bodies += 1
+            self.began.set()
+            try:
+                await self.may_end.wait()
+            finally:
+                self.ended.set()
+            return "done"
+
+        return work
+
+
+class Crowd:
+    """A tool `work` whose calls are counted: `most` is how many were at work at once."""
+
+    def __init__(self) -> None:
+        self.working = self.most = 0
+
+    def tool(self) -> FunctionTool[Any]:
+        @function_tool
+        async def work(number: int) -> int:
+            """Work."""
+            self.working += 1
+            self.most = max(self.most, self.working)
+            await asyncio.sleep(0)
+            self.working -= 1
+            return number
+
+        return work
+
+
 tools: list[FunctionTool[Any]] = [add, weather, refund, broken, ask_user]
 
 clerk = Agent[Any, str](

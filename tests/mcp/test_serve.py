@@ -18,7 +18,7 @@ from agentsdk.mcp.serving.serve import agent_server
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import ToolOutputImage
 from agentsdk.toolsets import ToolRegistry
-from tests.mcp.served import Script, Weather, add, ask_user, clerk, refund, tools
+from tests.mcp.served import Crowd, Script, Weather, Work, add, ask_user, clerk, refund, tools
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
@@ -188,46 +188,24 @@ async def test_a_person_who_dismisses_the_form_decides_nothing(era: str) -> None
 
 @both
 async def test_a_cancelled_request_cancels_the_run_before_it_is_done(era: str) -> None:
-    began, ended = asyncio.Event(), asyncio.Event()
-
-    @function_tool
-    async def wait() -> str:
-        """Wait."""
-        began.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        return ""
-
-    async with connected([wait, add], era) as client:
-        waiting = asyncio.create_task(client.call_tool("wait", {}))
-        await began.wait()
+    work = Work()
+    async with connected([work.tool(), add], era) as client:
+        waiting = asyncio.create_task(client.call_tool("work", {}))
+        await work.began.wait()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await ended.wait()
+        await work.ended.wait()
         assert text(await client.call_tool("add", {"a": 1, "b": 1})) == "2"
 
 
 @both
 async def test_a_thousand_calls_at_once_are_all_answered_few_at_a_time(era: str) -> None:
-    working = most = 0
-
-    @function_tool
-    async def work(number: int) -> int:
-        """Work."""
-        nonlocal working, most
-        working += 1
-        most = max(most, working)
-        await asyncio.sleep(0)
-        working -= 1
-        return number
-
-    async with connected([work], era, {"max_calls": 8, "max_waiting_calls": 992}) as client:
+    crowd = Crowd()
+    async with connected([crowd.tool()], era, {"max_calls": 8, "max_waiting_calls": 992}) as client:
         results = await asyncio.gather(*[client.call_tool("work", {"number": number}) for number in range(1_000)])
     assert [result.structured_content for result in results] == [{"result": number} for number in range(1_000)]
-    assert most <= 8
+    assert crowd.most <= 8
 
 
 class Order(BaseModel):

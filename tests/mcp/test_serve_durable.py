@@ -19,7 +19,7 @@ from mcp import Client
 from agentsdk import Agent, RunConfig, Runner, RunQuery, SQLiteRunStore, UserError, function_tool
 from agentsdk.mcp.serving.serve import agent_server
 from agentsdk.testing import ScriptedModel
-from tests.mcp.served import add, clerk, shop
+from tests.mcp.served import Work, add, clerk, shop
 from tests.mcp.test_serve import CANCEL, Person, accept, both, connected, text
 
 ROOT = Path(__file__).parents[2]
@@ -154,26 +154,15 @@ async def test_a_call_that_names_its_run_is_answered_by_the_person_at_the_client
 
 @both
 async def test_two_calls_of_one_run_at_once_are_one_run(era: str, store: SQLiteRunStore) -> None:
-    began, may_end = asyncio.Event(), asyncio.Event()
-    bodies = 0
-
-    @function_tool
-    async def work() -> str:
-        """Work."""
-        nonlocal bodies
-        bodies += 1
-        began.set()
-        await may_end.wait()
-        return "done"
-
-    async with connected([work], era, {"store": store}) as client:
+    work = Work()
+    async with connected([work.tool()], era, {"store": store}) as client:
         calls = [asyncio.create_task(client.call_tool("work", {"run_id": "one"})) for _ in range(3)]
-        await began.wait()
+        await work.began.wait()
         calls[0].cancel()
         await asyncio.wait(calls[:1])
-        may_end.set()
+        work.may_end.set()
         assert [text(await each) for each in calls[1:]] == ["done", "done"]
-    assert bodies == 1
+    assert work.bodies == 1
 
 
 async def test_users_cannot_reach_each_others_runs_nor_runs_that_did_not_begin_here(store: SQLiteRunStore) -> None:

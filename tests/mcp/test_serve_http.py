@@ -27,7 +27,7 @@ from starlette.routing import Mount, Route
 from agentsdk import SQLiteRunStore, ToolContext, UserError, function_tool
 from agentsdk.mcp import MCPRequest, asgi_app
 from agentsdk.toolsets import ToolRegistry, Toolset, ToolsetContext
-from tests.mcp.served import add, clerk, refund, tools
+from tests.mcp.served import Crowd, Work, add, clerk, refund, tools
 from tests.mcp.test_serve import Person, accept, both, text
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
@@ -185,105 +185,65 @@ async def test_a_toolset_that_fails_is_a_typed_error_and_the_server_goes_on(era:
 
 @both
 async def test_a_hundred_calls_at_once_are_all_answered_few_at_a_time(era: str) -> None:
-    working = most = 0
-
-    @function_tool
-    async def work(number: int) -> int:
-        """Work."""
-        nonlocal working, most
-        working += 1
-        most = max(most, working)
-        await asyncio.sleep(0)
-        working -= 1
-        return number
-
-    async with listening(asgi_app([work], max_calls=8, max_waiting_calls=992)) as address, connected(address, era) as client:
+    crowd = Crowd()
+    async with (
+        listening(asgi_app([crowd.tool()], max_calls=8, max_waiting_calls=992)) as address,
+        connected(address, era) as client,
+    ):
         results = await asyncio.gather(*[client.call_tool("work", {"number": number}) for number in range(100)])
     assert [result.structured_content for result in results] == [{"result": number} for number in range(100)]
-    assert most <= 8
+    assert crowd.most <= 8
 
 
 @both
 async def test_more_calls_than_may_wait_are_refused_and_the_others_are_answered(era: str) -> None:
-    began, may_end = asyncio.Event(), asyncio.Event()
-
-    @function_tool
-    async def work() -> str:
-        """Work."""
-        began.set()
-        await may_end.wait()
-        return "done"
-
-    async with listening(asgi_app([work], max_calls=1, max_waiting_calls=1)) as address, connected(address, era) as client:
+    work = Work()
+    async with (
+        listening(asgi_app([work.tool()], max_calls=1, max_waiting_calls=1)) as address,
+        connected(address, era) as client,
+    ):
         first = asyncio.create_task(client.call_tool("work", {}))
-        await began.wait()
+        await work.began.wait()
         second, third = (asyncio.create_task(client.call_tool("work", {})) for _ in range(2))
         done, _ = await asyncio.wait((second, third), return_when=asyncio.FIRST_COMPLETED)
         (refused,) = done
         assert refused.result().is_error and "the server has 2 calls at work, expected fewer" in text(refused.result())
-        may_end.set()
+        work.may_end.set()
         assert {text(await each) for each in (first, second, third) if each is not refused} == {"done"}
 
 
 async def test_a_client_of_today_that_goes_away_cancels_its_call() -> None:
-    began, ended = asyncio.Event(), asyncio.Event()
-
-    @function_tool
-    async def wait() -> str:
-        """Wait."""
-        began.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-        return ""
-
-    async with listening(asgi_app([wait])) as address:
+    work = Work()
+    async with listening(asgi_app([work.tool()])) as address:
         async with connected(address, "auto") as client:
-            calling = asyncio.create_task(client.call_tool("wait", {}))
-            await began.wait()
+            calling = asyncio.create_task(client.call_tool("work", {}))
+            await work.began.wait()
             calling.cancel()
             await asyncio.wait((calling,))
-        await ended.wait()
+        await work.ended.wait()
 
 
 async def test_a_run_goes_on_without_its_client_where_the_server_says_so(tmp_path: Path) -> None:
-    began, may_end = asyncio.Event(), asyncio.Event()
-
-    @function_tool
-    async def work() -> str:
-        """Work."""
-        began.set()
-        await may_end.wait()
-        return "done"
-
+    work = Work()
     store = SQLiteRunStore(tmp_path / "runs.db")
-    async with listening(asgi_app([work], store=store, goes_on_without_client=True)) as address:
+    async with listening(asgi_app([work.tool()], store=store, goes_on_without_client=True)) as address:
         async with connected(address, "auto") as client:
             calling = asyncio.create_task(client.call_tool("work", {"run_id": "one"}))
-            await began.wait()
+            await work.began.wait()
             calling.cancel()
             await asyncio.wait((calling,))
         async with connected(address, "auto") as client:
             stands = await client.call_tool("get_run", {"run_id": "one"})
             assert stands.structured_content is not None and stands.structured_content["status"] == "running"
-            may_end.set()
+            work.may_end.set()
             assert text(await client.call_tool("work", {"run_id": "one"})) == "done"
     await store.aclose()
 
 
 async def test_a_handshake_client_that_is_cut_off_finds_its_result_under_the_run_id(tmp_path: Path) -> None:
-    began, may_end = asyncio.Event(), asyncio.Event()
-
-    @function_tool
-    async def work() -> str:
-        """Work."""
-        began.set()
-        await may_end.wait()
-        return "done"
-
+    work = Work()
     store = SQLiteRunStore(tmp_path / "runs.db")
-    async with listening(asgi_app([work], store=store)) as address:
+    async with listening(asgi_app([work.tool()], store=store)) as address:
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
         opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
         headers = {"accept": "application/json, text/event-stream"}
@@ -294,8 +254,8 @@ async def test_a_handshake_client_that_is_cut_off_finds_its_result_under_the_run
             called = {"name": "work", "arguments": {"run_id": "one"}}
             request = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": called}
             async with http.stream("POST", f"{address}/mcp", json=request, headers=headers):
-                await began.wait()  # and the connection breaks: no cancellation in this era
-        may_end.set()
+                await work.began.wait()  # and the connection breaks: no cancellation in this era
+        work.may_end.set()
         async with connected(address, "legacy") as client:
             assert text(await client.call_tool("work", {"run_id": "one"})) == "done"
     await store.aclose()
