@@ -134,7 +134,8 @@ class SandboxShell(Protocol):
     async def run(self, command: str, *, timeout: float = DEFAULT_TIMEOUT) -> Completed:
         """Run a command line and wait for it; its stdin is empty. What it left in the background runs on.
 
-        A command that takes longer than `timeout` seconds ends the shell, as does `exit`: the next command gets a new one.
+        A command that takes longer than `timeout` seconds ends the shell, as does `exit`: the next command gets a new one,
+        also where the shell has ended in between.
         """
         ...
 
@@ -143,7 +144,7 @@ class SandboxShell(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """End it. A second call does nothing."""
+        """End it. A second call does nothing; any other raises `SandboxError` then, and so does a command that was running."""
         ...
 
 

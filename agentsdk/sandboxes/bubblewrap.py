@@ -27,9 +27,9 @@ from pathlib import Path
 
 from agentsdk.ports.sandbox import SandboxLimits
 from agentsdk.sandboxes import cgroups, seccomp
-from agentsdk.sandboxes.host import HostSandbox
+from agentsdk.sandboxes.isolating import IsolatingSandbox
 from agentsdk.sandboxes.process import Child, HostProcess, ended
-from agentsdk.sandboxes.readable import ETC, interpreter_folders, own_uid, readable_folders
+from agentsdk.sandboxes.readable import ETC, own_uid
 from agentsdk.types.errors import SandboxError
 
 _UID = 1000
@@ -43,7 +43,7 @@ _ENTER = 'for file in $1; do echo $$ >"$file" || exit 125; done; shift; exec "$@
 _NAMESPACES = ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL")
 
 
-class BubblewrapSandbox(HostSandbox):
+class BubblewrapSandbox(IsolatingSandbox):
     """A sandbox by bubblewrap 0.8 or newer (Debian and Ubuntu: `apt install bubblewrap`). Linux on x86_64 or aarch64.
 
     `workspace` is the one folder that commands can change; without it a new one is made, and removed at the end. `readable` are
@@ -59,10 +59,8 @@ class BubblewrapSandbox(HostSandbox):
         readable: Sequence[str | Path] = (),
         limits: SandboxLimits | None = None,
     ) -> None:
-        self._readable = readable_folders(readable)
-        super().__init__(workspace, limits=limits)
+        super().__init__(workspace, readable=readable, limits=limits)
         self._filter = seccomp.full()
-        self._user: int | None = None
 
     @property
     def unavailable(self) -> str:
@@ -71,10 +69,6 @@ class BubblewrapSandbox(HostSandbox):
             "install bubblewrap 0.8 or newer (Debian and Ubuntu: apt install bubblewrap) on a Linux that lets this user make "
             "user namespaces, or pip install 'agentsdk[sandbox]' and use SandlockSandbox"
         )
-
-    def path_folders(self) -> list[str]:
-        """Where programs are looked for, in this order."""
-        return [*(f"{folder}/bin" for folder in interpreter_folders(self._user)), *super().path_folders()]
 
     async def start(
         self, argv: Sequence[str], stdio: tuple[int, int, int], env: Mapping[str, str], cwd: str, limits: SandboxLimits
@@ -132,7 +126,7 @@ class BubblewrapSandbox(HostSandbox):
             "--tmpfs",
             "/tmp",
         ]
-        for folder in (*interpreter_folders(self._user), *self._readable):
+        for folder in self.read_only:
             options += ["--ro-bind", folder, folder]
         options += ["--bind", self.workdir, self.workdir]
         # /proc/sys too: its files are root's, and who is root outside could write them.

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from agentsdk.databases.finished import finished
 from agentsdk.ports.sandbox import (
     DEFAULT_TIMEOUT,
     Completed,
@@ -58,11 +59,12 @@ class HostSandbox(Sandbox):
         self._workspace = Workspace(root, self.workdir)
         self._files = HostFiles(self._workspace, self, self.limits)
         self._turns = asyncio.Semaphore(MAX_RUNNING)
+        self._starting: set[asyncio.Task[Child]] = set()
         self._running: set[Child] = set()
         self._shells: set[SandboxShell] = set()
         self._ready = asyncio.Lock()
         self._proven = False
-        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
 
     @property
     def files(self) -> HostFiles:
@@ -85,6 +87,10 @@ class HostSandbox(Sandbox):
     def path_folders(self) -> list[str]:
         """Where programs are looked for, in this order."""
         return ["/usr/local/bin", "/usr/bin", "/bin"]
+
+    def shown_folders(self) -> list[str]:
+        """The folders whose files commands can read, those of the system's programs aside."""
+        return [self.workdir]
 
     async def run(
         self,
@@ -154,16 +160,29 @@ class HostSandbox(Sandbox):
             "TERM": "dumb",
             **(env or {}),
         }
+        # A caller that is cancelled while a process starts must not lose it: it could not be killed.
+        starting = asyncio.create_task(self._started(argv, pipes, variables, folder, limits), name="agentsdk sandbox start")
+        self._starting.add(starting)
         try:
-            # A caller that is cancelled while a process starts must not lose it: it could not be killed.
-            starting = asyncio.ensure_future(self.start(argv, pipes.child, variables, folder, limits))
-            try:
-                child = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                await self.end(await starting)
-                raise
+            child = await finished(starting)
+        except asyncio.CancelledError:
+            if starting.exception() is None:
+                await self.end(starting.result())
+            raise
         except OSError as error:
             raise SandboxError(f"the command could not be started: {error.strerror or error}") from error
+        finally:
+            self._starting.discard(starting)
+        if self._closing is not None:
+            await self.end(child)
+            self._check_open()
+        return child
+
+    async def _started(
+        self, argv: Sequence[str], pipes: Pipes, env: Mapping[str, str], cwd: str, limits: SandboxLimits
+    ) -> Child:
+        try:
+            child = await self.start(argv, pipes.child, env, cwd, limits)
         finally:
             pipes.started()
         self._running.add(child)
@@ -172,13 +191,9 @@ class HostSandbox(Sandbox):
     async def end(self, child: Child) -> None:
         """Kill what is left of a command, and wait until it is gone, whoever is cancelled meanwhile."""
         child.kill()
-        gone = asyncio.ensure_future(child.wait())
         try:
             with suppress(SandboxError):  # the command did not start; who waits for it is told
-                await asyncio.shield(gone)
-        except asyncio.CancelledError:
-            await asyncio.wait((gone,))
-            raise
+                await finished(asyncio.ensure_future(child.wait()))
         finally:
             self._running.discard(child)
 
@@ -210,36 +225,47 @@ class HostSandbox(Sandbox):
             self._proven = True
 
     async def _probe(self) -> None:
-        secret = tempfile.NamedTemporaryFile(prefix="agentsdk-probe-", delete=False)  # noqa: SIM115 - closed and removed below
+        script = 'cat "$1" > /dev/null 2>&1 && echo open; touch . && echo ready'
         try:
-            os.fchmod(secret.fileno(), 0o644)
-            secret.close()
-            script = 'cat "$1" > /dev/null 2>&1 && echo open; touch . && echo ready'
-            tried = await self._run(["sh", "-c", script, "sh", secret.name], "", None, ".", 20.0, self.limits)
+            with tempfile.NamedTemporaryFile(prefix="agentsdk-probe-", dir=self._hidden_folder()) as secret:
+                os.fchmod(secret.fileno(), 0o644)
+                tried = await self._run(["sh", "-c", script, "sh", secret.name], "", None, ".", 20.0, self.limits)
         except SandboxError as error:
+            self._check_open()
             raise self._refused(str(error)) from error
-        finally:
-            os.unlink(secret.name)
         if tried.exit_code or tried.stdout != "ready\n":
             reason = tried.stderr.strip()[-300:] or "no reason given"
             raise self._refused("a file outside could be read" if "open" in tried.stdout else reason)
+
+    def _hidden_folder(self) -> str:
+        """A folder that this program may write to, and commands may not read."""
+        shown = [os.path.realpath(folder) for folder in self.shown_folders()]
+        for named in (tempfile.gettempdir(), "/var/tmp", "/dev/shm", str(Path.home())):
+            folder = os.path.realpath(named)
+            if os.access(folder, os.W_OK | os.X_OK) and not any(Path(folder).is_relative_to(each) for each in shown):
+                return folder
+        raise SandboxError("no folder of this program's is out of the commands' sight, expected one; leave it out of readable=")
 
     def _refused(self, reason: str) -> SandboxUnavailableError:
         return SandboxUnavailableError(f"{type(self).__name__} cannot isolate here ({reason}); {self.unavailable}")
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._closing is not None:
             raise SandboxError("the sandbox is closed, expected an open one; make another")
 
     async def aclose(self) -> None:
-        """See `Sandbox.aclose`."""
-        if self._closed:
-            return
-        self._closed = True
-        for shell in list(self._shells):
-            await shell.aclose()
-        for child in list(self._running):
-            await self.end(child)
+        """See `Sandbox.aclose`. It is done to its end, whoever is cancelled meanwhile."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="agentsdk sandbox close")
+        if not self._closing.done():
+            await finished(self._closing)
+
+    async def _close(self) -> None:
+        if self._starting:
+            await asyncio.wait(self._starting)
+        # Shells first: a command that ends with its shell is told so.
+        closing = [*(shell.aclose() for shell in self._shells), *(self.end(child) for child in self._running)]
+        await asyncio.gather(*closing)
         if self._made is not None:
             await self._files.on_thread(_remove, self._made)
 

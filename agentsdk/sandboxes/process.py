@@ -7,8 +7,8 @@ import functools
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Protocol, Self
+from contextlib import ExitStack, suppress
+from typing import BinaryIO, Protocol, Self
 
 from agentsdk.types.errors import SandboxError
 
@@ -29,47 +29,64 @@ class Child(Protocol):
 
 
 class Pipes:
-    """The three pipes of a command. `child` are its ends, to be closed by `started` once it has them."""
+    """The three pipes of a command."""
 
     def __init__(self, stdout: Callable[[bytes], None], stderr: Callable[[bytes], None]) -> None:
         self._sinks = (stdout, stderr)
-        self._transports: list[asyncio.BaseTransport] = []
+        self._opened = ExitStack()
+        self._child: list[BinaryIO] = []
         self._ended: list[asyncio.Future[None]] = []
         self.stdin: asyncio.WriteTransport
-        self._writing: _Writing
-        self.child: tuple[int, int, int] = (-1, -1, -1)
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
         try:
-            ends = [os.pipe() for _ in range(3)]  # each (to be read, to be written), both closed in programs that are started
-        except OSError as error:
-            raise SandboxError(f"no pipe could be made: {error.strerror}; run fewer commands side by side") from error
-        (child_in, ours_in), (ours_out, child_out), (ours_err, child_err) = ends
-        self.child = (child_in, child_out, child_err)
-        self.stdin, self._writing = await loop.connect_write_pipe(_Writing, os.fdopen(ours_in, "wb", 0))
+            await self._connect()
+        except BaseException:
+            self._opened.close()
+            raise
+        return self
+
+    async def _connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        (child_in, ours_in), (ours_out, child_out), (ours_err, child_err) = (self._pipe() for _ in range(3))
+        self._child = [child_in, child_out, child_err]
+        self.stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, ours_in)
+        self._opened.callback(self._abort)
         for end, sink in zip((ours_out, ours_err), self._sinks, strict=True):
             over = loop.create_future()
             self._ended.append(over)
-            reading = _Reading(sink, over)
-            reader, _ = await loop.connect_read_pipe(functools.partial(_same, reading), os.fdopen(end, "rb", 0))
-            self._transports.append(reader)
-        return self
+            reader, _ = await loop.connect_read_pipe(functools.partial(_same, _Reading(sink, over)), end)
+            self._opened.callback(reader.close)
+
+    def _pipe(self) -> tuple[BinaryIO, BinaryIO]:
+        """Its end to read from, and that to write to. Programs that are started inherit neither."""
+        try:
+            reading, writing = os.pipe()
+        except OSError as error:
+            raise SandboxError(f"no pipe could be made: {error.strerror}; run fewer commands side by side") from error
+        ends = os.fdopen(reading, "rb", 0), os.fdopen(writing, "wb", 0)
+        for end in ends:
+            self._opened.callback(end.close)
+        return ends
+
+    def _abort(self) -> None:
+        if not self.stdin.is_closing() or self.stdin.get_write_buffer_size():
+            self.stdin.abort()  # close() would wait until all is read
 
     async def __aexit__(self, *_: object) -> None:
-        self.started()
-        if self._writing.open:
-            self.stdin.abort()  # close() would wait until all is read
-        for transport in self._transports:
-            transport.close()
-        await asyncio.sleep(0)  # transports close their pipes in the loop's next step
+        self._opened.close()
+        await asyncio.sleep(0)  # transports end in the loop's next step
+
+    @property
+    def child(self) -> tuple[int, int, int]:
+        """The command's ends, to be closed by `started` once it has them."""
+        stdin, stdout, stderr = (end.fileno() for end in self._child)
+        return stdin, stdout, stderr
 
     def started(self) -> None:
         """The command has its ends: close them here, or reading would never end."""
-        for end in self.child:
-            if end >= 0:
-                os.close(end)
-        self.child = (-1, -1, -1)
+        for end in self._child:
+            end.close()
 
     def feed(self, stdin: bytes) -> None:
         """Write all of stdin, and its end, as fast as the command reads it."""
@@ -81,15 +98,6 @@ class Pipes:
     async def ended(self) -> None:
         """Both streams have come to their end. A process that outlives its command is not waited for long."""
         await asyncio.wait(self._ended, timeout=_GRACE)
-
-
-class _Writing(asyncio.BaseProtocol):
-    """Knows whether the pipe is open still."""
-
-    open = True
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.open = False
 
 
 class _Reading(asyncio.Protocol):

@@ -66,13 +66,15 @@ def may_read(folder: str, user: int | None) -> bool:
 def own_uid(workspace: Path, made: Path | None) -> int:
     """Whom commands run as on the host, where this program is root: whom the workspace belongs to, or a user of its own.
 
-    The latter where the workspace is in the folder that the sandbox has `made`, which is given to that user with its folders.
+    The latter where the workspace is in the folder that the sandbox has `made`, which is given to that user with all it holds.
     Raises `SandboxError` where the workspace is root's, and where no other user can be had.
     """
     uid = workspace.stat().st_uid or _new_uid(workspace, made)
     if made is not None:
-        for folder in (made, *made.iterdir()):
-            os.chown(folder, uid, uid)
+        os.chown(made, uid, uid)
+        for _, folders, files, opened in os.fwalk(made):
+            for name in (*folders, *files):
+                os.chown(name, uid, uid, dir_fd=opened, follow_symlinks=False)
     return uid
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 from agentsdk.ports.sandbox import SandboxLimits
 from agentsdk.sandboxes import sandlock_server, seccomp
-from agentsdk.sandboxes.host import HostSandbox
+from agentsdk.sandboxes.isolating import IsolatingSandbox
 from agentsdk.sandboxes.process import Child
-from agentsdk.sandboxes.readable import ETC, interpreter_folders, own_uid, readable_folders
+from agentsdk.sandboxes.readable import ETC, interpreter_folders, own_uid
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import SandboxError, UserError
 
@@ -46,7 +46,7 @@ except OSError as error:
 """Loads a filter (PR_SET_SECCOMP, SECCOMP_MODE_FILTER), and becomes the command."""
 
 
-class SandlockSandbox(HostSandbox):
+class SandlockSandbox(IsolatingSandbox):
     """A sandbox by sandlock (`pip install 'agentsdk[sandbox]'`): Linux 6.12 or newer, with Landlock, on x86_64 or aarch64.
 
     `workspace`, `readable` and `limits` are as for `BubblewrapSandbox`. `allow_net` are the hosts that commands may connect to,
@@ -62,9 +62,8 @@ class SandlockSandbox(HostSandbox):
         allow_net: Sequence[str] = (),
         limits: SandboxLimits | None = None,
     ) -> None:
-        self._readable = readable_folders(readable)
         self._allow_net = _hosts(allow_net)
-        super().__init__(workspace, limits=limits, private_tmp=True)
+        super().__init__(workspace, readable=readable, limits=limits, private_tmp=True)
         self._user = _user(self._workspace.root, self._made)
         self._server: asyncio.Task[_Server] | None = None
 
@@ -72,10 +71,6 @@ class SandlockSandbox(HostSandbox):
     def unavailable(self) -> str:
         """What to do where the sandbox cannot isolate."""
         return "pip install 'agentsdk[sandbox]' on Linux 6.12 or newer with Landlock"
-
-    def path_folders(self) -> list[str]:
-        """Where programs are looked for, in this order."""
-        return [*(f"{folder}/bin" for folder in interpreter_folders(self._user)), *super().path_folders()]
 
     async def start(
         self, argv: Sequence[str], stdio: tuple[int, int, int], env: Mapping[str, str], cwd: str, limits: SandboxLimits
@@ -107,7 +102,7 @@ class SandlockSandbox(HostSandbox):
 
     def _policy(self, env: Mapping[str, str], cwd: str, limits: SandboxLimits) -> dict[str, Any]:
         readable = [*_READABLE, *(f"/proc/{name}" for name in _MACHINE), *(f"/etc/{name}" for name in ETC)]
-        readable += [*interpreter_folders(self._user), *self._readable]
+        readable += self.read_only
         return {
             "fs_readable": [path for path in readable if os.path.exists(path)],
             "fs_writable": [self.workdir, self.tmpdir, "/dev/null", "/dev/full"],
@@ -120,9 +115,8 @@ class SandlockSandbox(HostSandbox):
             "extra_deny_syscalls": ["memfd_create"],  # memory that no limit counts
         }
 
-    async def aclose(self) -> None:
-        """See `Sandbox.aclose`."""
-        await super().aclose()
+    async def _close(self) -> None:
+        await super()._close()
         starting, self._server = self._server, None
         if starting is not None:
             with suppress(SandboxError, OSError):  # that it could not be started has been said

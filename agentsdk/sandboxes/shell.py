@@ -18,6 +18,7 @@ from typing import Protocol
 from agentsdk.ports.sandbox import DEFAULT_TIMEOUT, Completed, SandboxLimits, SandboxShell, check_command
 from agentsdk.sandboxes.output import HeadTail
 from agentsdk.sandboxes.process import Child, Pipes
+from agentsdk.types.errors import SandboxError
 
 _START = ["sh", "-c", "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh"]
 _EXIT_CODE_DIGITS = 8
@@ -50,24 +51,42 @@ class HostShell(SandboxShell):
         self._sandbox = sandbox
         self._session: _Session | None = None
         self._one = asyncio.Lock()
+        self._closed = False
 
     async def run(self, command: str, *, timeout: float = DEFAULT_TIMEOUT) -> Completed:
         """See `SandboxShell.run`."""
         check_command(["sh", "-c", command], "", None, ".", timeout)
         async with self._one:
-            if self._session is None:
-                await self._sandbox.prove()
-                session = _Session(self._sandbox)
-                await session.begin()
-                self._session = session
+            session = await self._living()
             done = False
             try:
-                completed = await self._session.run(command, timeout)
-                done = True
+                completed = await session.run(command, timeout)
+                done = not session.over
             finally:
-                if not done or self._session.over:
+                if not done:
                     await self._end()
+            if not done:
+                self._check_open()
             return completed
+
+    async def _living(self) -> _Session:
+        """The session; a new one where there is none, or where it has died since the last command."""
+        self._check_open()
+        if self._session is not None and self._session.died:
+            await self._end()
+        if self._session is None:
+            await self._sandbox.prove()
+            session = _Session(self._sandbox)
+            await session.begin()
+            self._session = session
+            if self._closed:
+                await self._end()
+                self._check_open()
+        return self._session
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SandboxError("the shell is closed, expected an open one; make another with Sandbox.shell()")
 
     async def restart(self) -> None:
         """See `SandboxShell.restart`."""
@@ -76,7 +95,10 @@ class HostShell(SandboxShell):
 
     async def aclose(self) -> None:
         """See `SandboxShell.aclose`."""
+        self._closed = True
         await self._end()
+        async with self._one:
+            pass  # a command that was about to start the shell ends it
 
     async def _end(self) -> None:
         session, self._session = self._session, None
@@ -95,6 +117,11 @@ class _Session:
         self._child: Child
         self._ended: asyncio.Task[int]
         self.over = False
+
+    @property
+    def died(self) -> bool:
+        """Whether the shell has ended by itself."""
+        return self._ended.done()
 
     async def begin(self) -> None:
         """Start the shell."""

@@ -8,15 +8,27 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
 from uuid import uuid4
 
 import pytest
 
 from agentsdk.ports.sandbox import MIB, SandboxLimits
-from agentsdk.sandboxes import BubblewrapSandbox, LocalSandbox, SandlockSandbox, best_sandbox, cgroups, sandlock, seccomp
+from agentsdk.sandboxes import (
+    BubblewrapSandbox,
+    Completed,
+    LocalSandbox,
+    SandlockSandbox,
+    best_sandbox,
+    cgroups,
+    sandlock,
+    seccomp,
+)
 from agentsdk.sandboxes.output import HeadTail
 from agentsdk.testing.sandbox_conformance.check import left_running
 from agentsdk.types.errors import SandboxError, SandboxFileError, SandboxUnavailableError, UserError
@@ -284,6 +296,129 @@ def test_the_first_and_the_last_part_of_output_are_kept(size: int, chunk: int) -
     assert (head.encode(), tail.encode()) == (data[:half], data[-half:])
     assert note == f"[... {3000 - 2 * half} bytes left out ...]"
     assert kept.truncated
+
+
+def open_files() -> set[str]:
+    return set(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_a_command_that_is_cancelled_leaves_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with LocalSandbox(unsafe=True) as sandbox:
+        await sandbox.run(["true"])
+        before = open_files()
+        for steps in range(12):
+            running = asyncio.create_task(sandbox.run(["true"]))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            running.cancel()
+            await asyncio.wait((running,))
+            await until(lambda: open_files() == before)
+        real, made = os.pipe, 0
+
+        def pipe() -> tuple[int, int]:
+            nonlocal made
+            made += 1
+            if made == 3:
+                raise OSError(24, "Too many open files")
+            return real()
+
+        monkeypatch.setattr(os, "pipe", pipe)
+        with pytest.raises(SandboxError, match="no pipe could be made: Too many open files"):
+            await sandbox.run(["true"])
+        assert open_files() == before
+
+
+async def test_a_command_that_starts_while_the_sandbox_closes_is_ended() -> None:
+    starting, go = asyncio.Event(), asyncio.Event()
+
+    class Slow(LocalSandbox):
+        async def start(self, *arguments: Any) -> Any:
+            starting.set()
+            await go.wait()
+            return await super().start(*arguments)
+
+    nonce = uuid4().hex
+    sandbox = Slow(unsafe=True)
+    running = asyncio.create_task(sandbox.run(["sh", "-c", "sleep 600", nonce]))
+    await starting.wait()
+    closing = asyncio.create_task(sandbox.aclose())
+    await asyncio.sleep(0)
+    go.set()
+    await closing
+    assert left_running(nonce) == []
+    with pytest.raises(SandboxError, match="the sandbox is closed"):
+        await running
+    assert not Path(sandbox.workdir).exists()
+
+
+async def test_closing_goes_on_where_its_caller_is_cancelled() -> None:
+    sandbox = LocalSandbox(unsafe=True)
+    running = asyncio.create_task(sandbox.run(["sh", "-c", "touch ready; sleep 600"]))
+    await until(Path(sandbox.workdir, "ready").exists)
+    closing = asyncio.create_task(sandbox.aclose())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.wait((closing,))
+    await sandbox.aclose()
+    assert (await running).exit_code == 137
+    assert not Path(sandbox.workdir).exists()
+
+
+async def test_a_shell_that_is_closed_ends_its_command() -> None:
+    async with LocalSandbox(unsafe=True) as sandbox:
+        shell = sandbox.shell()
+        running = asyncio.create_task(shell.run("touch ready; sleep 600"))
+        waiting = asyncio.create_task(shell.run("echo next"))
+        await until(Path(sandbox.workdir, "ready").exists)
+        await shell.aclose()
+        for task in (running, waiting):
+            with pytest.raises(SandboxError, match="the shell is closed"):
+                await task
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 10])
+async def test_a_shell_that_is_closed_while_it_starts_is_ended(steps: int) -> None:
+    async with LocalSandbox(unsafe=True) as sandbox:
+        shell = sandbox.shell()
+        running = asyncio.create_task(shell.run("sleep 600"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await shell.aclose()
+        with pytest.raises(SandboxError, match="the shell is closed"):
+            await running
+
+
+async def test_a_shell_that_died_between_two_commands_is_a_new_one() -> None:
+    """Its exit code is not the next command's, which did not run."""
+    async with LocalSandbox(unsafe=True) as sandbox:
+        shell = sandbox.shell()
+        pid = int((await shell.run("echo $$")).stdout)
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: not any(task.get_name() == "agentsdk sandbox shell" for task in asyncio.all_tasks()))
+        assert await shell.run("echo there") == Completed(0, "there\n", duration=ANY)
+
+
+@BOTH
+async def test_a_temporary_folder_that_is_shown_is_no_proof_against_it(
+    name: str, available: None, shared_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(shared_folder))
+    shared_folder.chmod(0o777)
+    async with SANDBOXES[name](readable=[shared_folder]) as sandbox:
+        assert (await sandbox.run(["ls", str(shared_folder)])).exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux")
+@BOTH
+async def test_as_root_commands_can_change_what_was_written_before_the_first(
+    name: str, available: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroups, "_places", lambda: None)
+    async with SANDBOXES[name]() as sandbox:
+        await sandbox.files.write("inner/file", b"one\n", mode=0o600)
+        done = await sandbox.run(["sh", "-c", "echo two >> inner/file; echo new > inner/other; cat inner/file"])
+        assert done == Completed(0, "one\ntwo\n", duration=ANY)
 
 
 async def test_a_path_is_named_in_its_error(tmp_path: Path) -> None:

@@ -157,3 +157,4 @@ async def shell_background(ground: Ground) -> None:
     await shell.aclose()
     await shell.aclose()
     ground.expect_nothing_left("a shell that was closed")
+    await expect_error(SandboxError, shell.run("true"), "a command in a closed shell")
