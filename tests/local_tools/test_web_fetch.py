@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import socket
+import sys
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from agentsdk.errors import FetchError, TransientToolError
 from agentsdk.items import FunctionCallOutput
 from agentsdk.local_tools import readable
 from agentsdk.testing import ScriptedModel, call, no_real_requests
+from agentsdk.testing.sandbox_conformance.check import left_running
 from agentsdk.tools import FunctionTool, web_fetch
 from tests.local_tools.web_server import page, web_server
 
@@ -294,12 +298,32 @@ async def test_a_page_that_no_parser_gets_through_is_given_up() -> None:
         await readable.readable_text(b"<div>" * 300_000, seconds=0.3)
 
 
+def reading() -> list[int]:
+    """The processes that this one has started to read a page, and that have got all of it."""
+
+    def is_ours(pid: int) -> bool:
+        try:
+            parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+            return int(parent) == os.getpid() and int(Path(f"/proc/{pid}/io").read_text().split()[1]) > len(NESTED)
+        except OSError:  # another test's, which has ended
+            return False
+
+    return [pid for pid in left_running("bytes_to_str") if is_ours(pid)]
+
+
+NESTED = b" " * 10_000_000 + b"<div>" * 300_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 async def test_reading_is_cancelled_with_the_call() -> None:
-    reading = asyncio.create_task(readable.readable_text(b"<div>" * 300_000))
-    await asyncio.sleep(0)
-    reading.cancel()
+    running = asyncio.create_task(readable.readable_text(NESTED))
+    async with asyncio.timeout(60):
+        while not reading():  # noqa: ASYNC110 - nobody else tells how far the process is
+            await asyncio.sleep(0.01)
+    running.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await reading
+        await running
+    assert reading() == []
 
 
 async def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,9 +88,21 @@ async def test_a_sandbox_that_does_not_isolate_is_found_out() -> None:
             await sandbox.run(["true"])
 
 
+IMPORTED = """
+import sys
+
+STARTS = ("subprocess.Popen", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+started = []
+sys.addaudithook(lambda event, _: started.append(event) if event in STARTS else None)
+from agentsdk.sandboxes import BubblewrapSandbox, LocalSandbox, SandlockSandbox, best_sandbox
+print(started, "sandlock" in sys.modules)
+"""
+
+
 def test_nothing_is_started_by_an_import() -> None:
-    script = "import sys; from agentsdk.sandboxes import BubblewrapSandbox, best_sandbox; print('subprocess' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).returncode == 0
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout == "[] False\n"
 
 
 def test_no_isolation_must_be_asked_for() -> None:
@@ -143,12 +155,16 @@ async def test_variables_are_not_in_the_list_of_processes(name: str, available: 
 
 
 @BOTH
-async def test_a_library_given_to_a_command_is_not_loaded_outside(name: str, available: None, tmp_path: Path) -> None:
+async def test_variables_of_a_command_act_on_no_program_outside(name: str, available: None, tmp_path: Path) -> None:
+    """The loader of every program that is given them writes a file. The control is a sandbox that hides nothing."""
+    env = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(tmp_path / "loaded")}
     async with SANDBOXES[name]() as sandbox:
-        done = await sandbox.run(
-            ["true"], env={"LD_PRELOAD": "/nowhere/evil.so", "LD_AUDIT": "/nowhere/evil.so", "BASH_ENV": "/x"}
-        )
-        assert done.exit_code == 0
+        done = await sandbox.run(["echo", "ran"], env=env)
+        assert (done.exit_code, done.stdout.endswith("ran\n")) == (0, True)
+    assert list(tmp_path.iterdir()) == []
+    async with LocalSandbox(unsafe=True) as control:
+        await control.run(["true"], env=env)
+    assert list(tmp_path.iterdir()) != []
 
 
 KILLED = """
