@@ -21,7 +21,6 @@ from agentsdk.types.errors import UserError
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _NOT_A_NAME = re.compile(r"\W")
-_DEFAULT = re.compile(r" ?Default: [^\n]*$")
 _MAX_DEPTH = 6
 
 
@@ -94,8 +93,7 @@ def _stub(name: str, tool: FunctionTool[Any]) -> Stub:
         if key in tool.defaults or key not in required:
             parameter += f" = {_shown(tool.defaults.get(key, ...))}"
         shown.append(parameter)
-        note = _DEFAULT.sub("", str(schema.get("description", "")))
-        if note:
+        if note := _without_default(str(schema.get("description", ""))):
             notes.append(f"{key}: {note}")
     result = "str" if returns is None else _type(returns, cast("dict[str, JsonObject]", returns.get("$defs", {})))
     words = "\n".join(filter(None, [spec.description, *notes])).replace('"""', "'''").replace("\n", "\n    ")
@@ -163,6 +161,14 @@ def _may_be(value: object, schema: JsonObject) -> bool:
     """Whether a type that text may have too, `str | None` say, has this value: if not, what looks like JSON is text."""
     kinds = {arm.get("type") for arm in cast("Sequence[JsonObject]", schema.get("anyOf", [schema]))}
     return "string" not in kinds or None in kinds or _KINDS[type(value)] in kinds
+
+
+def _without_default(description: str) -> str:
+    """A parameter's description without the default, which a strict schema says there."""
+    words, found, default = description.rpartition(" (default: ")
+    if found and default.endswith(")"):
+        return words
+    return "" if description.startswith("Default: ") else description
 
 
 def _shown(default: object) -> str:
