@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from agentsdk.core.command_output import cut_streams
 from agentsdk.types.items import InputText, OutputText, Part
 
 READ_RESULT = "read_result"
@@ -67,10 +68,15 @@ def cap_output(output: Output, limit: int = MAX_RESULT_CHARS) -> tuple[Output, O
 
 def cut_text(overflow: Overflow, *, is_kept: bool = True) -> str:
     """What stays of a result that was cut. The marker says how to read on, if the whole `is_kept` for that."""
+
+    def marker(start: int, end: int, length: int, offset: int) -> str:
+        how = f": {READ_RESULT}(result_id={overflow.id!r}, offset={offset})" if is_kept else ""
+        return f"\n[... characters {start} to {end} of {length} are left out{how} ...]\n"
+
     text = overflow.text
+    if (cut := cut_streams(text, overflow.limit, marker)) is not None:
+        return cut
     head = overflow.limit * 3 // 4
     tail = overflow.limit - head
     end = len(text) - tail
-    how = f": {READ_RESULT}(result_id={overflow.id!r}, offset={head})" if is_kept else ""
-    marker = f"\n[... characters {head} to {end} of {len(text)} are left out{how} ...]\n"
-    return text[:head] + marker + text[end:]
+    return text[:head] + marker(head, end, len(text), head) + text[end:]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentsdk import Agent, Runner, RunState, UserError
+from agentsdk import Agent, ModelRequest, RunConfig, Runner, RunState, UserError
 from agentsdk.items import FunctionCall, FunctionCallOutput
 from agentsdk.models.openai_responses.calls import output_entries
 from agentsdk.sandboxes import LocalSandbox, Sandbox
-from agentsdk.testing import ScriptedModel
-from agentsdk.tools import ShellTool, is_read_only
+from agentsdk.testing import ScriptedModel, call
+from agentsdk.tools import ShellTool, is_read_only, read_result
 
 pytestmark = pytest.mark.anyio
 
@@ -70,6 +71,29 @@ async def test_output_is_cut_as_the_model_asks(sandbox: Sandbox) -> None:
     assert entries(result)[0]["stdout"] == "ab\n[... 6 characters left out ...]\nij"
     assert isinstance(result.output, str)
     assert json.loads(result.output)["max_output_length"] == 4
+
+
+async def test_long_output_keeps_its_ends_and_its_exit_code_and_the_rest_can_be_read(sandbox: Sandbox) -> None:
+    seen: list[str] = []
+
+    def read_on(request: ModelRequest) -> Any:
+        (result,) = [item for item in request.items if isinstance(item, FunctionCallOutput)]
+        (sent,) = output_entries(result, "")
+        (entry,) = sent["output"]
+        assert entry["outcome"] == {"type": "exit", "exit_code": 3} and entry["stderr"] == "failed\n"
+        seen.append(entry["stdout"])
+        found = re.search(r"read_result\(result_id='(\w+)', offset=(\d+)\)", entry["stdout"])
+        assert found is not None
+        return call("read_result", result_id=found[1], offset=int(found[2]), length=1_000)
+
+    model = ScriptedModel([[shell(commands=["seq 1 5000; echo failed >&2; exit 3"])], read_on, "Done."])
+    agent = Agent[Any, str](name="Operator", model=model, tools=[ShellTool(sandbox), read_result])
+    await Runner.run(agent, "Count.", run_config=RunConfig(max_tool_result_chars=2_000))
+    (printed,) = seen
+    assert printed.startswith("1\n2\n3\n") and printed.endswith("\n4999\n5000\n") and len(printed) < 2_000
+    rest = str(model.requests[-1].items[-1].output)
+    kept = printed[: printed.index("\n[... characters")]
+    assert rest.split("\n", 1)[1].startswith("".join(f"{n}\n" for n in range(1, 5_001))[len(kept) :].replace("\n", "\\n")[:900])
 
 
 async def test_the_older_call_has_a_folder_and_variables_of_its_own(sandbox: Sandbox) -> None:
