@@ -65,16 +65,19 @@ from agentsdk.core.keys import SCHEME, call_key, request_id, request_prefix
 from agentsdk.core.overflow import result_id
 from agentsdk.define.answer_needed import AnswerNeededError
 from agentsdk.define.handoff_filter import HandoffInputData
+from agentsdk.define.tool import stand_in
 from agentsdk.errors import ContextTooLongError, TransientToolError
 from agentsdk.events import ResponseCompleted
 from agentsdk.hosted_tools import HostedMCPTool, WebSearchTool
 from agentsdk.models import Prompt
 from agentsdk.output import ModelRetry, OutputImage, OutputValidator, ValidatorContext, output_validator
 from agentsdk.permissions import Grant
+from agentsdk.ports.sandbox import Completed, SandboxShell
 from agentsdk.runs import ModelHandler, PendingCall, ToolHandler, TurnContext
+from agentsdk.sandboxes import LocalSandbox
 from agentsdk.testing import call
 from agentsdk.testing.scripted import Say, to_response
-from agentsdk.tools import CodeTool, Grammar, ToolResult, ToolRetrySettings, ask_user, custom_tool
+from agentsdk.tools import CodeTool, Grammar, ShellTool, ToolResult, ToolRetrySettings, ask_user, custom_tool
 from agentsdk.toolsets import SelectedToolset, ToolRegistry, Toolset, ToolsetContext
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -94,7 +97,7 @@ from agentsdk.types.events import (
     ToolsIntended,
     ToolUseJudged,
 )
-from agentsdk.types.items import Caller, FunctionCall, InputImage, InputItem, Message, OutputText, ProviderItem
+from agentsdk.types.items import Caller, CallKind, FunctionCall, InputImage, InputItem, Message, OutputText, ProviderItem
 from agentsdk.types.spec import Effect
 
 RUN_ID = "r"
@@ -515,6 +518,41 @@ def _kinds(world: World) -> Agent[Any, Any]:
         FunctionCall("", "rate", '{"x":2}', namespace="rate"),
     ]
     return agent_of(world, [first, "found"], tools=tools)
+
+
+class QuietSandbox(LocalSandbox):
+    """A sandbox whose shell starts nothing: what a command prints follows from it."""
+
+    def shell(self) -> SandboxShell:
+        return QuietShell()
+
+
+class QuietShell(SandboxShell):
+    async def run(self, command: str, *, timeout: float = 60.0) -> Completed:
+        await asyncio.sleep(0)
+        return Completed(0, f"{command}\n" * 40)
+
+    async def restart(self) -> None:
+        await asyncio.sleep(0)
+
+
+def _shell(world: World) -> Agent[Any, Any]:
+    """Commands by a provider's own calls and as a function's, some of them approved; what they print is cut."""
+
+    def asked(command: str, kind: CallKind = "shell", **arguments: object) -> FunctionCall:
+        return FunctionCall("", "shell", json.dumps({"commands": [command], **arguments}), kind=kind)
+
+    def rule(ctx: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        world.did(f"rule for {call_id}")
+        return "timeout_ms" in arguments
+
+    async def noted(ctx: ToolContext[Any], arguments: str) -> object:
+        world.did(place_of(ctx))
+        return await shell.on_invoke_tool(ctx, arguments)
+
+    shell = ShellTool(QuietSandbox(".", unsafe=True), needs_approval=rule)
+    first = [asked("ls"), asked("rm a", timeout_ms=9), asked("ps", "function", restart=True)]
+    return agent_of(world, [first, asked("rm b", timeout_ms=8), "done"], tools=[stand_in(shell, noted)])
 
 
 def _hosted_tools(world: World) -> Agent[Any, Any]:
@@ -1320,6 +1358,7 @@ SCENARIOS = [
     Scenario("unknown tool", _unknown_tool, "so be it", effects=1),
     Scenario("invalid arguments", _invalid_arguments, "mostly wrong", effects=1),
     Scenario("calls of several kinds", _kinds, "found", effects=3, decide=_approve_always),
+    Scenario("commands in a shell", _shell, "done", effects=4, config=RunConfig(max_tool_result_chars=200)),
     Scenario("hosted tools and their approvals", _hosted_tools, "found", effects=1, decide=_approve_odd),
     Scenario("approved and rejected", _approvals, "paid", effects=4, decide=_approve_odd),
     Scenario("always approved", _approvals, "paid", effects=6, decide=_approve_always),
