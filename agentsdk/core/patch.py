@@ -9,7 +9,8 @@ Models miscopy white space. So the old lines are compared as they are, then with
 around them; a line of the context stays as the file has it. What stands nowhere is refused, never guessed: a patch that cannot
 be placed as a whole changes nothing.
 
-Lines are searched as one text, newline by newline, so that the time is linear in the file whatever the diff holds.
+An index of the lines says where a search may begin, or that it is in vain, for a look-up for each line of a chunk.
+Where they are all there, but not in a row where the index has them first, the text behind is searched, up to the place.
 """
 
 from __future__ import annotations
@@ -226,12 +227,22 @@ class _Searched:
     def __init__(self, lines: list[str]) -> None:
         self._text = "\n" + "\n".join(lines) + "\n"
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._places: dict[str, list[int]] = {}
+        for place, line in enumerate(lines):
+            self._places.setdefault(line, []).append(place)
 
     def find(self, wanted: Sequence[str], after: int) -> int | None:
         """The index of the first line at `after` or later from which the lines are `wanted`."""
-        if not wanted:
-            return after
-        found = self._text.find("\n" + "\n".join(wanted) + "\n", self._starts[after])
+        start = after
+        for offset, line in enumerate(wanted):
+            places = self._places.get(line, ())
+            following = bisect_left(places, start + offset)
+            if following == len(places):
+                return None
+            start = places[following] - offset
+        if len(wanted) < 2:
+            return start
+        found = self._text.find("\n" + "\n".join(wanted) + "\n", self._starts[start])
         return None if found < 0 else bisect_left(self._starts, found)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from typing import cast
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agentsdk.core import patch as patch_module
 from agentsdk.core.patch import FileChange, created_text, parse_patch, patched_text
 from agentsdk.errors import PatchError
 
@@ -202,3 +204,37 @@ def test_a_large_file_and_a_hostile_diff_take_linear_work() -> None:
     text = "a\n" * 200_000
     with pytest.raises(PatchError, match="stands nowhere"):
         patched_text(text, " a\n" * 5_000 + "-b\n")
+
+
+class Read(str):
+    """A text that counts how many of its characters a search goes over."""
+
+    went_over = 0
+    __slots__ = ()
+
+    def find(self, *given: object) -> int:
+        wanted, start = cast("tuple[str, int]", given)
+        found = super().find(wanted, start)
+        Read.went_over += (len(self) if found < 0 else found) - start
+        return found
+
+
+@pytest.mark.parametrize("miscopied", ["", "  "], ids=["exact", "other white space"])
+@pytest.mark.parametrize("anchored", [True, False], ids=["anchors", "no anchors"])
+def test_a_diff_of_many_chunks_goes_over_the_file_once(anchored: bool, miscopied: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not over all of it for each chunk: for an anchor that may have been passed, or lines that are not there as they are."""
+    begin = patch_module._Searched.__init__
+
+    def searched(self: patch_module._Searched, lines: list[str]) -> None:
+        begin(self, lines)
+        self._text = Read(self._text)
+
+    monkeypatch.setattr(patch_module._Searched, "__init__", searched)
+    functions, text, change = range(300), "", ""
+    for number in functions:
+        text += f"def f{number}():\n    x = {number}\n    return x\n\n"
+        anchor = f"@@ def f{number}():{miscopied}\n" if anchored else "@@\n"
+        change += f"{anchor}-    x = {number}{miscopied}\n+    x = -{number}\n     return x{miscopied}\n"
+    monkeypatch.setattr(Read, "went_over", 0)
+    assert patched_text(text, change) == "".join(f"def f{n}():\n    x = -{n}\n    return x\n\n" for n in functions)
+    assert Read.went_over < 4 * len(text)
