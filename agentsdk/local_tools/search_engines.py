@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,8 +14,10 @@ from agentsdk.local_tools.fetch import ENCODINGS, PASSING, capped_body
 from agentsdk.models.httpx_transport import HttpxReply
 from agentsdk.models.network import check_header, check_url, refuse_real_request
 from agentsdk.ports.web_search import SearchResult
+from agentsdk.toolsets.lexical import LexicalIndex, ToolText
 from agentsdk.types.declared import SECONDS, Fields, a_name, any_text, mapping_of, optional, secret
 from agentsdk.types.errors import ToolError, TransientToolError, UserError
+from agentsdk.types.text import clean_text
 
 if TYPE_CHECKING:
     import httpx
@@ -25,6 +26,8 @@ _KEY = optional(secret(any_text("a str; leave it out to take it from the environ
 _URL = optional(a_name("a URL; write 'https://host/path'"))
 _FIELDS = Fields("SearchEngine", api_key=_KEY, base_url=_URL, timeout=SECONDS)
 _MAX_BYTES = 4_000_000
+_PASSAGE = 400
+"""Characters of a text that a result has at most."""
 
 
 class _SearchApi:
@@ -149,36 +152,35 @@ class TavilySearch(_SearchApi):
 class TextSearch:
     """Texts of your own, by the name or URL that a result shows; ranked by SQLite's full-text search (FTS5, bm25) in memory.
 
-    Raises `UserError` where this Python's SQLite cannot search.
+    A result has the passage of its text that fits best. Raises `UserError` where this Python's SQLite cannot search.
     """
 
     name = "text search"
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        import sqlite3
-
         _TEXTS.check_given(texts=texts)
-        self._database = sqlite3.connect(":memory:", check_same_thread=False)
-        weakref.finalize(self, self._database.close)
-        try:
-            self._database.execute("CREATE VIRTUAL TABLE page USING fts5(url, text, tokenize='porter unicode61')")
-        except sqlite3.OperationalError as error:
-            raise UserError(
-                f"this Python's SQLite cannot search texts ({error}), expected one with FTS5; use another"
-            ) from None
-        self._database.executemany("INSERT INTO page VALUES (?, ?)", texts.items())
+        self._passages = [(url, passage) for url, text in texts.items() for passage in _passages(clean_text(text))]
+        self._index = LexicalIndex([ToolText(clean_text(url), passage, "", "") for url, passage in self._passages])
 
     async def search(self, query: str, limit: int) -> Sequence[SearchResult]:
-        """The texts that have words of the query, with the passage that fits best."""
-        words = ["".join(filter(str.isalnum, word)) for word in query.split()[:64]]
-        asked = " OR ".join([f'"{word}"' for word in words if word])
-        if not asked:
-            return []
-        found = self._database.execute(
-            "SELECT url, snippet(page, 1, '', '', ' ... ', 64) FROM page WHERE page MATCH ? ORDER BY rank LIMIT ?",
-            (asked, limit),
-        )
-        return [SearchResult(url, url, text) for url, text in found]
+        """The texts that have words of the query, the best first."""
+        found: dict[str, str] = {}
+        for place in self._index.search(query, len(self._passages)):
+            if len(found) == limit:
+                break
+            found.setdefault(*self._passages[place])
+        return [SearchResult(url, url, passage) for url, passage in found.items()]
+
+
+def _passages(text: str) -> Iterator[str]:
+    """The text in pieces, cut at white space where there is some; one at least."""
+    start = 0
+    while len(text) - start > _PASSAGE:
+        end = max(text.rfind(blank, start + _PASSAGE // 2, start + _PASSAGE) for blank in " \n")
+        end = end if end > 0 else start + _PASSAGE
+        yield text[start:end].strip()
+        start = end
+    yield text[start:].strip()
 
 
 _TEXTS = Fields("TextSearch", texts=mapping_of(any_text("a text"), "a dict of names and texts; write {'faq': '...'}"))

@@ -74,7 +74,7 @@ def require_fts5() -> None:
             database.close()
     except Exception as error:  # no module sqlite3, or one without FTS5
         raise UserError(
-            f"this Python cannot search tools by their words ({type(error).__name__}: {error}), expected the module sqlite3 "
+            f"this Python cannot search texts by their words ({type(error).__name__}: {error}), expected the module sqlite3 "
             "with FTS5; use a Python whose SQLite has it"
         ) from error
 
