@@ -432,7 +432,7 @@ def _shows_cut(result: ToolFinished) -> bool:
 
 
 def _attempt(state: State, event: AttemptSpent) -> State:
-    if event.kind in ("summary", "discarded"):
+    if event.kind in ("summary", "discarded", "call"):
         return _replace(state, usage=state.usage + event.usage)
     turn = state.turn or _NO_TURN
     if event.partial:

@@ -6,14 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol
 
 from agentsdk.core.overflow import MAX_RESULT_CHARS
+from agentsdk.types.declared import CALLABLE, Fields, a, any_text, optional
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
-from agentsdk.types.items import Item
-from agentsdk.types.text import storable_text
+from agentsdk.types.items import InputItem, Item, items_from_input
+from agentsdk.types.settings import ModelSettings
+from agentsdk.types.tape import Tape
+from agentsdk.types.text import clean_text, storable_text
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
     from agentsdk.define.answer_needed import GivenAnswer
+    from agentsdk.ports.model import ModelRequest
+    from agentsdk.types.response import ModelResponse
 
 MAX_CHECKPOINT = 1_000_000
 """The most characters that a call may save of how far it has come."""
@@ -91,6 +96,12 @@ class CallingRun(Protocol):
 
     async def save_checkpoint(self, call_id: str, data: str) -> None:
         """Record how far one of its calls has come, so that whoever goes on with the run knows."""
+        ...
+
+    async def ask_model(
+        self, call_id: str, request: ModelRequest, checkpoint: Callable[[ModelResponse], str] | None
+    ) -> ModelResponse:
+        """The reply of its turn's model to what one of its calls asks; its cost is recorded, together with a checkpoint."""
         ...
 
     def thread_patience(self) -> float | None:
@@ -192,20 +203,54 @@ class ToolContext(RunContextWrapper[TContext]):
         `MAX_CHECKPOINT` characters, and no secrets: it is kept with the run. No model sees it. Raises `UserError` for anything
         but such a text and once the call is over, `StoreError` as any record does.
         """
-        given: object = data
+        data = self._storable(data)
+        if self._is_over:
+            raise UserError(f"tool {self.tool_name!r} saved a checkpoint, expected that of a call that is not over")
+        if self._run is None:
+            self._checkpoint = data
+        else:
+            await self._run.save_checkpoint(self.tool_call_id, data)
+
+    def _storable(self, given: object) -> str:
+        """A checkpoint as it is kept. Raises `UserError` for what is none."""
         if not isinstance(given, str) or len(given) > MAX_CHECKPOINT:
             what = f"{len(given)} characters" if isinstance(given, str) else f"a {type(given).__name__}"
             raise UserError(
                 f"tool {self.tool_name!r} saved a checkpoint of {what}, expected a text of {MAX_CHECKPOINT} at most; "
                 "save what is needed to go on"
             )
-        if self._is_over:
-            raise UserError(f"tool {self.tool_name!r} saved a checkpoint, expected that of a call that is not over")
-        data = storable_text(given)
-        if self._run is None:
-            self._checkpoint = data
-        else:
-            await self._run.save_checkpoint(self.tool_call_id, data)
+        return storable_text(given)
+
+    async def ask_model(
+        self,
+        input: str | Sequence[InputItem],
+        *,
+        instructions: str = "",
+        settings: ModelSettings | None = None,
+        checkpoint: Callable[[ModelResponse], str] | None = None,
+    ) -> ModelResponse:
+        """Ask the model of the run's turn something for this call alone: its reply.
+
+        The model is shown the `input`, a text or items, and the `instructions`; of the run nothing, and no tools. It is no
+        turn, and no reader of the stream sees it. What it costs is the run's: counted, and reserved in its limits before.
+        `settings` say how it is asked (None: as the model is by itself). `checkpoint` says what to save of how far the call has
+        come, recorded together with the cost: a call that runs again and finds its reply there need not pay for it twice.
+
+        Raises `UserError` outside a run, once the call is over and for an input that is none, `ToolError` where the limits of
+        the run do not allow the request, `ModelError`.
+        """
+        from agentsdk.ports.model import ModelRequest
+
+        _ASKED.check_given(instructions=instructions, settings=settings, checkpoint=checkpoint)
+        if self._run is None or self._is_over:
+            raise UserError(f"tool {self.tool_name!r} asked the model, expected to be in a call of a run that is not over")
+        given = ModelSettings() if settings is None else settings
+        request = ModelRequest(Tape(items_from_input(input)), clean_text(instructions), settings=given)
+
+        def saved(reply: ModelResponse) -> str:
+            return "" if checkpoint is None else self._storable(checkpoint(reply))
+
+        return await self._run.ask_model(self.tool_call_id, request, None if checkpoint is None else saved)
 
     def emit(self, data: object) -> None:
         """Send progress to whoever reads the run's stream: a `ToolProgressStreamEvent` with `data`, as it is.
@@ -235,3 +280,11 @@ class ToolContext(RunContextWrapper[TContext]):
 
     def __repr__(self) -> str:
         return f"ToolContext(tool_name={self.tool_name!r}, tool_call_id={self.tool_call_id!r}, agent_name={self.agent_name!r})"
+
+
+_ASKED = Fields(
+    "ToolContext.ask_model",
+    instructions=any_text("a text"),
+    settings=optional(a(ModelSettings, "ModelSettings; pass ModelSettings(max_tokens=500), say")),
+    checkpoint=optional(CALLABLE),
+)

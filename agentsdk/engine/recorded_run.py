@@ -165,6 +165,8 @@ class RecordedRun:
                     while (asked := self._request_id(position, number)) in self.summaries:
                         number += 1
                     self.summaries[asked] = event
+                case AttemptSpent(kind="call"):
+                    pass  # what it was for is in the call's result
                 case AttemptSpent(kind="discarded"):
                     if position.revision >= begin:  # else the rerun has it already
                         discarded.setdefault(path, []).append(SpentAttempt(event.usage, event.model))

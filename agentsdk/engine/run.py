@@ -30,12 +30,13 @@ from agentsdk.engine.journal import Journal
 from agentsdk.engine.limits.limiter import Limiter
 from agentsdk.engine.watchers import Watchers, watched
 from agentsdk.ports.interpreter import Interpreter
-from agentsdk.ports.model import Model
+from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import InputReplaced, ModelReplied, RunStarted, ToolCheckpointed
 from agentsdk.types.hosted import Prompt, ServerConversation
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Item
+from agentsdk.types.response import ModelResponse
 
 if TYPE_CHECKING:
     from agentsdk.define.grants import Grant
@@ -217,6 +218,14 @@ class Run(Journal, eq=False, kw_only=True):
         recorder = self.root.recorder
         if recorder is not None:
             await recorder.flush()
+
+    async def ask_model(
+        self, call_id: str, request: ModelRequest, checkpoint: Callable[[ModelResponse], str] | None
+    ) -> ModelResponse:
+        """The reply of its turn's model to what one of its calls asks."""
+        from agentsdk.engine.side_request import ask_for_call  # few calls ask a model
+
+        return await ask_for_call(self, call_id, request, checkpoint)
 
     def emit(self, data: object, tool_name: str, call_id: str, is_over: Callable[[], bool]) -> None:
         """Show progress of one of its calls to the reader of the stream, from whatever thread."""

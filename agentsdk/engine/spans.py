@@ -93,8 +93,8 @@ def in_chat_span(ask: Ask) -> Ask:
     return asked
 
 
-def in_summary_span(ask: Ask) -> Ask:
-    """The same for requests for a summary, of which less is told."""
+def in_side_span(ask: Ask) -> Ask:
+    """The same for requests beside a turn's own, of which less is told."""
 
     @functools.wraps(ask)
     async def asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:

@@ -134,16 +134,16 @@ class GuardrailJudged(Compact, tag="verdict"):
 class AttemptSpent(Compact, tag="attempt"):
     """A request that did not give the turn's reply.
 
-    `kind`: the `reply` was of no use, or is being continued, `partial` being its text so far; the request was `refused` as too
-    long; it asked for a `summary` of earlier items, `partial` being that, `""` where none came; or it failed and was
-    `discarded`: sent again, or passed to another model, at once. `model` is the model's name, where it may be another than the
-    reply's, and `asked` the one it was asked by, where that is yet another. `chosen` is the name that a `ModelSelector` gave
-    for the turn, by which the rest of the turn is asked.
+    `kind`: the `reply` was of no use, or is being continued, `partial` being its text so far; the request was `refused` as
+    too long; it asked for a `summary` of earlier items, `partial` being that, `""` where none came; a `call` made it, for
+    itself; or it failed and was `discarded`: sent again, or passed to another model, at once. `model` is the model's name,
+    where it may be another than the reply's, and `asked` the one it was asked by, where that is yet another. `chosen` is the
+    name that a `ModelSelector` gave for the turn, by which the rest of the turn is asked.
     """
 
     usage: Usage
     partial: str = ""
-    kind: Literal["reply", "refused", "summary", "discarded"] = "reply"
+    kind: Literal["reply", "refused", "summary", "discarded", "call"] = "reply"
     model: str = ""
     asked: str = ""
     chosen: str = ""

@@ -231,6 +231,7 @@ EVERY_EVENT: list[RunEvent] = [
     GuardrailJudged("polite", "input", "allow"),
     AttemptSpent(Usage(), "The user wants Ada to be paid.", "summary", "m", "asked-for"),
     AttemptSpent(Usage(1, 10, 0), "", "refused", "m"),
+    AttemptSpent(Usage(1, 10, 5), "", "call", "m", "asked-for"),
     AttemptSpent(Usage(1, 10, 5), "I "),
     ModelReplied(
         ModelResponse(

@@ -607,6 +607,12 @@ def test_what_was_tried_again_at_once_is_no_attempt_of_the_turn() -> None:
     assert (state.turn, state.usage) == (None, Usage(1, 5, 5))
 
 
+def test_what_a_call_asks_is_no_attempt_of_the_turn() -> None:
+    turn = fold([STARTED, replied(call("a"))])
+    asked = apply(turn, AttemptSpent(Usage(1, 5, 5), "", "call", "cheap"))
+    assert (asked.turn, asked.usage) == (turn.turn, turn.usage + Usage(1, 5, 5))
+
+
 def test_a_summary_is_no_attempt_of_the_turn() -> None:
     state = fold([STARTED, AttemptSpent(Usage(1, 5, 5), "all of it", "summary", "cheap")])
     assert (state.turn, state.usage) == (None, Usage(1, 5, 5))

@@ -97,7 +97,7 @@ async def reserve(run: Run, prepared: Prepared, request: ModelRequest, *, is_las
     """The reservation for one request. Waits for what others have reserved; raises the limit reached."""
     budget = _budget(run)
     model = run.model.name
-    price = _request_price(run, model) if budget.counts_cost else None
+    price = request_price(run, model) if budget.counts_cost else None
     tokens = await count_input_tokens(run, prepared) if budget.counts_tokens else 0
     if run.deps.keeps_back and not is_last:
         _budget(run.root).keep_back(tokens, price)
@@ -169,7 +169,7 @@ def _budget(run: Run) -> Budget:
     return budget
 
 
-def _request_price(run: Run, name: str) -> RequestPrice | None:
+def request_price(run: Run, name: str) -> RequestPrice | None:
     """What a request to the model of this name costs at most; None where that is not known."""
     price = run.deps.price
     if price(Usage(1, 1, 1), name) is None:

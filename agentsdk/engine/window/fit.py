@@ -9,7 +9,6 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from decimal import Decimal
 from typing import cast
 
@@ -17,7 +16,6 @@ from msgspec import structs
 
 from agentsdk.core.limits.budget import Grant
 from agentsdk.core.limits.totals import Price
-from agentsdk.core.process import cleaned
 from agentsdk.core.window.compaction_price import TokenPrices, compaction_price
 from agentsdk.core.window.context_window import ContextWindow
 from agentsdk.core.window.fit import Fits, Impossible, Replace, Step, SummaryRequest, WindowView, current_input, fit
@@ -25,11 +23,10 @@ from agentsdk.core.window.strategies import DropOldest, TruncateToolResults
 from agentsdk.engine.limits.reservation import Reservation, limiter_of
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run, input_of
-from agentsdk.engine.spans import in_summary_span
+from agentsdk.engine.side_request import reply_beside
 from agentsdk.engine.window.count_tokens import TokenEstimate, count, counter_of, estimate_tokens, remember
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.declared import is_whole, shown
-from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.errors import AgentsException, CallbackError, ContextWindowError, ModelError, UserError
 from agentsdk.types.events import AttemptSpent, ModelReplied, ViewReplaced
 from agentsdk.types.items import Item, Message
@@ -225,7 +222,7 @@ async def summarized(run: Run, step: SummaryRequest, spent: list[AttemptSpent]) 
     if leave is None and run.has_budget:
         return None
     try:
-        response = await _asked(run, model, request if leave is None else leave.capped(request))
+        response = await reply_beside(run, model, request if leave is None else leave.capped(request))
     except BaseException as error:
         if isinstance(error, UserError) or not isinstance(error, Exception):
             if leave is not None:
@@ -252,17 +249,6 @@ def _failed_lately(run: Run) -> bool:
         if replies == SUMMARY_PAUSE:
             break
     return False
-
-
-@in_summary_span
-async def _asked(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    """The model's reply, which no reader is shown. Its usage is that of all attempts."""
-    async with aclosing(model.stream(request)) as events:
-        async for event in events:
-            if isinstance(event, ResponseCompleted):
-                usage = sum((attempt.usage for attempt in event.attempts), event.response.usage)
-                return cleaned(structs.replace(event.response, usage=usage))
-    raise UserError(f"model {model.name!r} ended its stream without ResponseCompleted, expected it last")
 
 
 async def _reserve(run: Run, model: Model, input_tokens: int, max_tokens: int) -> Reservation | None:
