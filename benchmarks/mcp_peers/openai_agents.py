@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
@@ -23,6 +24,9 @@ def plain() -> str:
 class Contestant:
     """`tests.mcp.misbehaving.play.Contestant` for openai-agents."""
 
+    def __init__(self) -> None:
+        self._opening = asyncio.Lock()
+
     def server(self, target: Target) -> MCPServerManager:
         options: dict[str, Any] = {"name": NAME, "client_session_timeout_seconds": target.timeout, "cache_tools_list": False}
         if target.approval:
@@ -34,7 +38,8 @@ class Contestant:
         return MCPServerManager([server], connect_in_parallel=True)
 
     async def run(self, server: MCPServerManager, script: Script) -> None:
-        await server.reconnect(failed_only=bool(server._connected_servers))
+        async with self._opening:
+            await server.reconnect(failed_only=bool(server._connected_servers))
         agent = Agent(
             name="tester", instructions="", model=ScriptModel(script), tools=[plain], mcp_servers=server.active_servers
         )

@@ -19,8 +19,8 @@ class Contestant:
     """`tests.mcp.misbehaving.play.Contestant` for pydantic-ai."""
 
     def __init__(self) -> None:
-        self.is_open = False
         self.approval = False
+        self._opening = asyncio.Lock()
 
     def server(self, target: Target) -> MCPToolset[Any]:
         self.approval = target.approval
@@ -32,9 +32,9 @@ class Contestant:
         return MCPToolset(transport, id=NAME, init_timeout=target.timeout, read_timeout=target.timeout)
 
     async def run(self, server: MCPToolset[Any], script: Script) -> None:
-        if not self.is_open:
-            await server.__aenter__()
-            self.is_open = True
+        async with self._opening:
+            if not server.is_running:
+                await server.__aenter__()
         toolset = server.approval_required() if self.approval else server
         agent = Agent(model(script), toolsets=[toolset], output_type=[str, DeferredToolRequests])
         agent.tool_plain(plain)
@@ -46,7 +46,7 @@ class Contestant:
         assert result.output == "done"
 
     async def close(self, server: MCPToolset[Any]) -> None:
-        if self.is_open:
+        if server.is_running:
             await server.__aexit__(None, None, None)
         with suppress(AttributeError):
             await asyncio.wait_for(server.client.close(), 10)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 PATIENCE = 10.0
-"""Seconds of a client's patience where they pass at once: more than a slow machine takes for anything."""
+"""Seconds of a client's patience: more than a slow machine takes for anything."""
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):
@@ -67,11 +67,11 @@ async def pause(seconds: float) -> None:
 
 
 @contextmanager
-def jumps_in_silence(bell: str) -> Iterator[bool]:
-    """Makes the named pipe `bell`; the loop jumps once for each byte that comes there. False where the loop cannot jump."""
+def jumps_in_silence(bell: str) -> Iterator[None]:
+    """Makes the named pipe `bell`; a loop that can jump does so once for each byte that comes there."""
     loop = asyncio.get_running_loop()
     if not isinstance(loop, JumpingLoop):
-        yield False
+        yield
         return
     os.mkfifo(bell)
     pipe = os.open(bell, os.O_RDWR | os.O_NONBLOCK)  # for writing too: it does not end when a server does
@@ -81,7 +81,7 @@ def jumps_in_silence(bell: str) -> Iterator[bool]:
 
     loop.add_reader(pipe, rung)
     try:
-        yield True
+        yield
     finally:
         loop.remove_reader(pipe)
         os.close(pipe)

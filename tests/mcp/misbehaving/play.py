@@ -119,8 +119,6 @@ class Row:
     case: str
     runs: tuple[str, ...] = ("ok", "ok")
     over: tuple[tuple[str, str], ...] = ((STDIO, HANDSHAKE), (STDIO, MODERN))
-    timeout: float = PATIENCE
-    """Seconds of the client's patience where the clock cannot jump."""
     wanted: tuple[str, ...] = ("ping",)
     """What is called in each run, by description."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -164,8 +162,7 @@ async def play(contestant: Contestant, row: Row, over: str, era: str) -> Seen:
         else:
             target |= {"command": sys.executable, "args": ("-S", "-E", PROGRAM, row.case, era, journal)}
         try:
-            with jumps_in_silence(journal + ".silence") as jumps:
-                target.setdefault("timeout", PATIENCE if jumps else row.timeout)
+            with jumps_in_silence(journal + ".silence"):
                 return await _played(contestant, row, Target(**target), journal)
         finally:
             if front is not None:

@@ -13,9 +13,6 @@ GROUPS = ("wire", "silence", "death", "listing", "names", "schemas", "results", 
 for _group in GROUPS:
     importlib.import_module(f"tests.mcp.misbehaving.servers.{_group}")
 
-SHORT = 0.5
-"""Seconds of a client's patience, where a server is silent."""
-
 BOTH = ((STDIO, HANDSHAKE), (STDIO, MODERN))
 EITHER = ((STDIO, HANDSHAKE), (HTTP, MODERN))
 """For what does not hang on how it is said: each era, each transport, one row each."""
@@ -132,41 +129,41 @@ WIRE = [
             "writes_at_the_end",
         )
     ],
-    Row("wire/answer_is_no_json", ("told", "ok"), timeout=SHORT),
+    Row("wire/answer_is_no_json", ("told", "ok")),
     Row("wire/line_of_70_mb", ("told", "ok"), over=((STDIO, HANDSHAKE),), calls=2, check=_short_results),
     Row("wire/line_without_end", ("told", "ok"), over=((STDIO, MODERN),), calls=2),
     Row("wire/other_id_first", check=_ids_of_others),
-    Row("wire/other_id_only", ("told", "ok"), timeout=SHORT, check=_ids_of_others),
+    Row("wire/other_id_only", ("told", "ok"), check=_ids_of_others),
     Row("wire/id_of_an_earlier_request", check=_ids_of_others),
-    Row("wire/id_is_a_text", (ANY, ANY), timeout=SHORT),
+    Row("wire/id_is_a_text", (ANY, ANY)),
     Row("wire/unknown_request", over=((STDIO, HANDSHAKE),)),
     Row("wire/flood_of_list_changed", check=_few_lists),
     *[
         Row(f"wire/version_{name}", ("absent", "absent"))
         for name in ("unknown", "is_a_number", "is_null", "of_the_future_only")
     ],
-    Row("wire/batch", (ANY, ANY), timeout=SHORT),
-    Row("wire/without_jsonrpc", (ANY, ANY), timeout=SHORT),
-    Row("wire/deeply_nested", ("told", "ok"), timeout=SHORT),
-    Row("wire/not_a_number", (ANY, ANY), timeout=SHORT),
-    Row("wire/number_of_5000_digits", (ANY, ANY), timeout=SHORT),
-    Row("wire/result_and_error", (ANY, ANY), timeout=SHORT),
-    *[Row(f"wire/error_{name}", ("told", "told"), timeout=SHORT) for name in ("is_empty", "is_a_text", "code_is_a_text")],
+    Row("wire/batch", (ANY, ANY)),
+    Row("wire/without_jsonrpc", (ANY, ANY)),
+    Row("wire/deeply_nested", ("told", "ok")),
+    Row("wire/not_a_number", (ANY, ANY)),
+    Row("wire/number_of_5000_digits", (ANY, ANY)),
+    Row("wire/result_and_error", (ANY, ANY)),
+    *[Row(f"wire/error_{name}", ("told", "told")) for name in ("is_empty", "is_a_text", "code_is_a_text")],
     Row("wire/error", ("told", "told"), check=_says("boom")),
     Row("wire/error_of_1_mb", ("told", "told"), check=_short_results),
 ]
 
 SILENCE = [
-    Row("silence/opening", ("absent", "absent"), timeout=SHORT),
-    Row("silence/first_opening", ("absent", "ok"), timeout=1.5),
-    Row("silence/discover", ("ok", "ok"), over=((STDIO, HANDSHAKE),), timeout=1.5),
-    Row("silence/list", ("absent", "absent"), timeout=SHORT),
-    Row("silence/first_list", ("absent|ok", "ok"), timeout=1.0),
-    Row("silence/call", ("told", "told"), timeout=SHORT, calls=2),
-    Row("silence/first_call", ("told", "ok"), timeout=1.0, calls=2),
-    Row("silence/after_a_call", ("ok", "told|absent|ok", "ok"), timeout=1.0),
-    Row("silence/late_answer", ("told", "ok", "ok"), timeout=1.0, check=_late),
-    Row("silence/progress_only", ("told", "told"), timeout=SHORT),
+    Row("silence/opening", ("absent", "absent")),
+    Row("silence/first_opening", ("absent", "ok")),
+    Row("silence/discover", ("ok", "ok"), over=((STDIO, HANDSHAKE),)),
+    Row("silence/list", ("absent", "absent")),
+    Row("silence/first_list", ("absent|ok", "ok")),
+    Row("silence/call", ("told", "told"), calls=2),
+    Row("silence/first_call", ("told", "ok"), calls=2),
+    Row("silence/after_a_call", ("ok", "told|absent|ok", "ok")),
+    Row("silence/late_answer", ("told", "ok", "ok"), check=_late),
+    Row("silence/progress_only", ("told", "told")),
     Row("silence/deaf", ("told", "ok"), arguments={"value": "x" * 300_000}, target={"timeout": 1.0}),
 ]
 
@@ -185,9 +182,9 @@ DEATH = [
     Row("death/in_an_answer", ("told", "ok"), calls=2),
     Row("death/answer_without_newline", (ANY, "ok"), calls=2),
     Row("death/comes_back_at_the_third_start", ("told", "absent|told|ok", "ok")),
-    Row("death/closes_its_output", ("told", "ok"), timeout=2.0, calls=2),
-    Row("death/closes_its_input", ("told|ok", "ok"), timeout=2.0),
-    Row("death/with_a_child_on_its_output", ("told", "ok"), timeout=2.0, calls=2),
+    Row("death/closes_its_output", ("told", "ok"), calls=2),
+    Row("death/closes_its_input", ("told|ok", "ok")),
+    Row("death/with_a_child_on_its_output", ("told", "ok"), calls=2),
     Row("death/changed_when_it_came_back", ("told", "ok"), check=_old_answers),
 ]
 
@@ -327,7 +324,7 @@ RESULTS = [
         )
     ],
     *[
-        Row(f"results/{name}", (ANY, ANY), over=EITHER, timeout=5)
+        Row(f"results/{name}", (ANY, ANY), over=EITHER)
         for name in (
             "is_error_is_a_text",
             "structured_missing",
@@ -367,7 +364,7 @@ ENVIRONMENT = [
 ]
 
 ASKING = [
-    Row(f"asking/{name}", (ANY, ANY), timeout=2.0, rounds=11)
+    Row(f"asking/{name}", (ANY, ANY), rounds=11)
     for name in (
         "a_person",
         "for_sampling",
@@ -392,7 +389,7 @@ HTTP_ROWS = [
         for name in ("400", "401", "403", "404", "429", "500", "503", "401_with_a_challenge")
     ],
     *[
-        Row(f"http/{name}", ("told", "told"), over=OVER_HTTP, timeout=2.0)
+        Row(f"http/{name}", ("told", "told"), over=OVER_HTTP)
         for name in (
             "400_to_calls",
             "401_to_calls",
@@ -407,7 +404,7 @@ HTTP_ROWS = [
             "200_of_bad_utf8",
         )
     ],
-    *[Row(f"http/{name}", ("told", "told"), over=OVER_HTTP, timeout=SHORT) for name in ("202_to_a_call", "204_to_a_call")],
+    *[Row(f"http/{name}", ("told", "told"), over=OVER_HTTP) for name in ("202_to_a_call", "204_to_a_call")],
     Row("http/404_to_calls", ("told", "told"), over=OVER_HTTP),
     Row("http/500_to_a_call", ONCE, over=OVER_HTTP),
     Row("http/500_to_a_list", ("absent|ok", "ok"), over=OVER_HTTP),
@@ -418,13 +415,13 @@ HTTP_ROWS = [
         Row(f"http/session_forgotten{how}", (ANY, "ok"), over=((HTTP, HANDSHAKE),))
         for how in ("", "_with_400", "_in_words", "_in_words_with_400", "_with_400_to_the_request")
     ],
-    Row("http/no_answer", ONCE, over=OVER_HTTP, timeout=SHORT, calls=2),
-    Row("http/no_answer_at_all", _ALWAYS, over=OVER_HTTP, timeout=SHORT),
+    Row("http/no_answer", ONCE, over=OVER_HTTP, calls=2),
+    Row("http/no_answer_at_all", _ALWAYS, over=OVER_HTTP),
     Row("http/closes_after_each_answer", over=OVER_HTTP),
-    Row("http/stream_without_answer", ONCE, over=OVER_HTTP, timeout=SHORT, calls=2),
-    Row("http/slow_headers", ONCE, over=OVER_HTTP, timeout=SHORT, calls=2),
+    Row("http/stream_without_answer", ONCE, over=OVER_HTTP, calls=2),
+    Row("http/slow_headers", ONCE, over=OVER_HTTP, calls=2),
     *[
-        Row(f"http/{name}", ONCE, over=OVER_HTTP, timeout=5.0, calls=2)
+        Row(f"http/{name}", ONCE, over=OVER_HTTP, calls=2)
         for name in (
             "reset",
             "not_http",
@@ -443,7 +440,7 @@ HTTP_ROWS = [
     Row("http/stream_goes_on", over=OVER_HTTP),
     Row("http/stream_of_garbage", over=OVER_HTTP),
     Row("http/event_of_3_mb", over=OVER_HTTP),
-    Row("http/other_id", ONCE, over=OVER_HTTP, timeout=SHORT),
+    Row("http/other_id", ONCE, over=OVER_HTTP),
     Row("http/get_500", over=((HTTP, HANDSHAKE),)),
     Row("http/get_is_silent", over=((HTTP, HANDSHAKE),)),
     Row("http/get_ends_at_once", over=((HTTP, HANDSHAKE),)),
