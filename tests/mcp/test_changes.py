@@ -12,7 +12,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from agentsdk import Agent, RunConfig, Runner
 from agentsdk.mcp import MCPProgress, MCPServerInProcess, MCPServerStreamableHttp
 from agentsdk.testing import ScriptedModel, call
-from tests.mcp.misbehaving.servers.base import MODERN, tool
+from tests.mcp.misbehaving.servers.base import HANDSHAKE, MODERN, Message, Server, tool
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request
 from tests.mcp.servers import little
 
@@ -73,11 +73,33 @@ async def test_a_modern_server_is_asked_to_tell_of_changes() -> None:
     ]
 
 
+class Fresh(Server):
+    """Says how many milliseconds its list holds."""
+
+    says = 0
+
+    def on_list(self, message: Message) -> None:
+        self.answer(message, {"tools": self.tools, "ttlMs": self.says})
+
+
+@pytest.mark.parametrize(
+    ("era", "says", "lists"), [(MODERN, 0, 3), (MODERN, 3_600_000, 1), (HANDSHAKE, 0, 1)], ids=["never", "an hour", "handshake"]
+)
+async def test_a_list_holds_for_as_long_as_a_modern_server_says(era: str, says: int, lists: int, tmp_path: Path) -> None:
+    """In the handshake era a server says nothing of that, only that its list has changed."""
+    front = HttpFront(era, str(tmp_path / "journal"), type("Saying", (Fresh,), {"says": says}))
+    async with MCPServerStreamableHttp({"url": await front.start()}, name="fresh", trusted=True) as server:
+        model = ScriptedModel([call("ping"), call("ping"), "done"])
+        await Runner.run(Agent[None, str](name="A", model=model, toolsets=[server]), "go")
+    await front.stop()
+    assert front.inner.count("tools/list") == lists
+
+
 class Held(HttpFront):
     """Lists another version of its tool each time; its first answer is on its way until `arrives` is set."""
 
     def __init__(self, journal: Path) -> None:
-        super().__init__(MODERN, str(journal))
+        super().__init__(HANDSHAKE, str(journal))
         self.lists = 0
         self.listed, self.arrives = asyncio.Event(), asyncio.Event()
 

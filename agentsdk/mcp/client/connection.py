@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar, cast
 
@@ -176,8 +176,13 @@ class Connection:
             return Listing((), ("it offers no tools",))
         found, problems = await self._pages("tools", self._session.list_tools, seconds)
         tools = [_definition(tool) for page in found for tool in page.tools]
-        holds = min((page.ttl_ms or 0 for page in found), default=0) / 1000  # 0 is what servers say that do not think of it
-        return Listing(tuple(tools[:MAX_ENTRIES]), problems, None if self._is_watched or not holds else holds)
+        is_kept = self._is_watched or bool(problems)  # one that has no end is not read each turn
+        return Listing(tuple(tools[:MAX_ENTRIES]), problems, None if is_kept else self._holds(found))
+
+    def _holds(self, pages: Sequence[types.ListToolsResult]) -> float | None:
+        """For how many seconds a modern server says that its list holds; 0 for a list that is to be asked for each time."""
+        said = [page.ttl_ms / 1000 for page in pages if "ttl_ms" in page.model_fields_set]
+        return min(said, default=None)
 
     async def list_resources(self, seconds: float | None) -> tuple[MCPResource, ...]:
         """The server's resources, then its templates of resources."""
