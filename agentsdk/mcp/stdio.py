@@ -32,8 +32,8 @@ class MCPServerStdioParams(TypedDict, total=False):
 class MCPServerStdio(MCPServer):
     """A server that is started as a process and spoken to over its standard input and output.
 
-    The process has a group of its own, which is killed at the end. What it writes to stderr is in `health`. The other options
-    are those of `MCPServer`.
+    At the end it is killed, and what it has started: its process group, and on Linux daemons too. What it writes to stderr is
+    in `health`. The other options are those of `MCPServer`.
     """
 
     @shows_options(MCPServerOptions, DEFAULTS)

@@ -2,8 +2,8 @@
 
 The official package has one too. This one differs where a server misbehaves: a line is capped and costs time in proportion to
 its length, bytes that are no UTF-8 are replaced, what is no message (a banner) is skipped and said, a response that cannot be
-read fails its own request at once, and at the end the whole process group is killed, whether or not its first process left
-politely, within some seconds.
+read fails its own request at once, and at the end what the server has started is killed, whether or not it left politely
+itself, within some seconds.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, RequestId, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from agentsdk.mcp.client.descendants import kill_marked, mark_variable, new_mark
 from agentsdk.mcp.lines import CappedLines
 from agentsdk.models.shield import shielded
 from agentsdk.ports.mcp import STDERR_LINES, MCPEvents
@@ -79,13 +80,13 @@ class _Child(SubprocessStreamProtocol):
 class StdioProcess:
     """A server's process. `left_with` is its code where it left by itself."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, child: _Child) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, child: _Child, mark: str) -> None:
         self._transport = transport
         self._child = child
         self.pid = transport.get_pid()
         self.left_with: int | None = None
         # A process must not outlive an interpreter that ends without closing its loop.
-        self._at_exit = weakref.finalize(self, _kill_group, self.pid)
+        self._at_exit = weakref.finalize(self, _kill_all, self.pid, mark)
 
     @property
     def has_left(self) -> bool:
@@ -104,7 +105,7 @@ class StdioProcess:
         return self._transport.get_returncode()
 
     async def stop(self, is_silent: bool) -> None:
-        """Close its input, wait, ask it to end, then kill its whole group.
+        """Close its input, wait, ask it to end, then kill it and what it has started.
 
         `is_silent`: its output has ended, so it is about to leave by itself.
         """
@@ -119,7 +120,7 @@ class StdioProcess:
                 _kill_group(self.pid, signal.SIGTERM)
                 await self._left_within(_TERMINATE)
         finally:
-            self._at_exit()  # kills the group: what the server has started too
+            self._at_exit()
             if self.returncode is None and not hasattr(os, "killpg"):
                 # Elsewhere it is dead: the transport would look whether it is, and take its exit code from asyncio.
                 with suppress(ProcessLookupError, PermissionError):
@@ -144,6 +145,11 @@ def _kill_group(pid: int, number: int | None = None) -> None:
             kill(pid, signal.SIGKILL if number is None else number)
 
 
+def _kill_all(pid: int, mark: str) -> None:
+    _kill_group(pid)
+    kill_marked(mark)
+
+
 @asynccontextmanager
 async def stdio_transport(
     command: str,
@@ -154,7 +160,7 @@ async def stdio_transport(
     started: Callable[[StdioProcess], None],
 ) -> AsyncGenerator[Streams]:
     """A server's process, and the streams of its messages. Raises `OSError` or `ValueError` where it cannot be started."""
-    loop = asyncio.get_running_loop()
+    loop, mark = asyncio.get_running_loop(), new_mark()
     made, child = await loop.subprocess_exec(
         lambda: _Child(loop),
         command,
@@ -162,11 +168,11 @@ async def stdio_transport(
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,
-        env=child_environment(env),
+        env=child_environment(env) | mark_variable(mark),
         cwd=cwd,
         start_new_session=True,
     )
-    process = StdioProcess(made, child)
+    process = StdioProcess(made, child, mark)
     assert child.stdin is not None and child.stdout is not None and child.stderr is not None
     started(process)
     sends, receives = anyio.create_memory_object_stream[SessionMessage | Exception](0)

@@ -453,6 +453,7 @@ LIFECYCLE = [
     Row("lifecycle/stubborn"),
     Row("lifecycle/leaves_a_grandchild"),
     Row("lifecycle/dies_and_leaves_a_grandchild", ("told", "ok")),
+    Row("lifecycle/leaves_a_daemon"),
 ]
 
 ROWS = [*WIRE, *SILENCE, *DEATH, *LISTING, *NAMES, *SCHEMAS, *RESULTS, *ENVIRONMENT, *ASKING, *HTTP_ROWS, *LIFECYCLE]

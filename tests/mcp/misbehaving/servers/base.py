@@ -154,15 +154,14 @@ class Server:
         """Ends the process at once."""
         os._exit(status)
 
-    def leave_grandchild(self) -> None:
-        """Starts a process of its own, which holds none of its pipes and waits for a minute."""
+    def leave_grandchild(self, before: str = "") -> None:
+        """Starts a process of its own, which does something `before`, holds none of its pipes and waits for a minute."""
         import subprocess  # costs each server 5 ms, and few need it
 
-        null = subprocess.DEVNULL
-        child = subprocess.Popen([sys.executable, "-S", "-E", "-c", WAITING], stdin=null, stdout=subprocess.PIPE, stderr=null)
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        child = subprocess.Popen([sys.executable, "-S", "-E", "-c", before + WAITING], stdin=null, stdout=pipe, stderr=null)
         assert child.stdout is not None
-        child.stdout.readline()  # it is there, and deaf to SIGTERM
-        self.note(f"pid {child.pid}")
+        self.note(f"pid {int(child.stdout.readline())}")  # it is there, and deaf to SIGTERM
 
 
 def ring(bell: str) -> None:
@@ -176,9 +175,9 @@ def ring(bell: str) -> None:
 
 
 WAITING = """
-import signal, time
+import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print(flush=True)
+print(os.getpid(), flush=True)
 time.sleep(60)
 """
 

@@ -147,7 +147,7 @@ class ChildOnOutput(Server):
         if self.starts == 1:
             import subprocess
 
-            child = subprocess.Popen([sys.executable, "-S", "-E", "-c", WAITING.replace("print(flush=True)", "")])
+            child = subprocess.Popen([sys.executable, "-S", "-E", "-c", WAITING.replace("print(os.getpid(), flush=True)", "")])
             self.note(f"pid {child.pid}")
             self.die()
         super().on_call(message)

@@ -29,6 +29,14 @@ class Leaves(Server):
         self.leave_grandchild()
 
 
+@case("lifecycle/leaves_a_daemon")
+class LeavesDaemon(Server):
+    """Ends politely, but has started a daemon: in a session of its own, by a process that is there no more."""
+
+    def begin(self) -> None:
+        self.leave_grandchild(before="import os; os.fork() and os._exit(0); os.setsid()")
+
+
 @case("lifecycle/dies_and_leaves_a_grandchild")
 class DiesAndLeaves(Server):
     def on_call(self, message: Message) -> None:
