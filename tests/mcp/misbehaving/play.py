@@ -201,6 +201,7 @@ async def _played(contestant: Contestant, row: Row, target: Target, journal: str
             chain = f" from {error.__cause__!r}" if error.__cause__ else ""
             script.error = f"{type(error).__name__}: {str(error)[:300]}{chain[:300]}"
             script.is_group = isinstance(error, BaseExceptionGroup)
+        await asyncio.to_thread(alive, _lines(journal), ("leaves",))  # a server that is leaving is not there in the next run
     loop = asyncio.get_running_loop()
     began = loop.time()
     try:
@@ -208,7 +209,7 @@ async def _played(contestant: Contestant, row: Row, target: Target, journal: str
     except Exception as error:
         scripts[-1].error += f" in closing: {type(error).__name__}: {str(error)[:300]}"
     closing = loop.time() - began
-    lines = Path(journal).read_text().splitlines() if os.path.exists(journal) else []
+    lines = _lines(journal)
     left = [f"process {pid}" for pid in await asyncio.to_thread(alive, lines)]
     for _ in range(5):  # a cancelled task ends in a moment of the loop
         await asyncio.sleep(0)
@@ -218,12 +219,16 @@ async def _played(contestant: Contestant, row: Row, target: Target, journal: str
     return Seen(scripts, lines, left, closing, target.url)
 
 
-def alive(journal: Sequence[str]) -> list[int]:
-    """The processes of a journal that do not end within two seconds; they are ended then."""
+def _lines(journal: str) -> list[str]:
+    return Path(journal).read_text().splitlines() if os.path.exists(journal) else []
+
+
+def alive(journal: Sequence[str], words: Sequence[str] = ("start", "pid")) -> list[int]:
+    """The processes that a journal tells of in these words and that do not end within two seconds; they are ended then."""
     deadline, alive = time.monotonic() + 2, []
     for line in journal:
         word, _, pid = line.partition(" ")
-        if word not in ("start", "pid"):
+        if word not in words:
             continue
         try:
             handle = os.pidfd_open(int(pid))

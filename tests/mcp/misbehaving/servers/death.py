@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import time
@@ -68,8 +69,20 @@ class Reader(FirstCall):
 @case("death/after_each_call")
 class AfterCall(Server):
     def on_call(self, message: Message) -> None:
+        self.note(f"leaves {os.getpid()}")
         super().on_call(message)
         self.die(0)
+
+
+@case("death/with_a_call_unread")
+class CallUnread(Server):
+    """Answers a call, and dies with the next in its input."""
+
+    def on_call(self, message: Message) -> None:
+        super().on_call(message)
+        if self.starts == 1:
+            select.select([0], [], [])
+            self.die(0)
 
 
 @case("death/after_list")
