@@ -40,10 +40,10 @@ async def ask(run: Run, prepared: Prepared) -> None:
     limit reached, `ModelError`s, and `EmptyResponseError`. Where a program is in the model's place, it is run up to its next
     calls.
     """
-    if run.interpreter is not None:
+    if run.program is not None:
         from agentsdk.engine.programs import take_step
 
-        await take_step(run, run.interpreter)
+        await take_step(run, prepared, run.program)
         return
     if run.state.turns:  # before, it cannot be stuck
         loop = stuck(run, prepared)

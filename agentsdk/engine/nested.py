@@ -78,7 +78,7 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
     child = run.child(call.call_id, tool.agent)
     child.span = job.span
     if isinstance(tool, ProgramTool):
-        child.interpreter = tool.interpreter
+        child.program = tool.program
     if tool.hooks is not None:
         child.hooks = (*child.hooks, tool.hooks)
     listener: Channel[StreamEvent] | None = None

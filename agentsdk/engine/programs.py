@@ -6,29 +6,36 @@ same event, so a run that is cut anywhere stands at a call of the program, never
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import structs
 
 from agentsdk.core.overflow import output_text
+from agentsdk.define.program_tool import ProgramInput
+from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
-from agentsdk.ports.interpreter import Interpreter, ProgramStep
+from agentsdk.ports.interpreter import ProgramStep
 from agentsdk.types.events import ModelReplied, RunStarted, ToolFinished
 from agentsdk.types.items import FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
 
 
-async def take_step(run: Run, interpreter: Interpreter) -> None:
+async def take_step(run: Run, prepared: Prepared, program: ProgramInput[Any]) -> None:
     """Run the program of a nested run up to its next calls, or its end, and record that as the turn's reply."""
-    asked_at, last = run.deps.now(), last_reply(run)
+    asked_at, last, interpreter = run.deps.now(), last_reply(run), program.interpreter
+    # Those too that may not be called now: that is for the call to find out, and recorded.
+    functions = program.functions([*prepared.declared.tools.values()])
     if last is None:
         started = run.state.log[0]
         assert isinstance(started, RunStarted)
         (given,) = started.input
         assert isinstance(given, Message)
-        step = await interpreter.begin(given.text)
+        step = await interpreter.begin(given.text, functions)
     else:
-        step = await interpreter.go_on(last.snapshot, await _results(run))
+        step = await interpreter.go_on(last.snapshot, await _results(run), functions)
     run.call_ids.update(call.call_id for call in step.calls)
-    await run.record(ModelReplied(_reply(run, step), run.deps.now(), asked_at=asked_at, snapshot=step.snapshot))
+    reply, now = _reply(run, step), run.deps.now()
+    await run.record(ModelReplied(reply, now, prepared.disabled, asked_at=asked_at, snapshot=step.snapshot))
 
 
 def last_reply(run: Run) -> ModelReplied | None:

@@ -29,7 +29,6 @@ from agentsdk.engine.grace import THREADS
 from agentsdk.engine.journal import Journal
 from agentsdk.engine.limits.limiter import Limiter
 from agentsdk.engine.watchers import Watchers, watched
-from agentsdk.ports.interpreter import Interpreter
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import Span
 from agentsdk.types.errors import UserError
@@ -40,6 +39,7 @@ from agentsdk.types.response import ModelResponse
 
 if TYPE_CHECKING:
     from agentsdk.define.grants import Grant
+    from agentsdk.define.program_tool import ProgramInput
 
 _RESULT_ID = re.compile("[0-9a-f]{16}")
 
@@ -139,7 +139,7 @@ class Run(Journal, eq=False, kw_only=True):
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
     `began`: since when this process has gone on with it, None where the state has that time. `hooks` are told of it, those of
-    the run that it is nested in first. `interpreter`: what runs the program that gives the replies, None where a model does.
+    the run that it is nested in first. `program` gives the replies, None where a model does.
     """
 
     agent: Agent[Any, Any]
@@ -169,7 +169,7 @@ class Run(Journal, eq=False, kw_only=True):
     conversation: ServerConversation | None = None
     began: float | None = None
     hooks: tuple[RunHooks[Any], ...] = ()
-    interpreter: Interpreter | None = None
+    program: ProgramInput[Any] | None = None
     _request_prefix: str = ""
 
     @property

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Generic, Unpack
+from typing import Unpack
 
-from agentsdk.define.agent import TOOLS, Agent
+from agentsdk.define.agent import TOOLS, TOOLSETS, Agent
 from agentsdk.define.program_tool import ProgramTool
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import CallOptions
+from agentsdk.define.toolset import Toolset
+from agentsdk.local_tools.findable import FindableToolset
 from agentsdk.local_tools.monty import MontyInterpreter, ProgramLimits
-from agentsdk.local_tools.stubs import Stub, stubs_of
 from agentsdk.types.declared import Fields, a_tool_name, number, whole
 from agentsdk.types.errors import UserError
 from agentsdk.types.generics import TContext
@@ -27,6 +27,9 @@ class CodeTool(ProgramTool[TContext]):
     idempotency key. Where the run is cut or waits, the program goes on at that call, and none that has its result runs again.
     What the program prints comes back, and the value of its last line, at most `max_output_chars` of both.
 
+    The tools of `toolsets` (MCP servers, say) are functions too. The model is not told of each: it finds them by the function
+    `find_functions`.
+
     The program may take `max_seconds` from one call to the next, `max_memory` bytes, and `max_calls` in all; between two calls
     what it holds may take `max_snapshot_chars`, compressed. It ends in an error that the model reads where it takes more. It
     reaches no file, no network and no variable of the environment.
@@ -37,8 +40,9 @@ class CodeTool(ProgramTool[TContext]):
 
     def __init__(
         self,
-        tools: Sequence[FunctionTool[TContext]],
+        tools: Sequence[FunctionTool[TContext]] = (),
         *,
+        toolsets: Sequence[Toolset[TContext]] = (),
         name: str = "run_code",
         max_seconds: float = 5.0,
         max_memory: int = 64 * MIB,
@@ -49,6 +53,7 @@ class CodeTool(ProgramTool[TContext]):
     ) -> None:
         _FIELDS.check_given(
             tools=tools,
+            toolsets=toolsets,
             name=name,
             max_seconds=max_seconds,
             max_memory=max_memory,
@@ -62,37 +67,17 @@ class CodeTool(ProgramTool[TContext]):
             raise UserError(
                 f"CodeTool(tools=...) has a CodeTool, {nested[0]!r}, expected tools that are no programs; leave it out"
             )
-        functions = _Functions(tools)
-        limits = ProgramLimits(max_seconds, max_memory, max_calls, max_snapshot_chars)
-        interpreter = MontyInterpreter(lambda: functions.description, lambda: functions.stubs, limits)
-        agent = Agent[TContext, str](name, tools=tools)
-        super().__init__(agent, name, interpreter, max_output_chars=max_output_chars, **options)
+        found = FindableToolset(toolsets, tools) if toolsets else None
+        agent = Agent[TContext, str](name, tools=[*tools], toolsets=[] if found is None else [found])
+        interpreter = MontyInterpreter(ProgramLimits(max_seconds, max_memory, max_calls, max_snapshot_chars))
+        about = "" if found is None else found.about
+        super().__init__(agent, interpreter, about=about, max_output_chars=max_output_chars, **options)
 
-
-class _Functions(Generic[TContext]):
-    """The tools as functions, read when they are first needed: types may be declared further down."""
-
-    def __init__(self, tools: Sequence[FunctionTool[TContext]]) -> None:
-        self._tools = tools
-
-    @cached_property
-    def stubs(self) -> Mapping[str, Stub]:
-        return stubs_of(self._tools)
-
-    @cached_property
-    def description(self) -> str:
-        return "\n\n".join([_ABOUT, *[stub.text for stub in self.stubs.values()]])
-
-
-_ABOUT = """\
-Run a Python program that calls the functions below. One program that loops, filters and adds up takes the place of many calls.
-Only what it prints and the value of its last line come back: print what you need, no more.
-Await each call; await asyncio.gather(f(1), f(2)) runs calls side by side. A call that fails raises RuntimeError.
-No files, network, packages, yield or gather(return_exceptions=...). asyncio, json, re, math, datetime are there."""
 
 _FIELDS = Fields(
     "CodeTool",
     tools=TOOLS,
+    toolsets=TOOLSETS,
     name=a_tool_name("a tool's name"),
     max_seconds=number("seconds above 0 that a program may take between two calls", above=0),
     max_memory=whole("bytes, 1 MiB at least", MIB),

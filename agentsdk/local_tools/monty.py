@@ -19,8 +19,7 @@ import msgspec
 from agentsdk.core.overflow import output_text
 from agentsdk.define.threads import run_in_thread
 from agentsdk.define.tool_output import to_output
-from agentsdk.local_tools.stubs import Stub
-from agentsdk.ports.interpreter import ProgramStep
+from agentsdk.ports.interpreter import ProgramFunction, ProgramStep
 from agentsdk.sandboxes.output import HeadTail
 from agentsdk.types.errors import StateCorruptError, StateMismatchError, ToolError
 from agentsdk.types.items import FunctionCall, FunctionCallOutput
@@ -51,6 +50,13 @@ _Print = Callable[[Literal["stdout", "stderr"], str], None]
 _Start = Callable[["MontySession", _Print], "SyncSnapshot"]
 
 
+_ABOUT = """\
+Run a Python program that calls the functions below. One program that loops, filters and adds up takes the place of many calls.
+Only what it prints and the value of its last line come back: print what you need, no more.
+Await each call; await asyncio.gather(f(1), f(2)) runs calls side by side. A call that fails raises RuntimeError.
+No files, network, packages, yield or gather(return_exceptions=...). asyncio, json, re, math, datetime are there."""
+
+
 class ProgramLimits(msgspec.Struct, frozen=True):
     """What a program may take: `seconds` from one call to the next, `memory` in bytes, `calls` in all, and characters of a
     snapshot."""
@@ -72,28 +78,26 @@ class _Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 class MontyInterpreter:
     """An `Interpreter`: programs are run by the package `pydantic-monty`."""
 
-    def __init__(self, description: Callable[[], str], stubs: Callable[[], Mapping[str, Stub]], limits: ProgramLimits) -> None:
-        self._describe = description
-        self._stubs = stubs
+    about = _ABOUT
+
+    def __init__(self, limits: ProgramLimits) -> None:
         self._limits = limits
 
-    def describe(self) -> str:
-        """What a model is told: what its program may be, and the functions that it may call."""
-        return self._describe()
-
-    async def begin(self, code: str) -> ProgramStep:
+    async def begin(self, code: str, functions: Mapping[str, ProgramFunction]) -> ProgramStep:
         """Run a program up to its first calls. Raises `ToolError` where no worker can be started."""
-        return await self._run(lambda session, show: session.feed_start(code, print_callback=show))
+        return await self._run(functions, lambda session, show: session.feed_start(code, print_callback=show))
 
-    async def go_on(self, snapshot: str, results: Sequence[FunctionCallOutput]) -> ProgramStep:
+    async def go_on(
+        self, snapshot: str, results: Sequence[FunctionCallOutput], functions: Mapping[str, ProgramFunction]
+    ) -> ProgramStep:
         """Run a program on from the snapshot of a step, with the result of each of its calls.
 
         Raises `StateMismatchError` for a snapshot of another version, `StateCorruptError` for a damaged one, and `ToolError` as
         `begin` does.
         """
         saved, dump = _read(snapshot)
-        stubs = self._stubs()
-        answers = {_number(one.call_id): _answer(one, stubs.get(saved.calls.get(one.call_id, ""))) for one in results}
+        called = {one.call_id: functions.get(saved.calls.get(one.call_id, "")) for one in results}
+        answers = {_number(one.call_id): _answer(one, called[one.call_id]) for one in results}
 
         def start(session: MontySession, show: _Print) -> SyncSnapshot:
             from pydantic_monty import FutureSnapshot, MontyError
@@ -106,10 +110,10 @@ class MontyInterpreter:
                 raise _corrupt()
             return waiting.resume(answers)
 
-        return await self._run(start)
+        return await self._run(functions, start)
 
-    async def _run(self, start: _Start) -> ProgramStep:
-        step = _Step(self._stubs(), self._limits)
+    async def _run(self, functions: Mapping[str, ProgramFunction], start: _Start) -> ProgramStep:
+        step = _Step(functions, self._limits)
         return cast(
             ProgramStep, await run_in_thread("program", partial(step.take, start), lambda: self._limits.seconds + _GRACE)
         )
@@ -118,8 +122,8 @@ class MontyInterpreter:
 class _Step:
     """One step of a program."""
 
-    def __init__(self, stubs: Mapping[str, Stub], limits: ProgramLimits) -> None:
-        self._stubs = stubs
+    def __init__(self, functions: Mapping[str, ProgramFunction], limits: ProgramLimits) -> None:
+        self._functions = functions
         self._limits = limits
         self._printed = HeadTail(_MAX_PRINTED)
         self._asked: dict[int, tuple[str, FunctionCall]] = {}
@@ -160,7 +164,7 @@ class _Step:
         while isinstance(snapshot, FunctionSnapshot | NameLookupSnapshot):
             if isinstance(snapshot, NameLookupSnapshot):
                 name = snapshot.variable_name
-                snapshot = snapshot.resume(value=_function(name)) if name in self._stubs else snapshot.resume()
+                snapshot = snapshot.resume(value=_function(name)) if name in self._functions else snapshot.resume()
             elif snapshot.is_os_function:
                 snapshot = snapshot.resume_not_handled()
             else:
@@ -170,16 +174,16 @@ class _Step:
     def _called(self, snapshot: FunctionSnapshot) -> ExternalResult:
         """What a call gives the program at once: something to await, or what is wrong with it."""
         name, number = snapshot.function_name, snapshot.call_id
-        stub = self._stubs.get(name)
-        if stub is None:
+        function = self._functions.get(name)
+        if function is None:
             return {"exc_type": "NameError", "message": f"name {name!r} is not defined"}
         if number >= self._limits.calls:
             return {"exc_type": "RuntimeError", "message": f"a program may make {self._limits.calls} calls"}
         try:
-            arguments = stub.arguments(snapshot.args, snapshot.kwargs)
+            arguments = function.arguments(snapshot.args, snapshot.kwargs)
         except TypeError as error:
             return {"exc_type": "TypeError", "message": str(error)}
-        self._asked[number] = (stub.name, FunctionCall(f"call_{number + 1}", stub.tool, arguments))
+        self._asked[number] = (name, FunctionCall(f"call_{number + 1}", function.tool, arguments))
         return {"future": ...}
 
     def _show(self, stream: Literal["stdout", "stderr"], text: str) -> None:
@@ -234,11 +238,11 @@ def _corrupt() -> StateCorruptError:
     )
 
 
-def _answer(result: FunctionCallOutput, stub: Stub | None) -> ExternalSettledResult:
+def _answer(result: FunctionCallOutput, function: ProgramFunction | None) -> ExternalSettledResult:
     text = output_text(result.output)
     if result.is_error:
         return {"exc_type": "RuntimeError", "message": text}
-    return {"return_value": text if stub is None else stub.result(text)}
+    return {"return_value": text if function is None else function.result(text)}
 
 
 def _number(call_id: str) -> int:

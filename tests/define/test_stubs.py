@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from agentsdk import Agent, FunctionTool, function_tool
-from agentsdk.local_tools.stubs import Stub, stubs_of
+from agentsdk.define.stubs import Stub, stubs_of
 from agentsdk.testing import ScriptedModel
 from agentsdk.tools import ToolOutputImage, to_output
 
