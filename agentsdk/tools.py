@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agentsdk.local_tools.computer import ComputerTool
     from agentsdk.local_tools.files import file_tools
     from agentsdk.local_tools.memory import MemoryTool
+    from agentsdk.local_tools.python import PythonTool
     from agentsdk.local_tools.search_engines import BraveSearch, TavilySearch, TextSearch
     from agentsdk.local_tools.shell import ShellTool
     from agentsdk.local_tools.text_editor import TextEditorTool
@@ -46,6 +47,7 @@ __all__ = [
     "GivenAnswer",
     "Grammar",
     "MemoryTool",
+    "PythonTool",
     "SearchEngine",
     "SearchResult",
     "ShellTool",
@@ -88,6 +90,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.local_tools.computer": "ComputerTool",
             "agentsdk.local_tools.files": "file_tools",
             "agentsdk.local_tools.memory": "MemoryTool",
+            "agentsdk.local_tools.python": "PythonTool",
             "agentsdk.local_tools.search_engines": "BraveSearch TavilySearch TextSearch",
             "agentsdk.local_tools.shell": "ShellTool",
             "agentsdk.local_tools.text_editor": "TextEditorTool",

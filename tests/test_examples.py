@@ -233,6 +233,11 @@ SCRIPTED: dict[str, str] = {
         "total() gave 0 for any prices; now it adds them up, and the test passes.\n"
         "def total(prices):\n    return sum(prices)\n"
     ),
+    "data_agent.py": (
+        "tea 103 sold, most in March\ncake 54 sold, most in March\n"
+        "[wrote output/sales.png, SIZE bytes]\n[input_image]\n"
+        "Tea sells best, and March was the best month for both: see the chart.\n"
+    ),
     "code_mode.py": (
         'begin:  cancel_contract {"customer":"customer 5"} waits; this process is killed\n'
         "finish: Three invoices are overdue; one contract is ended.\n"
@@ -378,10 +383,12 @@ def test_hosted_tools(tmp_path: Path) -> None:
 def test_with_a_script_of_its_own(name: str, tmp_path: Path) -> None:
     if name == "coding_agent.py" and all(reasons := [missing(one) for one in SANDBOXES]):
         pytest.skip("; ".join(reasons))
+    if name == "data_agent.py" and (reason := missing("bubblewrap")):  # in the other one matplotlib may be out of reach
+        pytest.skip(reason)
     printed = asyncio.run(run(name, tmp_path))
     if printed.startswith("This example cannot run here: "):
         pytest.skip(printed)
-    assert printed == SCRIPTED[name]
+    assert re.sub(r"png, \d+ bytes", "png, SIZE bytes", printed) == SCRIPTED[name]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

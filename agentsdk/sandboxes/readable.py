@@ -15,6 +15,7 @@ from agentsdk.types.errors import SandboxError, UserError
 
 ETC = (
     "alternatives",
+    "fonts",
     "ld.so.cache",
     "ld.so.conf",
     "ld.so.conf.d",
