@@ -1,7 +1,7 @@
 """An agent works on a git repository with two MCP servers: mcp-server-git (PyPI) and server-filesystem (npm).
 
     python examples/mcp_client.py           # a scripted model
-    python examples/mcp_client.py --local   # the local one, which is small: it only asks for the status
+    python examples/mcp_client.py --local   # the local one, which is small: it asks for the status, and reads the file
 
 It reads and edits a file, stages it and commits it. What destroys something, as the servers say, and each commit wait for a
 person, who approves here. The servers come with `make .venv/.npm`: mcp-server-git from PyPI, server-filesystem from npm.
@@ -24,8 +24,8 @@ from agentsdk.models import LocalModel, Model
 from agentsdk.testing import ScriptedModel, call
 
 TASK = "In README.md a day is misspelt. Correct it."
-SMALL = ModelSettings(tool_choice="git_status", temperature=0, max_tokens=60)
-SMALL_TASK = 'Call git_status with {"repo_path": "."}'  # a small model has to be told, and can do no more
+INSTRUCTIONS = "You work on the git repository in the folder '.'. Commit what you change."
+SMALL_TASKS = {"git_status": '{"repo_path": "."}', "read_text_file": '{"path": "README.md"}'}  # it has to be told what to call
 NPM = Path(__file__).parents[1] / ".venv" / "npm" / "node_modules" / ".bin" / "mcp-server-filesystem"
 
 
@@ -63,6 +63,27 @@ def scripted() -> Model:
     )
 
 
+def small(name: str, server: MCPServerStdio) -> Agent[None, str]:
+    """An agent on the local model with one tool of a server."""
+    settings = ModelSettings(tool_choice=name, temperature=0, max_tokens=60)
+    toolset = server.filtered(lambda context, tool: tool.name == name)
+    return Agent("Editor", INSTRUCTIONS, model=LocalModel(), model_settings=settings, toolsets=[toolset])
+
+
+async def work(agent: Agent[None, str], task: str) -> None:
+    """Runs the agent; a person approves all that waits."""
+    config = RunConfig(max_continuations=0)  # a small model would write on and on
+    result = await Runner.run(agent, task, run_config=config)
+    while result.interruptions:
+        state = result.to_state()
+        for item in state.interruptions:
+            print("approved:", item.tool_name)
+            state.approve(item)
+        result = await Runner.run(agent, state, run_config=config)
+    print("called:", ", ".join([item.raw_item.name for item in result.new_items if isinstance(item, ToolCallItem)]))
+    print("answer:", result.final_output)
+
+
 async def main(is_local: bool) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.realpath(place)
@@ -83,23 +104,11 @@ async def main(is_local: bool) -> None:
             tool_filter={"allowed_tool_names": ["read_text_file", "edit_file"]},
         )
         async with git, files:
-            agent = Agent[None, str](
-                name="Editor",
-                instructions="You work on the git repository in the folder '.'. Commit what you change.",
-                model=LocalModel() if is_local else scripted(),
-                model_settings=SMALL if is_local else ModelSettings(),
-                toolsets=[git.filtered(lambda context, tool: tool.name == "git_status")] if is_local else [git, files],
-            )
-            config = RunConfig(max_continuations=0)  # a small model would write on and on
-            result = await Runner.run(agent, SMALL_TASK if is_local else TASK, run_config=config)
-            while result.interruptions:
-                state = result.to_state()
-                for item in state.interruptions:
-                    print("approved:", item.tool_name)
-                    state.approve(item)
-                result = await Runner.run(agent, state, run_config=config)
-            print("called:", ", ".join([item.raw_item.name for item in result.new_items if isinstance(item, ToolCallItem)]))
-            print("answer:", result.final_output)
+            if is_local:
+                for name, arguments in SMALL_TASKS.items():
+                    await work(small(name, git if name.startswith("git") else files), f"Call {name} with {arguments}")
+            else:
+                await work(Agent("Editor", INSTRUCTIONS, model=scripted(), toolsets=[git, files]), TASK)
         log = ["git", "log", "--format=%an: %s", "-1"]
         print("commit:", subprocess.run(log, cwd=folder, check=True, capture_output=True, text=True).stdout.strip())
 

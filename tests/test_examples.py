@@ -417,6 +417,15 @@ def test_on_the_local_model(name: str, tmp_path: Path) -> None:
         assert re.search(expected, printed, re.MULTILINE), printed
 
 
+@pytest.mark.slow
+def test_mcp_servers_on_the_local_model(tmp_path: Path) -> None:
+    local_weights()
+    printed = asyncio.run(run("mcp_client.py", tmp_path, None, "--local"))
+    if printed.startswith("This example cannot run here: "):
+        pytest.skip(printed)
+    assert re.search(r"^called: git_status\nanswer: (.|\n)*^called: read_text_file\nanswer: ", printed, re.MULTILINE), printed
+
+
 @pytest.fixture(scope="module")
 def llama() -> Iterator[Address]:
     """llama.cpp's own server, as anybody might run it: it knows nothing of this package."""
@@ -451,11 +460,11 @@ def local_weights() -> str:
         pytest.skip(str(missing))
 
 
-async def run(name: str, folder: Path, server: Address | None = None) -> str:
+async def run(name: str, folder: Path, server: Address | None = None, *arguments: str) -> str:
     """What the example prints, process ids and sizes replaced. It must end well, and have nothing to say on stderr."""
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "PYTHONWARNINGS": "error"} | _pointing_at(server)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.offline", str(EXAMPLES / name)),
+        *(sys.executable, "-m", "tests.offline", str(EXAMPLES / name), *arguments),
         cwd=folder,
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
