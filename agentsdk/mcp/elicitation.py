@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from agentsdk.define.answer_needed import AnswerNeededError, GivenAnswer
-from agentsdk.ports.mcp import ROOTS, MCPElicitation, MCPInput, MCPInputRequired
+from agentsdk.ports.mcp import ROOTS, MCPElicitation, MCPInput, MCPInputRequired, MCPSample
 from agentsdk.types.base import JsonObject
 from agentsdk.types.text import escaped, shortened
 
@@ -24,16 +24,19 @@ _DECLINED: JsonObject = {"type": "null"}
 
 class _Left(msgspec.Struct):
     """What is recorded beside the question: the server's own state, and the keys that it wants its answers under; `forms` are
-    those of them that are answered with a form. `round` counts the questions of the call."""
+    those of them that are answered with a form. `round` counts the questions of the call, `samples` are the model's answers."""
 
     state: str | None
     keys: list[str]
     forms: list[str]
     round: int = 1
     roots: list[str] = []
+    samples: dict[str, MCPSample] = {}
 
 
-def needed_answer(server: str, required: MCPInputRequired, earlier: GivenAnswer | None) -> AnswerNeededError:
+def needed_answer(
+    server: str, required: MCPInputRequired, earlier: GivenAnswer | None, samples: dict[str, MCPSample]
+) -> AnswerNeededError:
     """What a server must know of a person, as what the call waits for.
 
     One question's answer is the content of its form, or true for an address that was visited; None declines. Several are
@@ -41,7 +44,7 @@ def needed_answer(server: str, required: MCPInputRequired, earlier: GivenAnswer 
     """
     asked = required.elicitations
     forms = [key for key, one in asked.items() if not one.url]
-    left = _Left(required.state, list(asked), forms, 1 + rounds_of(earlier), list(required.wants_roots))
+    left = _Left(required.state, list(asked), forms, 1 + rounds_of(earlier), list(required.wants_roots), samples)
     schemas = {key: _schema(one) for key, one in asked.items()}
     if len(asked) == 1:
         schema: JsonObject = next(iter(schemas.values()))
@@ -57,7 +60,8 @@ def given_input(answer: GivenAnswer) -> MCPInput:
     several = cast("Mapping[str, object]", answer.value)
     values = {left.keys[0]: answer.value} if len(left.keys) == 1 else several
     answers = {key: (values.get(key), key in left.forms) for key in left.keys}
-    return MCPInput(left.state, answers | dict.fromkeys(left.roots, (ROOTS, False)))
+    samples = {key: (sample, False) for key, sample in left.samples.items()}
+    return MCPInput(left.state, answers | dict.fromkeys(left.roots, (ROOTS, False)) | samples)
 
 
 def rounds_of(answer: GivenAnswer | None) -> int:

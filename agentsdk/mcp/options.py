@@ -59,11 +59,14 @@ class MCPServerOptions(TypedDict, total=False):
     on_elicitation: Elicit | None
     elicitation_timeout_seconds: float
     roots: Sequence[str] | None
+    sampling_requests: int
+    sampling_max_tokens: int
 
 
 SESSION_SECONDS = 60.0
 CONNECT_SECONDS = 20.0
 ELICIT_SECONDS = 300.0
+SAMPLING_TOKENS = 1_000
 
 DEFAULTS: dict[str, object] = {
     "name": None,
@@ -81,6 +84,8 @@ DEFAULTS: dict[str, object] = {
     "on_elicitation": None,
     "elicitation_timeout_seconds": ELICIT_SECONDS,
     "roots": None,
+    "sampling_requests": 0,
+    "sampling_max_tokens": SAMPLING_TOKENS,
 }
 _ASKED = either(FLAG, one_of("", ("always", "never")), what="True, False, 'always' or 'never'")
 _NAMES = sequence_of(a_name("the name of a tool"), "a list of names of tools")
@@ -119,6 +124,8 @@ OPTIONS = Fields(
     elicitation_timeout_seconds=SECONDS,
     roots=optional(sequence_of(a_name("the URI of a folder"), "a list of URIs; write ['file:///srv/data']")),
     max_result_chars=optional(whole("a whole number above 0, or None", least=1)),
+    sampling_requests=whole("a whole number, 0 for none", least=0),
+    sampling_max_tokens=whole("a whole number of tokens above 0", least=1),
 )
 HEADERS = mapping_of(any_text("a text"), "a dict of texts; write {'Authorization': ...}")
 PARAMETERS = Fields(

@@ -14,7 +14,7 @@ from agentsdk.core.problems import list_problems
 from agentsdk.ports.mcp import MCPToolResult
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MCPCallError, MCPProtocolError
-from agentsdk.types.items import InputAudio, InputFile, InputImage, InputText, Part
+from agentsdk.types.items import InputAudio, InputFile, InputImage, InputText, Message, Part
 from agentsdk.types.text import escaped, shortened
 
 MAX_MEDIA = 20 * 2**20
@@ -94,6 +94,15 @@ def part_of(block: JsonObject) -> Part:
             return InputText(f"[Resource {uri}{named}{says}]")
         case _:
             return InputText(f"[A content block of an unknown kind: {shortened(escaped(str(block.get('type'))), 50)!r}]")
+
+
+def message_of(role: str, parts: Sequence[Part], *, untrusted: bool) -> Message:
+    """A message of the protocol: of an assistant's its text."""
+    if role == "assistant":
+        texts = [part.text if isinstance(part, InputText) else "[what is not text is left out]" for part in parts]
+        return Message("assistant", "\n".join(texts), untrusted=untrusted)
+    only = parts[0] if len(parts) == 1 else None
+    return Message("user", only.text if isinstance(only, InputText) else tuple(parts), untrusted=untrusted)
 
 
 def resource_part(resource: JsonObject) -> Part:

@@ -23,9 +23,19 @@ from agentsdk.mcp.elicitation import given_input, needed_answer, rounds_of
 from agentsdk.mcp.health import MCPHealth
 from agentsdk.mcp.link import Link
 from agentsdk.mcp.names import tool_names
-from agentsdk.mcp.options import CONNECT_SECONDS, DEFAULTS, ELICIT_SECONDS, OPTIONS, SESSION_SECONDS, Asked, MCPServerOptions
+from agentsdk.mcp.options import (
+    CONNECT_SECONDS,
+    DEFAULTS,
+    ELICIT_SECONDS,
+    OPTIONS,
+    SAMPLING_TOKENS,
+    SESSION_SECONDS,
+    Asked,
+    MCPServerOptions,
+)
 from agentsdk.mcp.owner import raised_anew
-from agentsdk.mcp.results import output_of, part_of, resource_part
+from agentsdk.mcp.results import message_of, output_of, part_of, resource_part
+from agentsdk.mcp.sampling import Sampler
 from agentsdk.mcp.tools import effect_options, mcp_tool, recorded_mcp_tool, shown_description
 from agentsdk.ports.mcp import (
     ROOTS,
@@ -36,13 +46,15 @@ from agentsdk.ports.mcp import (
     MCPInputRequired,
     MCPPrompt,
     MCPResource,
+    MCPSample,
     MCPSettings,
     MCPToolDefinition,
     MCPToolResult,
+    SamplingRefusedError,
 )
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import MCPCallError, MCPConnectionError, MCPError, MCPStatusError, MCPTimeoutError
-from agentsdk.types.items import InputText, Message, Part
+from agentsdk.types.items import Message, Part
 from agentsdk.types.signature import shows_options
 from agentsdk.types.text import clean_text
 
@@ -95,6 +107,9 @@ class MCPServer(Toolset[Any]):
     connection: `on_elicitation` answers it, within `elicitation_timeout_seconds`. `roots`: the folders that a server is told it
     may work in.
 
+    `sampling_requests`: how often a server may ask the run's model within one call (sampling), `sampling_max_tokens`: what it
+    gets at the most each time. The model is shown what the server sends and nothing of the run, which pays within its limits.
+
     What the server logs, from `log_level` on, goes to the logger `agentsdk.mcp`. Progress is in the stream of a run.
 
     `use_structured_content`: the model is sent that of a result in place of its text. `include_instructions`: what the server
@@ -115,6 +130,7 @@ class MCPServer(Toolset[Any]):
             options.get("log_level"),
             options.get("on_elicitation"),
             None if roots is None else tuple(roots),
+            options.get("sampling_requests", 0) > 0,
         )
         self._options = options
         self._identity = identity
@@ -218,7 +234,7 @@ class MCPServer(Toolset[Any]):
     ) -> list[Message]:
         """The messages of a prompt, as the input of a run: untrusted where the server is not trusted. Raises `MCPError`."""
         given = await self._asked(context, lambda connection, seconds: connection.get_prompt(name, arguments or {}, seconds))
-        return [_message(role, part_of(block), not self._trusted) for role, block in given]
+        return [message_of(role, [part_of(block)], untrusted=not self._trusted) for role, block in given]
 
     async def get_instructions_of(
         self, name: str, arguments: Mapping[str, str] | None = None, *, context: RunContextWrapper[Any] | None = None
@@ -300,29 +316,46 @@ class MCPServer(Toolset[Any]):
     async def _call(self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject) -> object:
         """The body of every tool. Raises `MCPError`, which the model is told of, and what says that a person is to be asked."""
         given = None if ctx.answer is None else given_input(ctx.answer)
+        most = self._options.get("sampling_requests", 0)
+        sampler = Sampler(ctx, most, self._options.get("sampling_max_tokens", SAMPLING_TOKENS)) if most else None
         for _ in range(MAX_ROUNDS):
-            result = await self._sent(definition, ctx, arguments, given)
+            result = await self._sent(definition, ctx, arguments, given, sampler)
             if not isinstance(result, MCPInputRequired):
                 preferred, limit = self._options.get("use_structured_content", False), self._options.get("max_result_chars")
                 return output_of(self.name, definition.name, result, definition.output_schema, preferred, limit)
-            if result.unknown:
+            if result.unknown or (result.samplings and sampler is None):
                 raise MCPCallError(f"MCP server {self.name!r} wants for its tool what it is not given here", server=self.name)
             if rounds_of(ctx.answer) >= MAX_ROUNDS:
                 break
+            samples = {} if sampler is None else await self._samples(result, sampler)
             if result.elicitations:
-                raise needed_answer(self.name, result, ctx.answer)
-            given = MCPInput(result.state, dict.fromkeys(result.wants_roots, (ROOTS, False)))
+                raise needed_answer(self.name, result, ctx.answer, samples)
+            answers: dict[str, tuple[object, bool]] = dict.fromkeys(result.wants_roots, (ROOTS, False))
+            given = MCPInput(result.state, answers | {key: (sample, False) for key, sample in samples.items()})
         raise MCPCallError(f"MCP server {self.name!r} does not come to an end of its questions", server=self.name)
 
+    async def _samples(self, required: MCPInputRequired, sampler: Sampler) -> dict[str, MCPSample]:
+        try:
+            return {key: await sampler(asked) for key, asked in required.samplings.items()}
+        except SamplingRefusedError as error:
+            raise MCPCallError(
+                f"MCP server {self.name!r} asked for the model for its tool, and was refused: {error}", server=self.name
+            ) from None
+
     async def _sent(
-        self, definition: MCPToolDefinition, ctx: ToolContext[Any], arguments: JsonObject, given: MCPInput | None
+        self,
+        definition: MCPToolDefinition,
+        ctx: ToolContext[Any],
+        arguments: JsonObject,
+        given: MCPInput | None,
+        sampler: Sampler | None,
     ) -> MCPToolResult | MCPInputRequired:
         def told(progress: float, total: float | None, message: str | None) -> None:
             ctx.emit(MCPProgress(self.name, definition.name, progress, total, clean_text(message or "")[:MAX_MESSAGE]))
 
         async def ask(connection: MCPConnection) -> MCPToolResult | MCPInputRequired:
             seconds = self.client_session_timeout_seconds
-            return await connection.call_tool(definition.name, arguments, seconds, told, given)
+            return await connection.call_tool(definition.name, arguments, seconds, told, given, sampler)
 
         link = await self._link_for(ctx)
         try:
@@ -342,13 +375,6 @@ class _Given(Toolset[Any]):
 
     async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[FunctionTool[Any]]:
         return self._tools
-
-
-def _message(role: str, part: Part, untrusted: bool) -> Message:
-    if role == "assistant":
-        text = part.text if isinstance(part, InputText) else "[what is not text is left out]"
-        return Message("assistant", text, untrusted=untrusted)
-    return Message("user", part.text if isinstance(part, InputText) else (part,), untrusted=untrusted)
 
 
 def _read_note(text: str) -> _Note:

@@ -87,21 +87,50 @@ class MCPElicitation:
 
 
 @dataclass(frozen=True, slots=True)
+class MCPSamplingRequest:
+    """What a server asks the model of its client: `messages` are roles and content blocks as the protocol has them."""
+
+    messages: tuple[tuple[str, tuple[JsonObject, ...]], ...]
+    max_tokens: int
+    system_prompt: str = ""
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MCPSample:
+    """What the model has answered to that. `is_cut`: its text stopped at its length."""
+
+    text: str
+    model: str
+    is_cut: bool = False
+
+
+class SamplingRefusedError(Exception):
+    """The model is not asked, or gave no answer: in words for the server."""
+
+
+@dataclass(frozen=True, slots=True)
 class MCPInputRequired:
     """A call that cannot be finished before the server knows more. It is made again with that, and with the server's `state`.
 
-    `wants_roots` are the keys under which it wants the roots, `unknown` those of what nobody here answers.
+    `samplings` are for the model. `wants_roots` are the keys under which it wants the roots, `unknown` those of what nobody
+    here answers.
     """
 
     state: str | None
     elicitations: Mapping[str, MCPElicitation]
     wants_roots: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    samplings: Mapping[str, MCPSamplingRequest] = field(default_factory=dict[str, MCPSamplingRequest])
 
 
 @dataclass(frozen=True, slots=True)
 class MCPInput:
-    """What a call is made again with: the server's `state`, and by its keys each answer, and whether that is of a form."""
+    """What a call is made again with: the server's `state`, and by its keys each answer, and whether that is of a form.
+
+    An `MCPSample` among the answers is the model's.
+    """
 
     state: str | None
     answers: Mapping[str, tuple[object, bool]]
@@ -114,15 +143,23 @@ Elicit = Callable[[MCPElicitation], Awaitable[object]]
 """Called with a question: the content of the form, True for an address that was visited, None to decline."""
 
 
+Sample = Callable[[MCPSamplingRequest], Awaitable[MCPSample]]
+"""Asks the model of the run that a call is of. Raises `SamplingRefusedError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class MCPSettings:
-    """What a connection is opened with: the seconds it has to be there, and what the server may ask for or tell."""
+    """What a connection is opened with: the seconds it has to be there, and what the server may ask for or tell.
+
+    `samples`: whether it is told that it may ask for the model.
+    """
 
     connect_seconds: float
     elicit_seconds: float
     log_level: LogLevel | None = None
     elicit: Elicit | None = None
     roots: tuple[str, ...] | None = None
+    samples: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +250,13 @@ class MCPConnection(Protocol):
         seconds: float | None,
         on_progress: OnProgress | None = None,
         given: MCPInput | None = None,
+        sample: Sample | None = None,
     ) -> MCPToolResult | MCPInputRequired:
-        """Call a tool by the server's own name for it, with what was `given` where it has asked for something."""
+        """Call a tool by the server's own name for it, with what was `given` where it has asked for something.
+
+        `sample` answers a server of the handshake era that asks for the model meanwhile. Such calls follow each other: what the
+        server asks does not say for which of them.
+        """
         ...
 
 

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentsdk.mcp.client.dispatcher import WatchedDispatcher
 from agentsdk.mcp.client.negotiate import negotiate
-from agentsdk.mcp.client.session import Session, elicit_result, elicitation_of
+from agentsdk.mcp.client.session import Session, elicit_result, elicitation_of, sample_result, sampling_of
 from agentsdk.ports.mcp import (
     ROOTS,
     Listing,
@@ -30,11 +30,14 @@ from agentsdk.ports.mcp import (
     MCPInputRequired,
     MCPPrompt,
     MCPResource,
+    MCPSample,
+    MCPSamplingRequest,
     MCPServerInfo,
     MCPSettings,
     MCPToolDefinition,
     MCPToolResult,
     OnProgress,
+    Sample,
 )
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import (
@@ -229,6 +232,7 @@ class Connection:
         seconds: float | None,
         on_progress: OnProgress | None = None,
         given: MCPInput | None = None,
+        sample: Sample | None = None,
     ) -> MCPToolResult | MCPInputRequired:
         """Call a tool by the server's own name for it, with what was `given` where it has asked for something."""
 
@@ -240,9 +244,10 @@ class Connection:
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
         if given is not None:
             params.request_state, params.input_responses = given.state, self._responses(given)
-        sent = self._session.send_request(types.CallToolRequest(params=params), _CALLED, progress_callback=on_change)
-        with self._session.clock(seconds) as clock:
-            result = await self.asked("tools/call", sent, seconds, clock)
+        async with self._session.sampling(sample):
+            sent = self._session.send_request(types.CallToolRequest(params=params), _CALLED, progress_callback=on_change)
+            with self._session.clock(seconds) as clock:
+                result = await self.asked("tools/call", sent, seconds, clock)
         if isinstance(result, types.InputRequiredResult):
             return self._required(result)
         content = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in result.content]
@@ -250,6 +255,7 @@ class Connection:
 
     def _required(self, result: types.InputRequiredResult) -> MCPInputRequired:
         elicitations: dict[str, MCPElicitation] = {}
+        samplings: dict[str, MCPSamplingRequest] = {}
         roots: list[str] = []
         unknown: list[str] = []
         for key, request in (result.input_requests or {}).items():
@@ -257,17 +263,22 @@ class Connection:
                 elicitations[key] = elicitation_of(self._name, request.params)
             elif isinstance(request, types.ListRootsRequest) and self._session.roots is not None:
                 roots.append(key)
+            elif isinstance(request, types.CreateMessageRequest) and (asked := sampling_of(request.params)) is not None:
+                samplings[key] = asked
             else:
                 unknown.append(key)
-        return MCPInputRequired(result.request_state, elicitations, tuple(roots), tuple(unknown))
+        return MCPInputRequired(result.request_state, elicitations, tuple(roots), tuple(unknown), samplings)
 
     def _responses(self, given: MCPInput) -> types.InputResponses:
-        roots = self._session.roots
-        return {
-            key: roots if is_roots and roots is not None else elicit_result(answer, is_form=is_form)
-            for key, (answer, is_form) in given.answers.items()
-            for is_roots in [answer is ROOTS]
-        }
+        responses: dict[str, Any] = {}
+        for key, (answer, is_form) in given.answers.items():
+            if isinstance(answer, MCPSample):
+                responses[key] = sample_result(answer)
+            elif answer is ROOTS:
+                responses[key] = self._session.roots
+            else:
+                responses[key] = elicit_result(answer, is_form=is_form)
+        return responses
 
     async def _pages(self, what: str, ask: Callable[..., Any], seconds: float | None) -> tuple[list[Any], tuple[str, ...]]:
         """Every page of a list, as far as `MAX_PAGES` and `MAX_ENTRIES` go."""

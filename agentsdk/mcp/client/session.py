@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import cast
 
 from mcp import types
@@ -14,9 +14,20 @@ from mcp.client.session import ClientRequestContext, ClientSession, IncomingMess
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from agentsdk.mcp.client.dispatcher import WatchedDispatcher
-from agentsdk.ports.mcp import MCPElicitation, MCPEvents, MCPSettings
+from agentsdk.ports.mcp import (
+    MCPElicitation,
+    MCPEvents,
+    MCPSample,
+    MCPSamplingRequest,
+    MCPSettings,
+    Sample,
+    SamplingRefusedError,
+)
 from agentsdk.types.base import JsonObject
 from agentsdk.types.text import escaped, shortened
+
+SAMPLING_REFUSED = -1
+"""The code of the error that the protocol has for a request for the model which is turned down."""
 
 _MAX_LOGGED = 500
 _SLACK = 5.0
@@ -37,7 +48,11 @@ class Session(ClientSession):
             log_level=settings.log_level,
             elicitation_callback=self._elicit,
             list_roots_callback=None if settings.roots is None else self._list_roots,
+            sampling_callback=self._answer_sampling if settings.samples else None,
         )
+        self._sample: Sample | None = None
+        self._samplings: set[asyncio.Future[MCPSample]] = set()
+        self._sampling_lock = asyncio.Lock()
         self._clocks: dict[asyncio.Timeout, float | None] = {}
         self._questions = 0
         self._server = name
@@ -77,6 +92,45 @@ class Session(ClientSession):
             self._events.warn(f"nobody answered its question: {type(error).__name__}")
             return types.ElicitResult(action="cancel")
         return elicit_result(answer, is_form=not asked.url)
+
+    @asynccontextmanager
+    async def sampling(self, sample: Sample | None) -> AsyncGenerator[None]:
+        """Around a call in which a server of the handshake era may ask for the model: alone, as it does not say for which."""
+        if sample is None or self.initialize_result is None:
+            yield
+            return
+        async with self._sampling_lock:
+            self._sample = sample
+            try:
+                yield
+            finally:
+                self._sample = None
+                for asked in self._samplings:
+                    asked.cancel()
+                if self._samplings:
+                    await asyncio.wait(self._samplings)
+
+    async def _answer_sampling(
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        request, sample = sampling_of(params), self._sample
+        if request is None:
+            return types.ErrorData(code=types.INVALID_PARAMS, message="Sampling with tools is not supported")
+        if sample is None:
+            return _refusal("no call is under way that it could be for")
+        asked = asyncio.ensure_future(sample(request))
+        self._samplings.add(asked)
+        asked.add_done_callback(self._samplings.discard)
+        with self._question():
+            await asyncio.wait([asked])
+        if asked.cancelled():
+            return _refusal("the call is over")
+        if (error := asked.exception()) is None:
+            return sample_result(asked.result())
+        if isinstance(error, SamplingRefusedError):
+            return _refusal(str(error))
+        self._events.warn(f"its request for the model came to nothing: {type(error).__name__}")
+        return types.ErrorData(code=types.INTERNAL_ERROR, message="Sampling failed")
 
     @contextmanager
     def _question(self) -> Generator[None]:
@@ -132,6 +186,34 @@ def elicitation_of(server: str, params: types.ElicitRequestParams) -> MCPElicita
         return MCPElicitation(server, params.message, None, str(params.url))
     schema = cast(JsonObject, params.requested_schema)
     return MCPElicitation(server, params.message, schema)
+
+
+def sampling_of(params: types.CreateMessageRequestParams) -> MCPSamplingRequest | None:
+    """What a server asks of the model; None where the model would have to be given tools."""
+    if params.tools or params.tool_choice is not None:
+        return None
+    messages: list[tuple[str, tuple[JsonObject, ...]]] = []
+    for message in params.messages:
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        shown = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in blocks]
+        messages.append((message.role, tuple(shown)))
+    return MCPSamplingRequest(
+        tuple(messages), params.max_tokens, params.system_prompt or "", params.temperature, tuple(params.stop_sequences or ())
+    )
+
+
+def sample_result(sample: MCPSample) -> types.CreateMessageResult:
+    """The model's answer as the protocol has it."""
+    return types.CreateMessageResult(
+        role="assistant",
+        content=types.TextContent(type="text", text=sample.text),
+        model=sample.model,
+        stop_reason="maxTokens" if sample.is_cut else "endTurn",
+    )
+
+
+def _refusal(why: str) -> types.ErrorData:
+    return types.ErrorData(code=SAMPLING_REFUSED, message=f"Sampling was refused: {why}")
 
 
 def elicit_result(answer: object, *, is_form: bool) -> types.ElicitResult:
