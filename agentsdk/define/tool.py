@@ -15,7 +15,7 @@ from msgspec import UNSET
 from agentsdk.core.arguments import parse_arguments
 from agentsdk.define.context import ToolContext
 from agentsdk.define.strict_schema import NotStrictError, strict_json_schema
-from agentsdk.define.tool_body import BoundArguments, JsonBody, OnInvokeTool, ToolBody
+from agentsdk.define.tool_body import BoundArguments, JsonBody, OnInvokeTool, StandInBody, ToolBody
 from agentsdk.define.tool_guardrail import TOOL_INPUT_GUARDRAILS, TOOL_OUTPUT_GUARDRAILS
 from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY, ToolChanges, ToolFields
 from agentsdk.define.tool_timeout import within_timeout
@@ -350,7 +350,7 @@ def stand_in(tool: T, body: OnInvokeTool[Any] | None = None, **changes: Unpack[T
     """
     kept: dict[str, object] = {"_spec": tool.spec, "_fingerprint": tool.fingerprint}
     if body is not None:
-        kept["_body"] = JsonBody(body, tool.bind)
+        kept["_body"] = StandInBody(body, tool._body, tool.bind)  # pyright: ignore[reportPrivateUsage]
     return tool._copy(changes, **kept)  # pyright: ignore[reportPrivateUsage]
 
 

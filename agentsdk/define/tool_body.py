@@ -109,6 +109,25 @@ class JsonBody(ToolBody[TContext]):
         return self.invoke(ctx, cast(str, bound[0][0]))
 
 
+class StandInBody(JsonBody[TContext]):
+    """A callable that takes the arguments as JSON text in place of the body `of` a tool, which is described as before."""
+
+    __slots__ = ("_of",)
+
+    def __init__(
+        self, invoke: OnInvokeTool[TContext], of: ToolBody[TContext], check: Callable[[Mapping[str, object]], object]
+    ) -> None:
+        super().__init__(invoke, check)
+        self._of = of
+
+    def answer_type(self, name: str) -> AnswerType:
+        return self._of.answer_type(name)
+
+    @property
+    def defaults(self) -> Mapping[str, object]:
+        return self._of.defaults
+
+
 class FunctionBody(ToolBody[TContext]):
     """A function. `read` reads its schema, when it is first needed: types may be declared further down than the function.
 

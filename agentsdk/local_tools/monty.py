@@ -1,8 +1,8 @@
 """`MontyInterpreter`: runs programs in `pydantic-monty`, a Python in a process of its own that reaches nothing but its calls.
 
-Each step has a worker of its own, which takes 3 ms, and none is held while the program's calls run: so a step that another
-process takes is the same as any other. The package's sync API is used, on threads: its async one aborts now and then when the
-process ends (1.4.0).
+Each step has a worker of its own, which takes a few milliseconds, and none is held while the program's calls run: so a step
+that another process takes is the same as any other. The package's sync API is used, on threads: its async one aborts now and
+then when the process ends (1.4.0).
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ class MontyInterpreter:
         answers = {_number(one.call_id): _answer(one, called[one.call_id]) for one in results}
 
         def start(session: MontySession, show: _Print) -> SyncSnapshot:
-            from pydantic_monty import FutureSnapshot, MontyError
+            from pydantic_monty import FutureSnapshot, MontyRuntimeError
 
             try:
                 waiting = session.load_snapshot(dump, print_callback=show)
-            except MontyError as error:
+            except MontyRuntimeError as error:
                 raise _corrupt() from error
             if not isinstance(waiting, FutureSnapshot):
                 raise _corrupt()
@@ -113,10 +113,30 @@ class MontyInterpreter:
         return await self._run(functions, start)
 
     async def _run(self, functions: Mapping[str, ProgramFunction], start: _Start) -> ProgramStep:
-        step = _Step(functions, self._limits)
-        return cast(
-            ProgramStep, await run_in_thread("program", partial(step.take, start), lambda: self._limits.seconds + _GRACE)
-        )
+        longest, take = self._limits.seconds + _GRACE, partial(_taken, functions, self._limits, start)
+        return cast(ProgramStep, await run_in_thread("program", take, lambda: longest))
+
+
+def _taken(functions: Mapping[str, ProgramFunction], limits: ProgramLimits, start: _Start) -> ProgramStep:
+    """A step, on a thread. One whose worker died is taken again, once: nothing of it is known outside."""
+    from pydantic_monty import MontyCrashedError, MontyError
+
+    try:
+        try:
+            return _Step(functions, limits).take(start)
+        except MontyCrashedError as error:
+            if error.timed_out:
+                return _stopped(error)
+        try:
+            return _Step(functions, limits).take(start)
+        except MontyCrashedError as error:
+            return _stopped(error)
+    except (MontyError, OSError, RuntimeError) as error:
+        raise ToolError(f"the program could not be run: {error}; see that a worker of {PACKAGE} can be started") from error
+
+
+def _stopped(error: Exception) -> ProgramStep:
+    return ProgramStep(_written(), text=f"The program was stopped: {error}", is_error=True)
 
 
 class _Step:
@@ -130,32 +150,25 @@ class _Step:
         """The calls since the step before, and the names by which the program made them."""
 
     def take(self, start: _Start) -> ProgramStep:
-        """Run the program on. Blocks; raises as `MontyInterpreter.go_on` does."""
-        from pydantic_monty import FutureSnapshot, Monty, MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError
+        """Run the program on. Blocks; raises as `MontyInterpreter.go_on` does, and what the package raises of its workers."""
+        from pydantic_monty import FutureSnapshot, Monty, MontyRuntimeError, MontySyntaxError
 
         limits = self._limits
-        try:
-            with (
-                Monty(min_processes=1, max_processes=1, turn_duration_limit_grace=_GRACE) as pool,
-                pool.checkout(
-                    script_name="program.py",
-                    limits={"max_turn_duration_secs": limits.seconds, "max_memory": limits.memory},
-                    os_policy={"sleep": "zero"},
-                ) as session,
-            ):
-                try:
-                    snapshot = self._driven(start(session, self._show))
-                    if isinstance(snapshot, FutureSnapshot):
-                        return self._pause(snapshot.pending_call_ids, snapshot.dump())
-                    return self._end(snapshot.output)
-                except (MontyRuntimeError, MontySyntaxError) as error:
-                    return self._fail(error.display().replace("<python-input-0>", "program.py"))
-                except MontyCrashedError as error:
-                    return self._fail(f"The program was stopped: {error}")
-        except (MontyError, OSError) as error:
-            raise ToolError(
-                f"the program could not be run: {error}; see that the workers of {PACKAGE} can be started"
-            ) from error
+        with (
+            Monty(min_processes=1, max_processes=1, turn_duration_limit_grace=_GRACE) as pool,
+            pool.checkout(
+                script_name="program.py",
+                limits={"max_turn_duration_secs": limits.seconds, "max_memory": limits.memory},
+                os_policy={"sleep": "zero"},
+            ) as session,
+        ):
+            try:
+                snapshot = self._driven(start(session, self._show))
+                if isinstance(snapshot, FutureSnapshot):
+                    return self._pause(snapshot.pending_call_ids, snapshot.dump())
+                return self._end(snapshot.output)
+            except (MontyRuntimeError, MontySyntaxError) as error:
+                return self._fail(error.display().replace("<python-input-0>", "program.py"))
 
     def _driven(self, snapshot: SyncSnapshot) -> FutureSnapshot | MontyComplete:
         """Answer what the program asks for, up to where it waits for its calls or is over."""
