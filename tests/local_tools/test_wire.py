@@ -31,7 +31,7 @@ from tests.models.wire import request
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[2]
-CLIENTS = ROOT / ".venv-clients" / "bin" / "python"
+CLIENTS = ROOT / ".venv-clients"
 PROTOCOLS: dict[str, tuple[Any, Any]] = {
     "responses": (FakeResponsesServer, OpenAIResponsesModel),
     "anthropic": (FakeAnthropicServer, AnthropicModel),
@@ -159,7 +159,7 @@ def told_later(form: Form, protocol: str) -> dict[str, Any]:
 def faults(values: list[tuple[str, Any]]) -> str:
     """What the clients' types have against the values."""
     lines = "\n".join(map(json.dumps, values))
-    script = [str(CLIENTS), str(ROOT / "scripts" / "official_types.py")]
+    script = [str(CLIENTS / "bin" / "python"), str(ROOT / "scripts" / "official_types.py")]
     done = subprocess.run(script, input=lines, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr
     return done.stdout
@@ -167,7 +167,8 @@ def faults(values: list[tuple[str, Any]]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not CLIENTS.exists(), reason="the official client libraries are not there: python scripts/official_clients.py --install"
+    not (CLIENTS / ".done").exists(),
+    reason="the official client libraries are not there: python scripts/official_clients.py --install",
 )
 async def test_the_official_clients_know_all_that_crosses_the_wire() -> None:
     values: list[tuple[str, Any]] = []
