@@ -53,6 +53,11 @@ def test_what_stands_once_is_replaced_whatever_the_line_ends(before: str, old: s
             replaced(text, "f", old, new)
 
 
+def test_a_file_of_mixed_line_ends_is_changed_to_the_letter() -> None:
+    assert replaced("a\r\nb\nc", "f", "b\nc", "x\ny") == "a\r\nx\ny"
+    assert inserted("a\r\nb\n", "f", 1, "x") == "a\r\nx\nb\n"
+
+
 def test_the_model_is_told_where_a_text_stands() -> None:
     with pytest.raises(InvalidArgumentsError, match="stands 3 times in f, in lines 1, 1, 3, expected once"):
         replaced("x x\n\nx", "f", "x", "y")

@@ -78,6 +78,8 @@ async def test_an_editors_commands_come_as_they_are(tool: ToolSpec, name: str, s
     assert (back["name"], back["input"]) == (name, given)
     plain = await read(tool_use(name, given), streamed, SHELL)
     assert (plain.kind, plain.name) == ("function", name), "an agent without such a tool may have a function of that name"
+    other = await read(tool_use(name, given, toolset_name="browser"), streamed, tool)
+    assert (other.kind, other.namespace) == ("function", "browser"), "a member of a toolset that has its name"
 
 
 async def test_an_editors_arguments_are_shown_as_they_come() -> None:
