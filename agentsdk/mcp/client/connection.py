@@ -62,6 +62,9 @@ MAX_MESSAGE = 500
 """How many characters of a server's own message are repeated."""
 
 _LEVEL_SECONDS = 10.0
+_ENDED = ("Connection closed", "SSE stream ")
+_SILENT = "Request '"
+"""How errors begin that the package makes itself: their codes are free, so a server's own errors have them too."""
 _Called = types.CallToolResult | types.InputRequiredResult
 _CALLED: TypeAdapter[_Called] = TypeAdapter(_Called)
 
@@ -357,11 +360,11 @@ class Connection:
                 server=self._name,
                 sent=data["unreachable"] == "sent",
             )
-        if error.code == CONNECTION_CLOSED and not data.get("malformed"):
+        if error.code == CONNECTION_CLOSED and error.message.startswith(_ENDED):
             return MCPConnectionError(
                 f"the connection to MCP server {self._name!r} ended during {what}", server=self._name, sent=True
             )
-        if error.code == REQUEST_TIMEOUT and self.is_open:
+        if error.code == REQUEST_TIMEOUT and error.message.startswith(_SILENT) and self.is_open:
             return self._silent(what, seconds)
         if data.get("malformed"):
             return MCPProtocolError(

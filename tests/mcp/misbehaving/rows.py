@@ -150,6 +150,10 @@ WIRE = [
     Row("wire/result_and_error", (ANY, ANY)),
     *[Row(f"wire/error_{name}", ("told", "told")) for name in ("is_empty", "is_a_text", "code_is_a_text")],
     Row("wire/error", ("told", "told"), check=_says("boom")),
+    *[
+        Row(f"wire/error_with_the_code_of_{what}", ("told", "told"), over=EITHER, check=_says("refused", "boom"))
+        for what in ("an_end", "a_timeout")
+    ],
     Row("wire/error_of_1_mb", ("told", "told"), check=_short_results),
 ]
 

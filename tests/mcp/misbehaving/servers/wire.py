@@ -287,6 +287,8 @@ case("wire/error_is_empty")(WrongError)
 case("wire/error_is_a_text")(type("TextError", (WrongError,), {"error": "boom"}))
 case("wire/error_code_is_a_text")(type("CodeError", (WrongError,), {"error": {"code": "E1", "message": "boom"}}))
 case("wire/error")(type("PlainError", (WrongError,), {"error": {"code": -32603, "message": "boom", "data": {"a": [1]}}}))
+for _name, _code in (("of_an_end", -32000), ("of_a_timeout", -32001)):
+    case(f"wire/error_with_the_code_{_name}")(type("Coded", (WrongError,), {"error": {"code": _code, "message": "boom"}}))
 case("wire/error_of_1_mb")(type("BigError", (WrongError,), {"error": {"code": -32603, "message": "boom" * 250_000}}))
 
 
