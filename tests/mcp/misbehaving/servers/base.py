@@ -38,6 +38,8 @@ class Server:
     tools: list = [tool()]
     capabilities: dict = {"tools": {}}
     instructions = ""
+    holds = 0
+    """For how many milliseconds its list may be kept, in the modern era."""
 
     def __init__(self, era: str, journal: str, write: Callable[[bytes], None]) -> None:
         self.era = era
@@ -134,7 +136,7 @@ class Server:
         if self.era == MODERN and isinstance(result, dict):
             result = {"resultType": "complete", **result}
             if message.get("method") == "tools/list":
-                result = {"ttlMs": 0, "cacheScope": "private", **result}
+                result = {"ttlMs": self.holds, "cacheScope": "private", **result}
         return {"jsonrpc": "2.0", "id": message.get("id"), "result": result}
 
     def answer(self, message: Message, result: object) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from tests.mcp.misbehaving.servers.base import PONG, Message, Server, case, text, tool
 
+HOUR = 3_600_000
 
-def listing(name: str, *tools: object) -> None:
+
+def listing(name: str, *tools: object, holds: int = 0) -> None:
     """A server that lists these definitions, whatever they are."""
-    case(f"listing/{name}")(type(name, (Server,), {"tools": list(tools)}))
+    case(f"listing/{name}")(type(name, (Server,), {"tools": list(tools), "holds": holds}))
 
 
-listing("of_5000", tool(), *[tool(f"tool_{number}", f"Does {number}.") for number in range(4_999)])
+listing("of_5000", tool(), *[tool(f"tool_{number}", f"Does {number}.") for number in range(4_999)], holds=HOUR)
 listing("empty")
 listing("one_without_a_name", {"description": "x", "inputSchema": {"type": "object"}}, tool())
 listing("one_with_a_number_as_name", tool(5), tool())
@@ -59,7 +61,7 @@ class Pages(Server):
 
 
 case("listing/pages_without_end")(Pages)
-case("listing/of_50_pages")(type("FiftyPages", (Pages,), {"last": 49}))
+case("listing/of_50_pages")(type("FiftyPages", (Pages,), {"last": 49, "holds": HOUR}))
 
 
 @case("listing/other_tools_each_time")
