@@ -9,7 +9,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -87,10 +88,16 @@ class Link:
         """Whether nobody waits for an answer over it, or for its opening."""
         return not self._uses
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left of its connections."""
+        return all(owner.task.done() for owner in self._owners.values())
+
     async def open(self) -> None:
         """Connect now, however long it is since the last attempt. Raises `MCPError`."""
         self._retry_at = 0.0
-        await self._owner()
+        with self._used():
+            await self._owner()
 
     async def aclose(self) -> None:
         """End the connection of this event loop, and wait; have those of others ended."""
@@ -147,9 +154,14 @@ class Link:
             logger.warning("MCP server %r: only server.health has what more there is to say of it", self._name)
 
     async def _over_owner(self, ask: Callable[[Owner, MCPConnection], Awaitable[T]], *, repeats: bool) -> T:
+        with self._used():
+            return await self._tried(ask, repeats=repeats)
+
+    @contextmanager
+    def _used(self) -> Generator[None]:
         self._uses += 1
         try:
-            return await self._tried(ask, repeats=repeats)
+            yield
         finally:
             self._uses -= 1
 

@@ -67,6 +67,7 @@ class MCPServerStreamableHttp(MCPServer):
             )
         self._params = given
         self._by_headers: dict[tuple[tuple[str, str], ...], Link] = {}
+        self._retired: list[Link] = []
         place = f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
         super().__init__(f"streamable_http: {place}", msgspec.json.encode(["streamable_http", place]).decode(), **options)
         self._latest = self._link
@@ -96,12 +97,16 @@ class MCPServerStreamableHttp(MCPServer):
         self._by_headers[key] = self._latest = link
         if (excess := len(self._by_headers) - MAX_LINKS) > 0:
             idle = [key for key, other in self._by_headers.items() if other.is_idle and other is not link]
-            for key in idle[:excess]:
-                self._by_headers.pop(key).retire()
+            self._retire([self._by_headers.pop(key) for key in idle[:excess]])
         return link
 
+    def _retire(self, links: Sequence[Link]) -> None:
+        for link in links:
+            link.retire()
+        self._retired = [link for link in (*self._retired, *links) if not link.is_over]
+
     def _links(self) -> Sequence[Link]:
-        return (self._link, *self._by_headers.values())
+        return (self._link, *self._by_headers.values(), *self._retired)
 
     @property
     def health(self) -> MCPHealth:
@@ -115,6 +120,7 @@ class MCPServerStreamableHttp(MCPServer):
     async def aclose(self) -> None:
         links = self._links()
         self._by_headers.clear()
+        self._retired.clear()
         await asyncio.gather(*[link.aclose() for link in links])
 
     @asynccontextmanager

@@ -20,7 +20,7 @@ from agentsdk.items import InputText
 from agentsdk.mcp import MCPServerStreamableHttp
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.toolsets import ToolsetContext
-from tests.mcp.misbehaving.servers.base import MODERN
+from tests.mcp.misbehaving.servers.base import HANDSHAKE, MODERN
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request
 from tests.mcp.servers import over_http
 
@@ -186,7 +186,13 @@ async def test_a_redirect_elsewhere_is_not_followed() -> None:
     assert "canary" not in str(caught.value) and "canary" not in repr(server.health)
 
 
-async def test_users_that_come_while_others_are_being_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+async def connected(server: MCPServerStreamableHttp, user: str) -> str:
+    await server.connect(context=RunContextWrapper(user))
+    return "3"
+
+
+@pytest.mark.parametrize("use", [run, connected])
+async def test_users_that_come_while_others_are_being_connected(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is in use makes no room for another, also while it is being opened; idle ones do."""
     monkeypatch.setattr("agentsdk.mcp.streamable_http.MAX_LINKS", 2)
     shop, users, all_there = Shop(), [str(number) for number in range(5)], asyncio.Event()
@@ -202,11 +208,47 @@ async def test_users_that_come_while_others_are_being_connected(monkeypatch: pyt
     seen: set[bytes] = set()
     async with over_http(slow) as url:
         server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop")
-        assert await asyncio.gather(*[run(server, user) for user in users]) == ["3"] * 5
+        assert await asyncio.gather(*[use(server, user) for user in users]) == ["3"] * 5
         assert await run(server, "one more") == "3"
         while len(held := [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]) > 2:
             await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
         await server.aclose()
+
+
+class Lingering(HttpFront):
+    """Is slow to say good bye to the first that leaves."""
+
+    def __init__(self, journal: Path) -> None:
+        super().__init__(HANDSHAKE, str(journal))
+        self.leaving, self.may_leave, self.has_left = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def delete(self, request: Request, out: asyncio.StreamWriter) -> None:
+        if self.leaving.is_set():
+            await super().delete(request, out)
+            self.has_left.set()
+        else:
+            self.leaving.set()
+            await self.may_leave.wait()
+            await super().delete(request, out)
+
+
+async def test_a_closed_server_has_closed_the_connections_that_made_room_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentsdk.mcp.streamable_http.MAX_LINKS", 1)
+    front = Lingering(tmp_path / "journal")
+    server = MCPServerStreamableHttp({"url": await front.start(), "headers": bearer}, name="shop")
+    await connected(server, "ada")
+    await connected(server, "bob")  # hers makes room
+    await front.leaving.wait()
+    closing = asyncio.create_task(server.aclose())
+    await front.has_left.wait()
+    for _ in range(200):
+        await asyncio.sleep(0)
+    front.may_leave.set()
+    await closing
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]
+    await front.stop()
 
 
 async def test_as_many_calls_side_by_side_as_there_are() -> None:
