@@ -1,7 +1,8 @@
-"""A server of raw JSON-RPC over stdio that asks for its client's model: `python sampling_server.py [handshake|modern]`.
+"""A server of raw JSON-RPC over stdio that asks for its client's model: `python sampling_server.py [handshake|modern] [early]`.
 
 Its tool `sample` asks `times` times, with `params` in place of its own; in the modern era a `person` too. What it answers are
-the answers, a line each. `abilities` answers what the client says that it can do.
+the answers, a line each. `abilities` answers what the client says that it can do. With `early` it asks before it lists its
+tools, and describes them by the answer.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from typing import Any
 
 ERA = sys.argv[1]
 MODERN = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"} if ERA == "modern" else {}
-SCHEMA = {
-    "type": "object",
-    "properties": {"times": {"type": "integer"}, "person": {"type": "boolean"}, "params": {"type": "object"}},
-}
+TYPES = {"times": "integer", "person": "boolean", "params": "object"}
+SCHEMA = {"type": "object", "properties": {name: {"type": kind} for name, kind in TYPES.items()}}
 abilities: dict[str, Any] = {}
 waiting: dict[str, tuple[object, int, list[str], dict[str, Any]]] = {}
 
@@ -73,6 +72,11 @@ def called(number: object, params: dict[str, Any]) -> None:
     finish(number, [*lines, *([json.dumps(given["who"]["content"])] if "who" in given else [])])
 
 
+def list_tools(number: object, description: str) -> None:
+    more = {"description": description, "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
+    send({"id": number, "result": {"tools": [{"name": name, **more} for name in ("sample", "abilities")], **MODERN}})
+
+
 def answered(message: dict[str, Any]) -> None:
     number, method, params = message.get("id"), message.get("method"), message.get("params", {})
     if method == "server/discover" and ERA == "modern":
@@ -82,11 +86,14 @@ def answered(message: dict[str, Any]) -> None:
         info = {"serverInfo": {"name": "samples", "version": "1"}, "capabilities": {"tools": {}}}
         send({"id": number, "result": {"protocolVersion": "2025-11-25", **info}})
     elif method == "tools/list":
-        hints = {"annotations": {"readOnlyHint": True}}
-        tools = [{"name": name, "description": "", "inputSchema": SCHEMA, **hints} for name in ("sample", "abilities")]
-        send({"id": number, "result": {"tools": tools, **MODERN}})
+        if "early" in sys.argv:
+            waiting["early"] = number, 0, [], {}
+            return send({"id": "early", **request({})})
+        list_tools(number, "")
     elif method == "tools/call":
         called(number, params)
+    elif number == "early":
+        list_tools(waiting.pop("early")[0], line(message))
     elif number in waiting:
         call, left, lines, arguments = waiting.pop(str(number))
         ask(call, left - 1, [*lines, line(message)], arguments)

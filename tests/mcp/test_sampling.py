@@ -11,8 +11,20 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, ModelError, ModelRequest, RunConfig, RunLimits, Runner, RunState, ToolAnswerItem, Usage
-from agentsdk.errors import RequestLimitExceededError
+from agentsdk import (
+    Agent,
+    MemoryRunStore,
+    ModelError,
+    ModelRequest,
+    RunConfig,
+    RunLimits,
+    Runner,
+    RunState,
+    ToolAnswerItem,
+    Usage,
+)
+from agentsdk.core.codec import decode_events
+from agentsdk.errors import RequestLimitExceededError, StoreError
 from agentsdk.events import AttemptSpent, ToolCheckpointed, ToolFinished
 from agentsdk.items import Message
 from agentsdk.mcp import MCPServerStdio
@@ -26,8 +38,8 @@ ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
 SERVER = str(Path(__file__).with_name("sampling_server.py"))
 
 
-def samples(era: str, **options: Any) -> MCPServerStdio:
-    return MCPServerStdio({"command": sys.executable, "args": ["-S", SERVER, era]}, **{"name": "samples", **options})
+def samples(era: str, *more: str, **options: Any) -> MCPServerStdio:
+    return MCPServerStdio({"command": sys.executable, "args": ["-S", SERVER, era, *more]}, **{"name": "samples", **options})
 
 
 def agent(server: MCPServerStdio, *replies: Any) -> Agent[None, str]:
@@ -171,6 +183,24 @@ async def test_calls_of_one_reply_have_each_their_own_answers(era: str) -> None:
     assert outputs(result) == [f"{answers[name]} (m, endTurn)" for name in "abc"]
     checkpoints = [event for event in result.to_state().value.log if isinstance(event, ToolCheckpointed)]
     assert len({event.call_id for event in checkpoints}) == 3
+
+
+async def test_outside_of_a_call_nobody_is_asked() -> None:
+    async with samples("handshake", "early", sampling_requests=1) as server:
+        tool, _ = await server.list_tools()
+    assert "error -1: Sampling was refused: no call is under way that it could be for" in tool.description
+
+
+async def test_a_store_that_fails_meanwhile_ends_the_run_and_nothing_hangs() -> None:
+    class Broken(MemoryRunStore):
+        async def append(self, run_id: str, expected_rev: int, events: Any, summary: Any) -> int:
+            if any(isinstance(event, AttemptSpent) for event in decode_events(events)):
+                raise StoreError("the disk is full")
+            return await super().append(run_id, expected_rev, events, summary)
+
+    async with samples("handshake", sampling_requests=1) as server:
+        with pytest.raises(StoreError, match="the disk is full"):
+            await Runner.run(agent(server, call("sample"), said("x")), "go", run_config=RunConfig(store=Broken(), run_id="r"))
 
 
 class Stuck(ScriptedModel):

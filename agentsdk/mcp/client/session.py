@@ -108,7 +108,7 @@ class Session(ClientSession):
                 for asked in self._samplings:
                     asked.cancel()
                 if self._samplings:
-                    await asyncio.wait(self._samplings)
+                    await asyncio.wait(self._samplings, timeout=_SLACK)  # of a model that ignores its cancellation no more
 
     async def _answer_sampling(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
