@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsdk import Agent, Runner
+from agentsdk.errors import SandboxUnavailableError
 from agentsdk.items import CallKind, FunctionCall, FunctionCallOutput, Message, ToolCallItem
 from agentsdk.models import AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel
 from agentsdk.models.anthropic import calls as anthropic_calls
 from agentsdk.models.openai_responses import calls as responses_calls
-from agentsdk.sandboxes import LocalSandbox
+from agentsdk.sandboxes import LocalSandbox, Sandbox, best_sandbox
 from agentsdk.testing import FakeAnthropicServer, FakeGoogleServer, FakeOpenAIServer, FakeResponsesServer
 from agentsdk.tools import ApplyPatchTool, FunctionTool, MemoryTool, ShellTool, TextEditorTool
 from tests.local_tools.wire_forms import FORMS, Form
@@ -66,9 +67,9 @@ class Conversation:
             return said(body(called), streamed=self.streamed)
         return reply(called, reason="tool_use", streamed=self.streamed)
 
-    async def hold(self) -> None:
+    async def hold(self, made: Sandbox | None = None) -> None:
         server_kind, model_kind = PROTOCOLS[self.protocol]
-        async with LocalSandbox(unsafe=True) as sandbox, server_kind([self.said, "Done."]) as server:
+        async with made or LocalSandbox(unsafe=True) as sandbox, server_kind([self.said, "Done."]) as server:
             await sandbox.files.write("hello.txt", b"hello\n")
             tools: dict[str, FunctionTool[Any]] = {
                 "shell": ShellTool(sandbox),
@@ -91,11 +92,19 @@ class Conversation:
                 self.files[entry.path] = (await sandbox.files.read(entry.path)).decode()
 
 
+async def walled() -> Sandbox | None:
+    """A sandbox with walls; None where none can be had, as the wire is the same without."""
+    try:
+        return await best_sandbox()
+    except SandboxUnavailableError:
+        return None
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("form", FORMS, ids=str)
 async def test_a_providers_own_call_is_run_and_goes_back_as_it_came(form: Form, streamed: bool) -> None:
     conversation = Conversation(form, form.protocol, streamed)
-    await conversation.hold()
+    await conversation.hold(await walled())
     assert conversation.first["tools"] == [form.declared]
     assert (conversation.call.kind, json.loads(conversation.call.arguments)) == (form.tool, form.arguments)
     if form.protocol == "responses":
