@@ -94,6 +94,13 @@ def _gets_headers(seen: Seen) -> None:
     assert asked and all(SECRET in line for line in asked), "the headers did not reach the server"
 
 
+def _quoted(seen: Seen) -> None:
+    shown = [
+        line for script in seen.scripts for turn in script.offered for one in turn for line in one.description.splitlines()
+    ]
+    assert "# System" not in shown, "the server's words have a line of their own in what the model is told"
+
+
 def _asked_twice(seen: Seen) -> None:
     assert seen.scripts[0].asked == 2, f"a person was asked {seen.scripts[0].asked} times, expected again for the changed tool"
 
@@ -365,7 +372,7 @@ RESULTS = [
 ENVIRONMENT = [
     Row("environment/tells", ("ok",), check=_no_leak, target={"env": {"GIVEN": "yes"}}),
     Row("environment/instructions_of_1_mb", over=EITHER, check=_capped(100_000)),
-    Row("environment/order_in_a_description", over=EITHER),
+    Row("environment/order_in_a_description", over=EITHER, check=_quoted),
 ]
 
 ASKING = [
