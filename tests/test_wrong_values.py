@@ -50,7 +50,7 @@ from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamable
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.permissions import Grant
-from agentsdk.sandboxes import BubblewrapSandbox, LocalSandbox, SandboxLimits, SandlockSandbox
+from agentsdk.sandboxes import BubblewrapSandbox, DockerSandbox, LocalSandbox, SandboxLimits, SandlockSandbox
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import (
@@ -392,6 +392,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
     "SandboxLimits": (SandboxLimits, {}, with_sandbox),
     "BubblewrapSandbox": (BubblewrapSandbox, {}, closing),
+    "DockerSandbox": (DockerSandbox, {"image": "python:3-slim"}, closing),
     "SandlockSandbox": (SandlockSandbox, {}, closing),
     "LocalSandbox": (LocalSandbox, {"unsafe": True}, closing),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),

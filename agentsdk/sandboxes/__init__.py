@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     )
     from agentsdk.sandboxes.best import best_sandbox
     from agentsdk.sandboxes.bubblewrap import BubblewrapSandbox
+    from agentsdk.sandboxes.docker import DockerSandbox
     from agentsdk.sandboxes.local import LocalSandbox
     from agentsdk.sandboxes.sandlock import SandlockSandbox
 
 __all__ = [
     "BubblewrapSandbox",
     "Completed",
+    "DockerSandbox",
     "FileInfo",
     "LocalSandbox",
     "Match",
@@ -42,6 +44,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.ports.sandbox": "Completed FileInfo Match Sandbox SandboxFiles SandboxLimits SandboxShell",
             "agentsdk.sandboxes.best": "best_sandbox",
             "agentsdk.sandboxes.bubblewrap": "BubblewrapSandbox",
+            "agentsdk.sandboxes.docker": "DockerSandbox",
             "agentsdk.sandboxes.local": "LocalSandbox",
             "agentsdk.sandboxes.sandlock": "SandlockSandbox",
         },

@@ -64,6 +64,16 @@ def may_read(folder: str, user: int | None) -> bool:
     return bool(modes[0] & stat.S_IROTH) and all(mode & stat.S_IXOTH for mode in modes)
 
 
+def command_user(workspace: Path, made: Path | None) -> int | None:
+    """As `own_uid`; None where commands run as this program does: it is not root, or there is no other user for them."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return own_uid(workspace, made)
+    except SandboxError:
+        return None
+
+
 def own_uid(workspace: Path, made: Path | None) -> int:
     """Whom commands run as on the host, where this program is root: whom the workspace belongs to, or a user of its own.
 

@@ -21,7 +21,7 @@ from agentsdk.ports.sandbox import SandboxLimits
 from agentsdk.sandboxes import sandlock_server, seccomp
 from agentsdk.sandboxes.isolating import IsolatingSandbox
 from agentsdk.sandboxes.process import Child
-from agentsdk.sandboxes.readable import ETC, interpreter_folders, own_uid
+from agentsdk.sandboxes.readable import ETC, command_user, interpreter_folders
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import SandboxError, UserError
 
@@ -64,7 +64,7 @@ class SandlockSandbox(IsolatingSandbox):
     ) -> None:
         self._allow_net = _hosts(allow_net)
         super().__init__(workspace, readable=readable, limits=limits, private_tmp=True)
-        self._user = _user(self._workspace.root, self._made)
+        self._user = command_user(self._workspace.root, self._made)
         self._server: asyncio.Task[_Server] | None = None
 
     @property
@@ -201,16 +201,6 @@ class _Command:
         if self._killed:
             return 137
         raise SandboxError(f"sandlock could not make the sandbox ({result.get('error', 'it ended without a reason')})")
-
-
-def _user(workspace: Path, made: Path | None) -> int | None:
-    """Whom commands run as, where this program is root."""
-    if os.geteuid() != 0:
-        return None
-    try:
-        return own_uid(workspace, made)
-    except SandboxError:  # root, without its capabilities
-        return None
 
 
 def _hosts(given: Sequence[str]) -> tuple[str, ...]:
