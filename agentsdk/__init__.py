@@ -155,6 +155,7 @@ SUBMODULES = (
     "testing",
     "tools",
     "toolsets",
+    "workflow",
     "tracing",
 )
 """What each has is public too."""

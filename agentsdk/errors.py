@@ -62,6 +62,7 @@ from agentsdk.types.errors import (
     StateMismatchError,
     StateTamperedError,
     StateVersionError,
+    StepFailedError,
     StoreBusyError,
     StoreError,
     StoreUnavailableError,
@@ -76,6 +77,9 @@ from agentsdk.types.errors import (
     TransientToolError,
     UnsupportedCallError,
     UserError,
+    WorkflowChangedError,
+    WorkflowError,
+    WorkflowFailedError,
 )
 
 __all__ = [
@@ -136,6 +140,7 @@ __all__ = [
     "StateMismatchError",
     "StateTamperedError",
     "StateVersionError",
+    "StepFailedError",
     "StoreBusyError",
     "StoreError",
     "StoreUnavailableError",
@@ -150,4 +155,7 @@ __all__ = [
     "TransientToolError",
     "UnsupportedCallError",
     "UserError",
+    "WorkflowChangedError",
+    "WorkflowError",
+    "WorkflowFailedError",
 ]

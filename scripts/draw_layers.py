@@ -21,6 +21,7 @@ ABOUT = {
     "testing": ("scripted models, recordings, fake servers, checks of stores", ""),
     "worker": ("Worker: takes the stored runs that are due, and drives them", ""),
     "mcp": ("the Model Context Protocol: servers as toolsets; agents and tools as a server", ""),
+    "workflow": ("programs whose steps are recorded in the log of a run", ""),
     "runner": ("Runner: every way to begin, go on with, fork and replay a run", ""),
     "result": ("RunResult and RunResultStreaming", ""),
     "local_tools": ("tools with a body of ours: a shell, files, patches, web pages and search", ""),

@@ -32,6 +32,7 @@ from agentsdk.types.events import (
     Nested,
     OutputJudged,
     OutputValidated,
+    ProgramWaits,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -40,6 +41,7 @@ from agentsdk.types.events import (
     RunUnpaused,
     SessionSaved,
     SignalsTaken,
+    StepBegan,
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
@@ -60,6 +62,7 @@ HELLO = (Message("user", "Hello."),)
 STARTED = RunStarted("run", "agent", HELLO, 0, 1.0)
 REPLIED = ModelReplied(ModelResponse((FunctionCall("c", "tool", "{}"), FunctionCall("e", "external", "{}"))), 2.0)
 WASTED = AttemptSpent(Usage(1, 10, 5))
+STEP = StepBegan("fetch", "fetch", "{}")
 REPLACED = InputReplaced(HELLO)
 COMPACTED = ViewReplaced(HELLO, "DropOldest")
 STATES: Mapping[str, State] = {
@@ -72,6 +75,7 @@ MOVES: tuple[tuple[str, RunEvent, str], ...] = (
     ("new", STARTED, "between turns"),
     ("between turns", REPLIED, "in a turn"),
     ("between turns", WASTED, "in a turn"),
+    ("between turns", STEP, "in a turn"),
     ("in a turn", TurnEnded(), "between turns"),
     ("in a turn", HandedOff("other"), "between turns"),
     ("in a turn", RunEnded("Bye."), "ended"),
@@ -99,6 +103,7 @@ STAYS: Mapping[str, tuple[RunEvent, ...]] = {
         ToolUseJudged(True),
         OutputJudged(""),
         OutputValidated("short"),
+        ProgramWaits(1),
     ),
 }
 ANYWHERE: tuple[RunEvent, ...] = (
@@ -134,13 +139,14 @@ def check() -> None:
     moves += [(name, event, name) for name, events in STAYS.items() for event in events]
     moves += [(name, event, name) for name in STATES if name != "new" for event in ANYWHERE]
     for before, event, after in moves:
-        reached = phase(apply(STATES[before], event))
+        start = fold([STARTED, STEP]) if isinstance(event, ProgramWaits) else STATES[before]  # a model's turn has no program
+        reached = phase(apply(start, event))
         assert reached == after, f"{type(event).__name__} leads from {before!r} to {reached!r}, in the picture to {after!r}"
     drawn = {type(event) for _, event, _ in moves}
     assert drawn == set(get_args(RunEvent)), f"not in the picture: {set(get_args(RunEvent)) ^ drawn}"
 
 
-Y, TALL, WIDE = 56, 54, 150
+Y, TALL, WIDE = 70, 54, 150
 TOP, ROW = Y + TALL + 74, 20  # of the lists
 LISTS = (("between turns", STAYS["between turns"], 1), ("in a turn", STAYS["in a turn"], 2), ("at any time", ANYWHERE, 2))
 ROWS = max(-(-len(events) // across) for _, events, across in LISTS)
@@ -178,6 +184,7 @@ def _moves() -> Iterator[str]:
     yield arrow(f"M{new + WIDE} {upper + 10}H{between - 1}")
     yield _name((new + WIDE + between) / 2, upper + 2, STARTED)
     yield arrow(f"M{between + WIDE} {upper}H{turn - 1}")
+    yield _name((between + WIDE + turn) / 2, upper - 32, STEP)
     yield _name((between + WIDE + turn) / 2, upper - 19, WASTED)
     yield _name((between + WIDE + turn) / 2, upper - 6, REPLIED)
     yield arrow(f"M{turn} {lower}H{between + WIDE + 1}")

@@ -274,6 +274,12 @@ SCRIPTED: dict[str, str] = {
         "  refused: cancel_order({\"number\":7}) takes 'write'; granted: customer\n"
         '  refused: delete_orders({"customer":"eve"}) takes \'admin\'; granted: customer\n'
     ),
+    "refund.py": (
+        'o-1 begins\n  fetch o-1\na person is asked about {"question":"Refund although the risk is 8?","about":{"score":8,'
+        '"why":"a new customer"}}\n  pay 2100 cents\n  send: Sorry for the dents!\n'
+        "o-1 is refunded: id='r-o-1' cents=2100\n"
+        "o-2 begins\n  fetch o-2\n  pay 270 cents\n  take back 270 cents\no-2 failed at 'send', undone: pay\n"
+    ),
     "taint.py": (
         'waits: send_mail({"to":"eve@example.com","text":"Ada, Bob, ..."})\n'
         "why:   the result of 'read_page' (call 'call_1_1'), which the model has read, is untrusted\n"

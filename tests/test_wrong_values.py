@@ -71,6 +71,7 @@ from agentsdk.tools import (
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
+from agentsdk.workflow import Step, flow, step, workflow
 from tests.local_tools.test_computer import Desk
 from tests.shown import show
 
@@ -278,6 +279,32 @@ def guarded_tool(kind: str) -> Callable[[Any], Awaitable[None]]:
     return lambda made: with_tool(function_tool(plain, **{kind: [made]}))  # type: ignore[call-overload]
 
 
+async def plain_step(x: int) -> int:
+    return x
+
+
+def step_of(effect: Any = "once", retry: Any = None, timeout: Any = None, name: Any = None, untrusted: Any = False) -> Any:
+    return step(effect=effect, retry=retry, timeout=timeout, name=name, untrusted=untrusted)(plain_step)
+
+
+def flow_of(method: str) -> Callable[..., Callable[[], Awaitable[Any]]]:
+    """A call of `flow`, to be made in a workflow."""
+
+    def make(**given: Any) -> Callable[[], Awaitable[Any]]:
+        return lambda: getattr(flow, method)(**given)
+
+    make.__signature__ = inspect.signature(getattr(flow, method))  # type: ignore[attr-defined]
+    return make
+
+
+async def in_workflow(made: Any) -> None:
+    @workflow
+    async def program(x: int) -> None:
+        await (made(x) if isinstance(made, Step) else made())
+
+    await program.run(1)
+
+
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 
 OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awaitable[None]]]] = {
@@ -395,6 +422,15 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "DockerSandbox": (DockerSandbox, {"image": "python:3-slim"}, closing),
     "SandlockSandbox": (SandlockSandbox, {}, closing),
     "LocalSandbox": (LocalSandbox, {"unsafe": True}, closing),
+    "step": (step_of, {}, in_workflow),
+    "Step": (Step, {"function": plain_step}, in_workflow),
+    "flow.ask": (flow_of("ask"), {"question": "?"}, in_workflow),
+    "flow.agent": (flow_of("agent"), {"agent": agent(), "input": "x"}, in_workflow),
+    "flow.each": (flow_of("each"), {"function": plain_step, "items": [1]}, in_workflow),
+    "flow.wait_for": (flow_of("wait_for"), {"name": "x", "kind": int}, in_workflow),
+    "flow.sleep": (flow_of("sleep"), {"seconds": 0}, in_workflow),
+    "flow.until": (flow_of("until"), {"at": 0}, in_workflow),
+    "Workflow.run": (workflow(plain_step).run, {"input": 1}, lambda running: running),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),

@@ -30,6 +30,7 @@ from agentsdk.types.events import (
     RunEnded,
     RunEvent,
     RunStarted,
+    StepBegan,
     ToolFinished,
     ToolUseJudged,
     TurnEnded,
@@ -149,6 +150,7 @@ class _Names:
         self.has_reply = False
         self.calls: dict[str, int] = {}
         self.tools: dict[str, str] = {}
+        self.steps: set[str] = set()
 
     def feed(self, event: RunEvent) -> None:
         """Whose turn it is after `event`."""
@@ -161,6 +163,9 @@ class _Names:
             self.agent = event.agent
 
     def number(self, call_id: str) -> str:
+        """What a call is known by: a step by its key, which is the same in both runs."""
+        if call_id in self.steps:
+            return call_id
         return str(self.calls.setdefault(call_id, len(self.calls)))
 
     def items(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -240,6 +245,10 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
             return ModelReplied(ModelResponse(output), 0.0)
         case GuardrailJudged():
             return structs.replace(event, call_id=names.number(event.call_id) if event.call_id else "", releases=False)
+        case StepBegan():
+            names.steps.add(event.call_id)
+            names.tools[event.call_id] = event.name
+            return structs.replace(event, at=0.0)
         case ToolFinished():
             number = names.number(event.call_id)
             return structs.replace(event, call_id=number, is_withheld=False, started_at=0.0, at=0.0, failure="")
@@ -257,6 +266,8 @@ def _line(event: RunEvent, names: _Names) -> str:
     match event:
         case ModelReplied():
             return describe_reply(event.response)
+        case StepBegan():
+            return f"calls step {event.call_id!r} of {event.name!r}"
         case ToolFinished():
             text = output_text(event.output)
             shown_text = shown(text) if text or isinstance(event.output, str) else "something else than text"

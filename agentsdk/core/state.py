@@ -38,6 +38,7 @@ from agentsdk.types.events import (
     Nested,
     OutputJudged,
     OutputValidated,
+    ProgramWaits,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -46,6 +47,7 @@ from agentsdk.types.events import (
     RunUnpaused,
     SessionSaved,
     SignalsTaken,
+    StepBegan,
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
@@ -97,8 +99,22 @@ class Outside(Struct, frozen=True, gc=False):
 NOTHING_OUTSIDE = Outside()
 
 
+class Program(Struct, frozen=True, gc=False):
+    """A workflow's program, as far as it is open: its steps without a result, by their keys.
+
+    What has a result is in the log alone, so that a state does not grow with the steps. `waiting`: the program has come to rest
+    before so many calls that wait; 0 where it has not.
+    """
+
+    steps: dict[str, StepBegan] = {}
+    waiting: int = 0
+
+
 class OpenTurn(Struct, frozen=True, gc=False):
-    """A turn that has begun and not ended: whatever is already known of it, so that entering it again does only the rest."""
+    """A turn that has begun and not ended: whatever is already known of it, so that entering it again does only the rest.
+
+    Its calls are made by the model's reply, or, in a workflow, by a `program`.
+    """
 
     response: ModelResponse | None = None
     disabled: tuple[str, ...] = ()
@@ -122,6 +138,7 @@ class OpenTurn(Struct, frozen=True, gc=False):
     order: CallsOrdered | None = None
     validated: tuple[OutputValidated, ...] = ()
     checkpoints: dict[str, str] = {}
+    program: Program | None = None
 
     @property
     def rejection(self) -> str:
@@ -132,9 +149,10 @@ class OpenTurn(Struct, frozen=True, gc=False):
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
-        """The reply's calls, in order, with the arguments that they run with."""
+        """The reply's calls, in order, with the arguments that they run with; of a program its open steps."""
         if self.response is None:
-            return ()
+            steps = () if self.program is None else self.program.steps.values()
+            return tuple([FunctionCall(step.call_id, step.name, step.arguments) for step in steps])
         return tuple([self.as_run(item) for item in self.response.output if type(item) is FunctionCall])
 
     def as_run(self, call: FunctionCall) -> FunctionCall:
@@ -448,10 +466,10 @@ def _replied(state: State, event: ModelReplied) -> State:
     turn = state.turn
     if turn is None:
         turn = OpenTurn(event.response, event.disabled)
-    elif turn.response is None:
+    elif turn.response is None and turn.program is None:
         turn = _replace(turn, response=event.response, disabled=event.disabled)
     else:
-        raise _MisplacedError("the turn has its reply")
+        raise _MisplacedError("the turn has its reply, or is a program's")
     limit = None
     if event.is_last:
         turn, limit = _replace(turn, is_last=True), state.limit
@@ -546,6 +564,8 @@ def _answer_refused(state: State, event: AnswerRefused) -> State:
 
 def _finished(state: State, event: ToolFinished) -> State:
     turn = _open(state)
+    if turn.program is not None:
+        return _step_finished(state, turn, turn.program, event)
     if event.call_id in turn.results:
         raise _MisplacedError("a call has one result")
     results = {**turn.results, event.call_id: event}
@@ -607,8 +627,7 @@ def _doubted(state: State, event: CallsInDoubt) -> State:
 
 def _retried(state: State, event: CallRetried) -> State:
     turn = _open(state)
-    intended = tuple(call_id for call_id in turn.intended if call_id != event.call_id)
-    in_doubt = tuple(call_id for call_id in turn.in_doubt if call_id != event.call_id)
+    intended, in_doubt = _others(turn.intended, event.call_id), _others(turn.in_doubt, event.call_id)
     attempts = _without(turn.attempts, event.call_id) if turn.attempts else turn.attempts
     turn = _replace(turn, intended=intended, in_doubt=in_doubt, attempts=attempts)
     if event.call_id in turn.outside.awaited:
@@ -729,8 +748,52 @@ def _is_of_call(turn: OpenTurn, run_id: str) -> bool:
     return any(call.call_id == run_id for call in turn.calls)
 
 
+def _step_began(state: State, event: StepBegan) -> State:
+    turn, call_id = state.turn or _NO_TURN, event.call_id
+    open_steps = {} if turn.program is None else turn.program.steps
+    if turn.response is not None or call_id in open_steps:
+        raise _MisplacedError("a step begins once, in a turn of its program's")
+    program = Program({**open_steps, call_id: event})
+    return _replace(state, turn=_replace(turn, program=program, intended=(*turn.intended, call_id)), stopped=None)
+
+
+def _step_finished(state: State, turn: OpenTurn, program: Program, event: ToolFinished) -> State:
+    """All that is open of the step goes: a run of many steps stays as small as one of few."""
+    call_id = event.call_id
+    step = program.steps.get(call_id)
+    if step is None:
+        raise _MisplacedError("a step has one result, and has begun before")
+    turn = _replace(turn, program=Program(_without(program.steps, call_id)), intended=_others(turn.intended, call_id))
+    if turn.in_doubt or turn.children or turn.attempts or turn.outside is not NOTHING_OUTSIDE:
+        awaited, answers = _without(turn.outside.awaited, call_id), _without(turn.outside.answers, call_id)
+        turn = _replace(
+            turn,
+            in_doubt=_others(turn.in_doubt, call_id),
+            children=_without(turn.children, call_id),
+            attempts=_without(turn.attempts, call_id),
+            outside=Outside(awaited, answers, {}, _without(turn.outside.refused, call_id)) if awaited else NOTHING_OUTSIDE,
+        )
+    taint = state.taint
+    if event.untrusted and taint is None:
+        taint = Taint(step.name, call_id)
+    return _replace(state, turn=turn, stopped=_still_stopped(state), taint=taint)
+
+
+def _others(call_ids: tuple[str, ...], call_id: str) -> tuple[str, ...]:
+    return tuple([known for known in call_ids if known != call_id])
+
+
+def _program_waits(state: State, event: ProgramWaits) -> State:
+    turn = _open(state)
+    if turn.program is None:
+        raise _MisplacedError("no program")
+    return _replace(state, turn=_replace(turn, program=Program(turn.program.steps, event.calls)))
+
+
 def _nested(state: State, event: Nested) -> State:
     turn = _open(state)
+    if turn.program is not None:
+        turn = _replace(turn, program=Program(turn.program.steps))
     before = turn.children.get(event.call_id) or new_state()
     child = apply(before, event.event)
     taint = state.taint
@@ -810,6 +873,8 @@ _CHANGES = _Changes(
         Stopped: _stopped,
         SessionSaved: _saved,
         ContextSaved: _context,
+        StepBegan: _step_began,
+        ProgramWaits: _program_waits,
         Nested: _nested,
     }
 )

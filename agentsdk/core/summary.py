@@ -92,7 +92,7 @@ def _phase(state: State) -> Phase:
     if turn is None:
         return "prepare"
     if turn.response is None:
-        return "ask"
+        return "ask" if turn.program is None else "act"
     for item in turn.response.output:
         if type(item) is FunctionCall and item.call_id not in turn.results:
             return "act"

@@ -120,7 +120,7 @@ class Agent(Generic[TContext, TOutput]):
     max_output_retries: int | None = None
 
     def __repr__(self) -> str:
-        return f"Agent(name={self.name!r})"
+        return f"{type(self).__name__}(name={self.name!r})"
 
     def __post_init__(self) -> None:
         check_agent_fields(self)
@@ -182,6 +182,11 @@ class Agent(Generic[TContext, TOutput]):
                 _FIELDS.check_one(field, value, f"agent {self.name!r}")
                 fields["_declared"] = None
             fields[field] = value
+
+    @property
+    def driver(self) -> Callable[[Any], Awaitable[None]] | None:
+        """What drives a run of it, called with that; None for the loop over turns."""
+        return None
 
     def clone(self, **changes: Any) -> Self:
         """A copy with some fields replaced; lists are shared unless replaced. Raises `UserError` for a field there is not."""

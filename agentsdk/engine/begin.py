@@ -12,7 +12,7 @@ from typing import Any, cast
 from msgspec import structs
 
 from agentsdk.core.keys import SCHEME
-from agentsdk.core.limits.run_limits import with_raised
+from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, with_raised
 from agentsdk.core.pairing import joined
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, new_state
@@ -26,7 +26,7 @@ from agentsdk.engine.limits.limiter import SCOPE
 from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import check_agent_names, find_agent, find_agents
-from agentsdk.engine.run import Run, call_ids, require_asyncio
+from agentsdk.engine.run import NO_LIMITS, Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context
 from agentsdk.ports.clock import read
 from agentsdk.ports.tracer import Tracer
@@ -61,6 +61,8 @@ def begin_run(
         if name:
             catalog.counter_of(name)  # its encoding loads while the run begins
     limits = config.limits if max_turns is None else dataclasses.replace(config.limits, turns=max_turns)
+    if agent.driver is not None and limits is DEFAULT_LIMITS:
+        limits = NO_LIMITS  # how many agents a program asks is its own affair
     if isinstance(given, RunState):
         value = given.value
         if context is None:
@@ -146,7 +148,7 @@ def _run(agent: Agent[Any, Any], context: RunContextWrapper[Any], deps: RunDeps,
         state=state,
         agent=agent,
         agents={agent.name: agent},
-        drive=run_loop,
+        drive=agent.driver or run_loop,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from agentsdk.define.threads import LeftRunning
@@ -67,7 +67,7 @@ async def gather_with_limit(
         await asyncio.wait(tasks)
     except asyncio.CancelledError as cancelled:
         grace.begin()
-        await _end(tasks, grace, cancelled)
+        await end_tasks(tasks, grace, cancelled)
         raise
     finally:
         if gate is not None or behind:
@@ -93,12 +93,12 @@ async def run_pair(
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     except asyncio.CancelledError as cancelled:
         grace.begin()
-        await _end(tasks, grace, cancelled)
+        await end_tasks(tasks, grace, cancelled)
         raise
     errors = [error for task in tasks if task.done() and (error := _error(task)) is not None]
     if errors:
         is_cancelled = grace.left() is not None
-        cancelled_too = await _end(tasks, grace, errors[0])
+        cancelled_too = await end_tasks(tasks, grace, errors[0])
         if cancelled_too is None and not is_cancelled:
             grace.reset()  # what ended just now may have taken its own cancellation for the run's
         raise cancelled_too or errors[0]
@@ -114,7 +114,7 @@ async def shielded(job: Coroutine[object, object, None], *, grace: Grace) -> Non
     cancelled = await wait_within_grace(task, grace, SESSION)
     if not task.done():
         given_up = cancelled or TimeoutError()
-        again = await _end([task], grace, given_up, LAST_MOMENT)
+        again = await end_tasks([task], grace, given_up, LAST_MOMENT)
         raise again or given_up
     if cancelled is not None:
         _error(task)
@@ -145,17 +145,18 @@ async def _late(
         job.close()
 
 
-async def _end(
-    tasks: Sequence[asyncio.Task[None]], grace: Grace, why: BaseException, seconds: float | None = None
+async def end_tasks(
+    tasks: Iterable[asyncio.Task[Any]], grace: Grace, why: BaseException, seconds: float | None = None
 ) -> asyncio.CancelledError | None:
     """Cancel `tasks` and wait until they have ended; the cancellation that reached the caller meanwhile, if any.
 
     They have `seconds` for that, or else what is left to a cancelled run's tools, or the grace where it is not cancelled; a
     moment at the least. What runs on is named in a warning and in the notes of `why`.
     """
+    tasks = list(tasks)
     loop = asyncio.get_running_loop()
     began = loop.time()
-    pending: set[asyncio.Task[None]] = {task for task in tasks if not task.done()}
+    pending: set[asyncio.Task[Any]] = {task for task in tasks if not task.done()}
     for task in pending:
         task.cancel()
     cancelled: asyncio.CancelledError | None = None
@@ -185,7 +186,7 @@ async def _end(
     return cancelled
 
 
-def _error(task: asyncio.Task[None]) -> BaseException | None:
+def _error(task: asyncio.Task[Any]) -> BaseException | None:
     """The task's error, marked as retrieved."""
     try:
         return task.exception()

@@ -140,7 +140,7 @@ def require_tools(state: State, agent: Agent[Any, Any] | None, of_run: Sequence[
     The loop would say so too, but only once it has gone on with the run: here it is left as it is, for who has the tool.
     """
     turn = state.turn
-    if agent is None or turn is None:
+    if agent is None or turn is None or turn.program is not None:
         return
     declared = Declaration.of(agent)
     known: dict[str, FunctionTool[Any] | ToolSpec] = {**declared.tools, **{tool.name: tool for tool in of_run}}
@@ -183,6 +183,8 @@ def is_suspended(state: State, first: Agent[Any, Any], now: float) -> bool:
 def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
     """Whether every call of the open turn has its result, or waits for a person or an answer. Handoffs come after them."""
     turn = state.turn
+    if turn is not None and turn.program is not None:
+        return turn.program.waiting == len(interruptions(state))
     if agent is None or turn is None or turn.response is None:
         return False
     waiting = {item.call_id for item in interruptions(state) if not item.path} | held_calls(turn)

@@ -40,6 +40,7 @@ from agentsdk.types.events import (
     OutputValidated,
     RunEvent,
     RunStarted,
+    StepBegan,
     ToolFinished,
     ViewReplaced,
 )
@@ -76,6 +77,9 @@ class ItemWalk:
                 self._withheld[event.call_id] = event
                 return []
             return [self._answered(event)]
+        if isinstance(event, StepBegan):
+            call = FunctionCall(event.call_id, event.name, event.arguments)
+            return [self._named("tool_called", ToolCallItem(self.agent, call))]
         if isinstance(event, GuardrailJudged):
             return self._judged(event)
         if isinstance(event, ArgumentsEdited):

@@ -363,7 +363,7 @@ class Run(Journal, eq=False, kw_only=True):
         return Run(
             agent=agent,
             agents={agent.name: agent},
-            drive=self.drive,
+            drive=agent.driver or self.drive,
             deps=self.deps,
             context=RunContextWrapper(self.context.context, self.context.usage),
             state=state,

@@ -61,6 +61,10 @@ AgentsException                            .state: where the run stood; resuming
 │   ├── StateVersionError                  written by a newer version
 │   ├── StateTamperedError                 its seal, or its encryption in a store, does not fit
 │   └── StateMismatchError                 of another agent, of one that changed, or without what guarded the run
+│       └── WorkflowChangedError           the program does not call what is recorded; .step
+├── WorkflowError                          a workflow came to an end that is none
+│   ├── StepFailedError                    a step failed for good; .step, .error_type, .detail
+│   └── WorkflowFailedError                no program went on after that; .step, .undone, .not_undone
 ├── SandboxError                           a sandbox; a command that fails in one raises nothing
 │   ├── SandboxUnavailableError            none can be had here: what to install
 │   └── SandboxFileError                   a file of its workspace; .path
@@ -480,6 +484,45 @@ class StateTamperedError(StateError):
 
 class StateMismatchError(StateError):
     """The state is of another agent, of one that has changed, or goes on without a guard that the run was begun under."""
+
+
+class WorkflowChangedError(StateMismatchError):
+    """The program of a workflow does not call the steps that are recorded. `step` is the key of the first that differs."""
+
+    def __init__(self, message: str, *, step: str) -> None:
+        super().__init__(message)
+        self.step = step
+
+
+class WorkflowError(AgentsException):
+    """A workflow came to an end that is none."""
+
+
+class StepFailedError(WorkflowError):
+    """A step of a workflow failed for good, which is recorded.
+
+    `step` is its key, `error_type` the class of what its body raised last, `detail` what that said, shortened.
+    """
+
+    def __init__(self, message: str, *, step: str, error_type: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.step = step
+        self.error_type = error_type
+        self.detail = detail
+
+
+class WorkflowFailedError(WorkflowError):
+    """A step failed for good, and the program did not go on after that.
+
+    `step` is its key. Of the steps that can be undone, `undone` are those that were, in that order, and `not_undone` those
+    whose undoing failed.
+    """
+
+    def __init__(self, message: str, *, step: str, undone: tuple[str, ...] = (), not_undone: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.step = step
+        self.undone = undone
+        self.not_undone = not_undone
 
 
 class SandboxError(AgentsException):

@@ -12,7 +12,7 @@ from agentsdk.types.base import Compact
 from agentsdk.types.items import Item, Part
 from agentsdk.types.permission import Permission
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.spec import ToolSpec
+from agentsdk.types.spec import Effect, ToolSpec
 from agentsdk.types.usage import Usage
 
 GuardrailKind = Literal["input", "output", "tool_input", "tool_output", "added_input"]
@@ -490,8 +490,29 @@ class ContextSaved(Compact, tag="context"):
     data: str
 
 
+class StepBegan(Compact, tag="step"):
+    """The program of a workflow called a step, at `at` (a Unix timestamp): written before the step's body begins.
+
+    `call_id` is the step's key: it says where in the program the call is. `arguments` is JSON text, `""` where it is too long
+    to be kept. `digest` stands for that then, and for whatever else must be the same when the step is called again.
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    at: float = 0.0
+    effect: Effect = "once"
+    digest: str = ""
+
+
+class ProgramWaits(Compact, tag="waits"):
+    """The program of a workflow has come to rest: it goes on once one of the `calls` that wait, so many, is settled."""
+
+    calls: int
+
+
 class Nested(Compact, tag="nested"):
-    """An event of the run that the call `call_id` (an agent as tool) drives."""
+    """An event of the run that the call `call_id` (an agent as tool, or as a step) drives."""
 
     call_id: str
     event: RunEvent
@@ -538,6 +559,8 @@ RunEvent = (
     | Stopped
     | SessionSaved
     | ContextSaved
+    | StepBegan
+    | ProgramWaits
     | Nested
 )
 """What a run's log holds: one thing observed, and the only thing that changes the run's state."""

@@ -35,6 +35,7 @@ from agentsdk.types.events import (
     Nested,
     OutputJudged,
     OutputValidated,
+    ProgramWaits,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -42,6 +43,7 @@ from agentsdk.types.events import (
     RunUnpaused,
     SessionSaved,
     SignalsTaken,
+    StepBegan,
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
@@ -139,6 +141,8 @@ def logs(draw: Draw, depth: int = 0) -> list[RunEvent]:
     history = draw(st.integers(0, len(given) - 1))
     log: list[RunEvent] = [RunStarted(draw(texts), "first", given, history, draw(moments))]
     numbers = iter(range(1000))
+    if draw(st.integers(0, 5)) == 0:
+        return log + draw(_programs(depth, numbers))
     for _ in range(draw(st.integers(0, 3))):
         log += draw(_between_turns)
         turn, is_closed = draw(_turns(depth, numbers))
@@ -237,6 +241,37 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
         if end == "filtered handoff":
             events.append(ViewReplaced(tuple(draw(st.lists(plain_items, max_size=2)))))
     return events, end != "open"
+
+
+@st.composite
+def _programs(draw: Draw, depth: int, numbers: Any) -> list[RunEvent]:
+    """What the program of a workflow came to: steps beside each other, at the end of which it waits, or the run ends."""
+    events = _woven(draw, [draw(_steps(depth, f"step-{next(numbers)}")) for _ in range(draw(st.integers(1, 4)))])
+    if draw(st.booleans()):
+        return [*events, RunEnded("1", True)]
+    return [*events, ProgramWaits(draw(st.integers(0, 3)))] if draw(st.booleans()) else events
+
+
+@st.composite
+def _steps(draw: Draw, depth: int, key: str) -> list[RunEvent]:
+    """What became of one step."""
+    effect = draw(st.sampled_from(["none", "idempotent", "once"]))
+    events: list[RunEvent] = [StepBegan(key, draw(st.sampled_from(TOOLS)), draw(arguments), draw(moments), effect, draw(texts))]
+    kind = draw(st.sampled_from(["body", "body", "agent", "answer"]))
+    if kind == "agent" and depth < 2:
+        events += [Nested(key, event) for event in draw(logs(depth + 1))]
+    elif kind == "answer":
+        events += [event for event in draw(_waits(key)) if not isinstance(event, ToolsIntended)]
+    for _ in range(draw(st.integers(0, 2))):
+        events.append(ToolAttemptFailed(key, "ConnectionError", draw(moments), draw(moments), draw(moments)))
+    fate = draw(st.sampled_from(["done", "done", "failed", "unknown", "doubt", "retried"]))
+    if fate in ("doubt", "retried"):
+        events.append(CallsInDoubt((key,)))
+    if fate == "retried":
+        events += [CallRetried(key), ToolsIntended((key,))]
+    if fate in ("done", "failed", "retried"):
+        events.append(ToolFinished(key, draw(texts), fate == "failed", untrusted=draw(trust)))
+    return events
 
 
 @st.composite

@@ -68,6 +68,7 @@ from agentsdk.types.events import (
     NotGranted,
     OutputJudged,
     OutputValidated,
+    ProgramWaits,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -76,6 +77,7 @@ from agentsdk.types.events import (
     RunUnpaused,
     SessionSaved,
     SignalsTaken,
+    StepBegan,
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
@@ -310,6 +312,9 @@ EVERY_EVENT: list[RunEvent] = [
     ModelReplied(ModelResponse((Message("assistant", "done"),), Usage(1, 1, 1)), 3.0, (), 0, "m", True),
     OutputJudged(""),
     OutputValidated("short", "too long", '"done"', 1, 2),
+    TurnEnded(),
+    StepBegan("fetch", "fetch", '{"order": 3}', 4.0, "none", "0f"),
+    ProgramWaits(1),
     RunEnded("done", False, True, 3.75, 2.75),
 ]
 """Every event, item and part there is, each field set at least once."""

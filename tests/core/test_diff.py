@@ -33,6 +33,7 @@ from agentsdk.types.events import (
     RunResumed,
     RunStarted,
     SessionSaved,
+    StepBegan,
     Stopped,
     ToolFinished,
     ToolsIntended,
@@ -313,6 +314,16 @@ def test_what_one_took_more_than_the_other() -> None:
         "  'a' after revision 1: nothing more\n"
         "  'a' after revision 1: calls pay({\"x\": 1}), read({})"
     )
+
+
+def test_a_step_is_known_by_its_key_whatever_ran_beside_it() -> None:
+    one, two = StepBegan("pay", "pay", "{}", 1.0), StepBegan("1/pay", "pay", "{}", 2.0)
+    done = [ToolFinished("pay", "1"), ToolFinished("1/pay", "2")]
+    assert compared([STARTED, one, two, *done], [STARTED, two, one, *reversed(done)]).divergence is None
+    found = compared([STARTED, one, done[0]], [STARTED, one, ToolFinished("pay", "3")]).divergence
+    assert found is not None and (found.recorded, found.now) == ("'pay' gave '1'", "'pay' gave '3'")
+    found = compared([STARTED, one], [STARTED]).divergence
+    assert found is not None and found.recorded == "calls step 'pay' of 'pay'"
 
 
 @pytest.mark.parametrize(("a", "b"), [(None, Decimal(1)), (Decimal(1), None)])

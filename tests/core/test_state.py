@@ -17,6 +17,9 @@ from agentsdk.core.state import (
     UNKNOWN_OUTCOME,
     WITHHELD,
     Compaction,
+    OpenTurn,
+    Outside,
+    Program,
     State,
     ToolFailures,
     apply,
@@ -25,6 +28,7 @@ from agentsdk.core.state import (
     new_state,
     transcript,
 )
+from agentsdk.core.taint import Taint
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
     AnswerAwaited,
@@ -49,6 +53,7 @@ from agentsdk.types.events import (
     Nested,
     OutputJudged,
     OutputValidated,
+    ProgramWaits,
     RunEnded,
     RunEvent,
     RunPaused,
@@ -56,6 +61,7 @@ from agentsdk.types.events import (
     RunUnpaused,
     SessionSaved,
     SignalsTaken,
+    StepBegan,
     Stopped,
     TimeSpent,
     ToolAttemptFailed,
@@ -77,6 +83,7 @@ from tests.core.histories import logs
 
 USER = Message("user", "hi")
 STARTED = RunStarted("run", "first", (USER,), 0, 1.0)
+STEP = StepBegan("s", "pay", "{}", 2.0)
 
 
 def call(call_id: str) -> FunctionCall:
@@ -116,6 +123,8 @@ class Turn:
     order: CallsOrdered | None = None
     tried: dict[str, list[ToolAttemptFailed]] = field(default_factory=dict)
     checkpoints: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, StepBegan] | None = None
+    waiting: int = 0
 
     def items(self) -> list[Item]:
         if self.reply is None:
@@ -204,6 +213,13 @@ class Retold:
                 self.turn.attempts.append(event)
                 self.turn.partial += event.partial
                 self.usage += event.usage
+            case StepBegan():
+                self.turn = turn = turn or Turn(steps={})
+                assert turn.steps is not None
+                turn.steps[event.call_id] = event
+                turn.intended.append(event.call_id)
+                turn.waiting = 0
+                self.stopped = None
             case ModelReplied():
                 self.turn = turn or Turn()
                 self.turn.reply = event.response
@@ -305,6 +321,18 @@ class Retold:
                         turn.answers.pop(call_id, None)
                         turn.intended = [known for known in turn.intended if known != call_id]
                 turn.intended += event.call_ids
+            case ProgramWaits():
+                turn.waiting = event.calls
+            case ToolFinished() if turn.steps is not None:
+                key, turn.waiting = event.call_id, 0
+                self.stopped = self.still_stopped()
+                if event.untrusted:
+                    self.read.append(FunctionCallOutput(key, "", untrusted=True))
+                of_step: list[dict[str, Any]] = [turn.steps, turn.nested, turn.awaited, turn.answers, turn.refused, turn.tried]
+                for known in of_step:
+                    known.pop(key, None)
+                turn.intended = [one for one in turn.intended if one != key]
+                turn.doubted = [one for one in turn.doubted if one != key]
             case ToolFinished():
                 turn.results[event.call_id] = event
                 self.count_failure(turn, event)
@@ -345,6 +373,7 @@ class Retold:
                 self.agent = event.agent
                 self.used_tools = False
             case Nested():
+                turn.waiting = 0
                 child = turn.nested.setdefault(event.call_id, Retold())
                 turns, always = child.all_turns, len(child.always)
                 child.tell(event.event)
@@ -445,6 +474,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
     assert opened.order == turn.order
     assert opened.checkpoints == turn.checkpoints
+    assert opened.program == (None if turn.steps is None else Program(turn.steps, turn.waiting))
     assert opened.attempts == {call_id: tuple(tried) for call_id, tried in turn.tried.items()}
     assert opened.children.keys() == turn.nested.keys()
     for call_id, child in turn.nested.items():
@@ -478,6 +508,25 @@ def test_apply_changes_nothing_that_was_there(log: list[RunEvent]) -> None:
     for length, state in enumerate(states):
         assert list(state.log) == log[:length]
         assert state == fold(log[:length])
+
+
+def test_a_state_does_not_grow_with_the_finished_steps_of_a_program() -> None:
+    waits = AnswerAwaited("ask", 3.0)
+    steps = [STEP, StepBegan("ask", "ask", "{}"), waits, CallsInDoubt(("s",)), ProgramWaits(2)]
+    state = fold([STARTED, *steps])
+    assert state.turn is not None
+    assert [one.call_id for one in state.turn.calls] == ["s", "ask"]
+    assert state.turn.program is not None and state.turn.program.waiting == 2
+    state = apply(state, ToolFinished("s", "1", untrusted=True))
+    assert state.taint == Taint("pay", "s")
+    assert state.turn == OpenTurn(
+        program=Program({"ask": StepBegan("ask", "ask", "{}")}), intended=("ask",), outside=Outside({"ask": waits})
+    )
+    state = fold([*state.log, ToolFinished("ask", "true", untrusted=True)])
+    assert state.turn == OpenTurn(program=Program())
+    assert state.taint == Taint("pay", "s"), "the first"
+    ended = apply(state, RunEnded("1", True))
+    assert (ended.turn, list(ended.transcript)) == (None, [USER])
 
 
 def test_two_ways_on_from_one_state_do_not_see_each_other() -> None:
@@ -715,6 +764,11 @@ def test_what_belongs_to_a_turn_needs_an_open_one(event: RunEvent) -> None:
         ([STARTED, replied(call("a")), ToolsIntended(("a",))], ArgumentsEdited("a", "{}")),
         ([STARTED, replied(call("a")), ToolsIntended(("a",))], CallAnswered("a", "1")),
         ([STARTED, replied(call("a")), AnswerAwaited("a", 1.0), ToolFinished("a", "late")], CallAnswered("a", "1")),
+        ([STARTED, STEP], STEP),
+        ([STARTED, replied(call("a"))], STEP),
+        ([STARTED, STEP], replied(call("a"))),
+        ([STARTED, STEP, ToolFinished("s", "1")], ToolFinished("s", "2")),
+        ([STARTED, replied(call("a"))], ProgramWaits(1)),
         ([STARTED], "no event"),
         ([], replied(call("a"))),
         ([], Stopped("x")),
@@ -728,6 +782,11 @@ def test_what_belongs_to_a_turn_needs_an_open_one(event: RunEvent) -> None:
         "edited after it began",
         "answered unasked",
         "answered after its result",
+        "a step begun twice",
+        "a step in a model's turn",
+        "a reply in a program's turn",
+        "two results of a step",
+        "a model's turn that waits as a program",
         "no event",
         "no start",
         "only a stop",

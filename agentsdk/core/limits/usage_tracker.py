@@ -174,7 +174,8 @@ class UsageTracker:
         self._spent += Amount(turns, usage.sent_requests, usage.input_tokens, usage.output_tokens)
 
     def _call(self, path: _Path, call_id: str) -> Amount:
-        names = [item.name for item in self._replies[path].output if isinstance(item, FunctionCall) and item.call_id == call_id]
+        reply = self._replies.get(path, _NO_REPLY)  # a step is no call of a model's
+        names = [item.name for item in reply.output if isinstance(item, FunctionCall) and item.call_id == call_id]
         return Amount(calls=dict.fromkeys(names, 1))
 
 

@@ -263,6 +263,10 @@ def test_a_call_in_doubt_that_is_run_again_counts_twice() -> None:
     assert fed([*again, CallRetried("a")]).spent.calls == {"pay": 2}, "not in doubt the second time"
 
 
+def test_a_step_that_runs_again_is_no_call_of_a_model() -> None:
+    assert fed([STARTED, CallRetried("step"), ToolsIntended(("step",))]).spent.calls == {}
+
+
 def test_a_reply_is_one_request_at_least() -> None:
     assert fed([STARTED, replied(usage=Usage()), AttemptSpent(Usage(3))]).spent.requests == 4
 

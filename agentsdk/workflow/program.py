@@ -1,0 +1,419 @@
+"""`RunningProgram`: the program of a workflow in motion, from its start, over what is recorded of it.
+
+A call takes these steps. It is found in the record, which must agree. If it has a result there, that is what it gives. If not,
+it waits until the program has had all recorded results, is recorded, and its body runs; its result is recorded, and then given.
+
+What goes wrong here, and not in a body, never reaches the program's own code: it ends the run. So does a wait for a person:
+once nothing of the program can go on, its tasks are cancelled, and the next process runs it again from its start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Literal
+
+from agentsdk.core.next_step import interruptions
+from agentsdk.core.state import OpenTurn
+from agentsdk.engine.concurrency import end_tasks
+from agentsdk.engine.run import Run
+from agentsdk.engine.signals import take_signals
+from agentsdk.ports.clock import sleep
+from agentsdk.types.errors import StateMismatchError, StepFailedError, UserError, WorkflowChangedError
+from agentsdk.types.events import CallsInDoubt, ProgramWaits, RunEvent, ToolsIntended
+from agentsdk.workflow.call import Call, failure, failure_of
+from agentsdk.workflow.results import Results
+from agentsdk.workflow.scope import PLACE, Scope
+
+_REST = 100
+"""Passes of the event loop without a call, after which a program rests whose calls all wait."""
+
+_PATIENCE = 1.0
+"""Seconds up to which a stored run waits for a time by itself; for longer it is left, to be taken up then."""
+
+CANCELLED = "CancelledError"
+
+Ending = Literal["", "over", "waits", "failed"]
+
+
+class RunningProgram:
+    """The program of one run in motion. `news` counts how often something was decided while it ran.
+
+    `tasks` are those of the program, as far as they have made a call. `undoable` are the finished steps that can be undone,
+    with their results, in the order in which these were recorded. `is_closing`: what calls a step now is cancelled.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.news = 0
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.undoable: list[tuple[Call, Any]] = []
+        self.is_closing = False
+        self._failure: BaseException | None = None
+        self._ending: Ending = ""
+        self._over: asyncio.Future[None] | None = None
+        self._open = 0
+        self._blocked = 0
+        self._left = 0
+        self._activity = 0
+        self._rest: asyncio.Handle | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+        self._timers: dict[str, tuple[float, asyncio.Task[None]]] = {}
+        self._taking: asyncio.Task[None] | None = None
+        self._results = Results(lambda: self._open <= 1)
+        self._results.read(run.state)
+
+    # What the steps of the program call.
+
+    async def perform(self, call: Call) -> Any:
+        """The value of a step's result. Raises `StepFailedError` where it has failed for good."""
+        self.adopt(asyncio.current_task())
+        if self.is_closing:
+            await asyncio.sleep(0)  # a program that will not end does not keep the others from going on
+            raise asyncio.CancelledError
+        self._open += 1
+        self._activity += 1
+        try:
+            self._find(call)
+            if call.key not in self._results.results:
+                await self._come_to_result(call)
+            if not self._results.is_next(call.key):
+                await self._block(self._results.wait_for(call.key))
+            result = self._results.take(call.key)
+            value = None if result.is_error else self._value(call, result)
+        except asyncio.CancelledError:
+            if not self.is_closing:
+                self.run.deps.grace.reset()  # what it was at may have taken its own cancellation for the run's
+                await self._give_up(call)
+            raise
+        except Exception as error:
+            self.fail(error)
+            return await asyncio.get_running_loop().create_future()  # until it is cancelled
+        finally:
+            self._open -= 1
+            self._activity += 1
+            self._may_rest()
+        if result.is_error:
+            failed = failure_of(result)
+            raise StepFailedError(
+                f"step {call.key!r} failed with {failed.error}, expected a result; catch StepFailedError where the program "
+                "can go on without it",
+                step=call.key,
+                error_type=failed.error,
+                detail=failed.detail,
+            )
+        return value
+
+    async def record(self, *events: RunEvent) -> None:
+        """Make `events` the run's next ones. Where the program cancels the step meanwhile, that waits."""
+        run = self.run
+        if run.root.recorder is None:
+            await run.record(*events)
+        else:
+            writing = asyncio.ensure_future(run.record(*events))
+            cancelled: asyncio.CancelledError | None = None
+            while not writing.done():
+                try:
+                    await asyncio.wait({writing})
+                except asyncio.CancelledError as error:
+                    cancelled = error
+                    if self.is_closing:  # the recorder knows how long there is left
+                        writing.cancel()
+            if cancelled is not None:
+                if not writing.cancelled():
+                    writing.exception()
+                raise cancelled
+            writing.result()
+        self._results.read(run.state)
+
+    def wake_at(self, key: str, at: float) -> None:
+        """Look again at a call that waits once it is `at`, a Unix timestamp, if this process still has the run then."""
+        if key in self._timers:
+            return
+
+        async def wait() -> None:
+            clock, seconds = self.run.deps.config.clock, max(0.0, at - self.run.deps.now())
+            await (asyncio.sleep(seconds) if clock is None else sleep(clock, seconds))
+
+        timer = asyncio.create_task(wait(), name="agentsdk timer")
+        self._timers[key] = at, timer
+        timer.add_done_callback(partial(self._woken, key))
+
+    def adopt(self, task: asyncio.Task[Any] | None) -> None:
+        """Take a task for one of the program's: it ends with that."""
+        if task is not None and task not in self.tasks:
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    def fail(self, error: BaseException) -> None:
+        """End the run with `error`."""
+        if self._failure is None:
+            self._failure = error
+            self._end("failed")
+
+    # What the run does with it.
+
+    async def play(self, main: Callable[[], Coroutine[object, object, Any]], path: str = "") -> asyncio.Task[Any] | None:
+        """Run a part of the program, whose keys begin with `path`, to its end: its task, which is done. None where it waits.
+
+        Raises what ended the run. Calls that are at work when the part fails come to their results first.
+        """
+
+        async def begin() -> Any:
+            PLACE.set(Scope(self, path, asyncio.current_task()))
+            return await main()
+
+        self.is_closing, self._ending = False, ""
+        self._over = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(begin(), name="agentsdk program")
+        self.adopt(task)
+        task.add_done_callback(self._ended)
+        closed: asyncio.CancelledError | None = None
+        try:
+            await self._over
+            if self._ends("over"):
+                await asyncio.sleep(0)  # a task that it has begun just now is begun
+                self._left = self._open
+        except asyncio.CancelledError:
+            self.run.deps.grace.begin()
+            raise
+        finally:
+            self.is_closing = True
+            closed = await self._close()
+        if closed is not None:
+            raise closed
+        if self._failure is not None:
+            raise self._failure
+        if self._ends("waits"):
+            return None
+        return task
+
+    def require_complete(self) -> None:
+        """Raises where the program has ended, and not all that it began, or that is recorded, has."""
+        if self._left:
+            raise UserError(
+                f"workflow {self.run.agent.name!r} ended while {self._left} of its steps were at work, expected each to be "
+                "awaited; await the tasks that it begins, and resume"
+            )
+        if self._results.are_due:
+            raise self._changed()
+
+    def _ends(self, ending: Ending) -> bool:
+        return self._ending == ending
+
+    async def rest(self) -> None:
+        """Record what the program waits for, unless it was only kept from going on."""
+        turn = self.run.state.turn
+        if turn is not None and turn.program is not None and not self._is_held():
+            await self.run.record(ProgramWaits(len(interruptions(self.run.state))))
+
+    # A call, step by step.
+
+    def _find(self, call: Call) -> None:
+        """Find a call in the record. Raises `WorkflowChangedError` where another one stands in its place."""
+        recorded = self._results.begun.get(call.key)
+        if recorded is None:
+            return
+        if why := call.differs_from(recorded):
+            raise WorkflowChangedError(
+                f"workflow {self.run.agent.name!r} calls step {call.key!r} otherwise than is recorded: {why}; give the changed "
+                "workflow another name and finish this run with the old one, or fork the run before that step",
+                step=call.key,
+            )
+        self._results.called()
+
+    async def _come_to_result(self, call: Call) -> None:
+        """Have the result of a call recorded."""
+        key, results, is_begun = call.key, self._results, False
+        while results.are_due:
+            await self._block(results.wait_for_all())
+        while key not in results.results:
+            if self.run.parent is None and self.run.has_signals:
+                await self._take_signals()
+                continue
+            news = self.news
+            if not self._is_held():
+                is_begun = await self._begin(call) or is_begun
+                turn = self._turn()
+                if key not in turn.in_doubt and (is_begun or call.effect != "once"):
+                    result = await call.come_to_result(self)
+                    if result is not None:
+                        await self.record(result)
+                        return
+                    is_begun = call.effect != "once"
+                elif key not in turn.in_doubt:
+                    await self.record(CallsInDoubt((key,)))
+            if news == self.news and key not in results.results:
+                await self._block(self._next_news())
+
+    async def _begin(self, call: Call) -> bool:
+        """Record that a step begins; False where it had begun before."""
+        run = self.run
+        if call.key not in self._results.begun:
+            await self.record(call.began(run.deps.now()))
+            self._results.called()
+        elif call.key not in self._turn().intended:
+            await self.record(ToolsIntended((call.key,), run.deps.now()))
+        else:
+            return False
+        recorder = run.root.recorder
+        if recorder is not None:
+            await recorder.before_calls(have_effect=call.effect != "none")
+        return True
+
+    def _value(self, call: Call, result: Any) -> object:
+        try:
+            value = call.read(result)
+        except ValueError as error:
+            raise StateMismatchError(
+                f"the recorded result of step {call.key!r} does not fit what the step returns now, expected the type that it "
+                "was recorded as; give the step its type again, or fork the run before that result"
+            ) from error
+        if call.undo is not None:
+            self.undoable.append((call, value))
+        return value
+
+    async def _give_up(self, call: Call) -> None:
+        """The program has cancelled the call: that is its result, where it has none."""
+        results = self._results
+        key = call.key
+        if key in results.begun and key not in results.results:
+            try:
+                await self.record(failure(key, CANCELLED, at=self.run.deps.now()))
+            except Exception as error:
+                self.fail(error)
+        result = results.results.get(key)
+        if result is not None:
+            if not result.is_error:
+                self._value(call, result)
+            results.drop(key)
+
+    def _turn(self) -> OpenTurn:
+        turn = self.run.state.turn
+        assert turn is not None, "a step that has begun is of an open turn"
+        return turn
+
+    def _is_held(self) -> bool:
+        """Whether nothing new is to begin: the run is paused, or to stop."""
+        root = self.run.root
+        return root.stop_requested or root.state.paused is not None
+
+    async def _take_signals(self) -> None:
+        """Take what waits in the mailbox, once for all calls that come here meanwhile."""
+        taking = self._taking
+        if taking is None:
+            taking = self._taking = asyncio.create_task(take_signals(self.run), name="agentsdk signals of a program")
+        try:
+            await asyncio.wait({taking})
+            if self._taking is taking:
+                self._taking = None
+            taking.result()
+        finally:
+            self._results.read(self.run.state)
+            self._tell()
+
+    # Waiting, and coming to rest.
+
+    async def _block(self, future: asyncio.Future[None]) -> None:
+        """Wait for what only other calls, or somebody else, can bring."""
+        self._blocked += 1
+        self._may_rest()
+        try:
+            await future
+        finally:
+            self._blocked -= 1
+            self._activity += 1
+
+    def _next_news(self) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future
+
+    def _tell(self) -> None:
+        """Something was decided, or it is later: who waits looks again."""
+        self.news += 1
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def _woken(self, key: str, timer: asyncio.Task[None]) -> None:
+        del self._timers[key]
+        if not timer.cancelled():
+            error = timer.exception()
+            if error is not None:
+                self.fail(error)
+        self._tell()
+
+    def _may_rest(self) -> None:
+        """Look whether the program comes to rest, now that all its calls wait."""
+        if self._rest is None and self._blocked >= self._open and (self._blocked or self._ending):
+            self._look(self._activity, _REST)
+
+    def _look(self, activity: int, left: int) -> None:
+        """Whether nothing has happened for so many passes of the loop, and nothing can by itself."""
+        self._rest = None
+        if self._blocked < self._open or self._over is None or self._over.done():
+            return
+        if activity != self._activity or self._results.is_moving:
+            activity, left = self._activity, _REST
+        if left:
+            self._rest = asyncio.get_running_loop().call_soon(self._look, activity, left - 1)
+        else:
+            self._at_rest()
+
+    def _at_rest(self) -> None:
+        run = self.run
+        if self._ending == "over":
+            self._finish()
+        elif self._results.are_due:
+            self.fail(self._changed())
+        elif run.parent is None and run.has_signals:
+            self._tell()
+        elif not any(self._waits_here(at) for at, _ in self._timers.values()):
+            self._end("waits")
+
+    def _waits_here(self, at: float) -> bool:
+        """Whether the process waits until then, and does not leave the run to whoever takes it up."""
+        deps = self.run.deps
+        return deps.config.store is None or at - deps.now() <= _PATIENCE
+
+    def _changed(self) -> WorkflowChangedError:
+        step = self._results.missing()
+        return WorkflowChangedError(
+            f"workflow {self.run.agent.name!r} does not call step {step!r}, which is recorded next, expected the same steps in "
+            "the same order of results: nothing but steps, flow and other tasks may decide what it calls, or be awaited; "
+            "give the changed workflow another name, or fork the run before that step",
+            step=step,
+        )
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        """The part's own task is done. Where it failed, calls that are at work come to their results first."""
+        if self._ending:
+            return
+        self._ending = "over"
+        if self._open and not task.cancelled() and task.exception() is not None:
+            self.is_closing = True
+            self._may_rest()
+        else:
+            self._finish()
+
+    def _end(self, ending: Ending) -> None:
+        self._ending = ending
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._over is not None and not self._over.done():
+            self._over.set_result(None)
+
+    async def _close(self) -> asyncio.CancelledError | None:
+        """End all tasks of the program; the cancellation that reached the run meanwhile, if any."""
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+        timers = [timer for _, timer in self._timers.values()]
+        taking = [] if self._taking is None else [self._taking]
+        tasks, self.tasks = self.tasks, set()
+        why = self._failure or asyncio.CancelledError()
+        return await end_tasks([*tasks, *timers, *taking], self.run.deps.grace, why)
