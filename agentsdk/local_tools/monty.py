@@ -104,7 +104,7 @@ class MontyInterpreter:
 
             try:
                 waiting = session.load_snapshot(dump, print_callback=show)
-            except MontyRuntimeError as error:
+            except (MontyRuntimeError, RuntimeError) as error:
                 raise _corrupt() from error
             if not isinstance(waiting, FutureSnapshot):
                 raise _corrupt()

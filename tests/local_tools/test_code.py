@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agentsdk import Agent, RunConfig, Runner, RunResult, UserError, function_tool, tool_output_guardrail
+from agentsdk import Agent, RunConfig, Runner, RunResult, RunState, UserError, function_tool, tool_output_guardrail
+from agentsdk.errors import ToolCallLimitExceededError
 from agentsdk.events import ModelReplied, Nested, ToolFinished, ToolsIntended
 from agentsdk.guardrails import ToolGuardrailFunctionOutput, ToolOutputGuardrailData
 from agentsdk.items import FunctionCallOutput
@@ -168,12 +169,23 @@ async def test_its_calls_are_calls_of_the_run() -> None:
     assert (state.value.all_turns, state.usage.requests) == (2, 2)
 
 
-async def test_its_steps_are_neither_turns_nor_requests_and_its_calls_are_limited() -> None:
-    code = "for i in range(10): await note(str(i))"
-    limits = RunLimits(turns=2, requests=2)
-    assert outcome(await run(code, config=RunConfig(limits=limits))).is_error is False
-    with pytest.raises(Exception, match="made 6 tool calls"):
-        await run(code, config=RunConfig(limits=RunLimits(tool_calls=6)))
+@pytest.mark.parametrize("limits", [RunLimits(turns=2), RunLimits(turns=2, requests=2)], ids=["turns", "turns and requests"])
+async def test_its_steps_are_neither_turns_nor_requests(limits: RunLimits) -> None:
+    code = "for n in range(10): await note(str(n))\nawait asking('x')"
+    asking = note.clone(name="asking", needs_approval=True)
+    model = ScriptedModel([call("run_code", code=code), "Done."])
+    agent = Agent[Any, str]("Coder", model=model, tools=[CodeTool([note, asking])])
+    config = RunConfig(limits=limits)
+    result = await Runner.run(agent, "Go.", run_config=config)
+    state = RunState.from_string(agent, result.to_state().to_string())
+    state.approve(result.interruptions[0])
+    assert outcome(await Runner.run(agent, state, run_config=config)).output == '["x"]'
+
+
+async def test_its_calls_are_limited() -> None:
+    with pytest.raises(ToolCallLimitExceededError, match="made 6 tool calls"):
+        await run("for n in range(10): await note(str(n))", config=RunConfig(limits=RunLimits(tool_calls=6)))
+    assert len(ran) == 5  # the program's own call is one
 
 
 async def test_a_call_in_it_waits_for_a_person_and_is_denied() -> None:
@@ -216,7 +228,9 @@ async def test_a_guardrail_judges_what_the_program_gets() -> None:
     def redact(data: ToolOutputGuardrailData[Any]) -> ToolGuardrailFunctionOutput:
         return ToolGuardrailFunctionOutput.reject_content("[redacted]")
 
-    assert await told("await note('secret')", [note.clone(tool_output_guardrails=[redact])]) == "[redacted]"
+    tools = [note.clone(tool_output_guardrails=[redact])]
+    assert await told("await note('secret')", tools) == "[redacted]"
+    assert await told("await note('secret', 50)", tools, RunConfig(max_tool_result_chars=100)) == "[redacted]"
 
 
 async def test_a_program_reads_in_full_what_a_model_would_not() -> None:

@@ -16,12 +16,15 @@ from agentsdk import (
     RunResult,
     ToolApprovalItem,
     ToolContext,
+    ToolInDoubtItem,
     function_tool,
 )
+from agentsdk.events import ModelReplied
 from agentsdk.items import FunctionCallOutput
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import CodeTool
 from agentsdk.toolsets import Toolset, ToolsetContext
+from tests.engine.recorded import RUN_ID, stored
 
 pytestmark = pytest.mark.anyio
 
@@ -98,3 +101,22 @@ async def test_a_call_of_one_waits_for_a_person_also_in_another_process() -> Non
     result = await Runner.resume(other, "r", run_config=config)
     assert outcome(result).output == "[[1,2],[1,2]]" and ran == ["list-rows", "drop-table"]
     assert (await Runner.replay(other, "r", run_config=config)).divergence is None
+
+
+async def test_a_run_goes_on_wherever_it_was_cut() -> None:
+    first = Agent[Any, str](
+        "Coder",
+        model=ScriptedModel([call("run_code", code="await find_functions('rows')\nlen(await list_rows('t'))"), "Done."]),
+        tools=[CodeTool(toolsets=[Many()])],
+    )
+    log = list((await Runner.run(first, "Go.", run_config=RunConfig(run_id=RUN_ID))).to_state().value.log)
+    replied = next(at for at, event in enumerate(log) if isinstance(event, ModelReplied))
+    for cut in range(replied + 1, len(log)):
+        other = Agent[Any, str]("Coder", model=ScriptedModel(["Done."]), tools=[CodeTool(toolsets=[Many()])])
+        result = await Runner.resume(other, RUN_ID, run_config=await stored(log[:cut]))
+        for item in result.interruptions:
+            state = result.to_state()
+            assert isinstance(item, ToolInDoubtItem) and item.tool_name == "list-rows"
+            state.provide_result(item, result='{"rows":[1,2]}')
+            result = await Runner.run(other, state)
+        assert outcome(result).output == "1", f"cut at {cut}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec import structs
+from pydantic_monty import Monty
 
 from agentsdk import Agent, RunConfig, Runner, ToolContext, function_tool
 from agentsdk.errors import StateCorruptError, StateMismatchError
@@ -57,6 +60,12 @@ def changed(log: list[RunEvent], change: Callable[[dict[str, Any]], object]) -> 
     return [with_change(event) for event in log]
 
 
+def idle_session() -> bytes:
+    """What the interpreter writes of a program that waits for nothing."""
+    with Monty() as pool, pool.checkout() as session:
+        return session.dump()
+
+
 async def test_it_goes_on_from_its_snapshot() -> None:
     notes, config = Notes(), await stored(await cut_after_first())
     result = await Runner.resume(notes.agent(), RUN_ID, run_config=config)
@@ -71,6 +80,8 @@ async def test_it_goes_on_from_its_snapshot() -> None:
         (lambda given: {**given, "dump": given["dump"][:100]}, StateCorruptError),
         (lambda given: {**given, "dump": "eJxLTEpOSU1LBwAH4AJf"}, StateCorruptError),
         (lambda given: {**given, "dump": ""}, StateCorruptError),
+        (lambda given: {**given, "dump": b64encode(zlib.compress(b"no dump")).decode()}, StateCorruptError),
+        (lambda given: {**given, "dump": b64encode(zlib.compress(idle_session())).decode()}, StateCorruptError),
         (lambda given: {"by": given["by"]}, StateCorruptError),
         (lambda given: "no JSON", StateCorruptError),
         (lambda given: "[]", StateCorruptError),
