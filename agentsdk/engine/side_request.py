@@ -40,12 +40,9 @@ async def ask_for_call(
 
     Raises `ToolError` where the limits of the run do not allow the request, `ModelError`.
     """
-    model = run.deps.model_of(run.agent)
-    if model is None:
-        from agentsdk.engine.model_choice import choose_model
-
-        model = run.model if run.chosen is not None else await choose_model(run)
-    leave = await _reserved(run, model, request) if run.has_budget else None
+    asker = _asker(run)
+    model = await _model_of(asker)
+    leave = await _reserved(run, asker, model, request) if run.has_budget else None
     try:
         response = await reply_beside(run, model, request if leave is None else leave.capped(request))
     except BaseException as error:
@@ -66,7 +63,24 @@ async def ask_for_call(
     return response
 
 
-async def _reserved(run: Run, model: Model, request: ModelRequest) -> Reservation:
+def _asker(run: Run) -> Run:
+    """The run whose model is asked: of one whose replies a program gives, the run around it."""
+    while run.program is not None and run.parent is not None:
+        run = run.parent
+    return run
+
+
+async def _model_of(run: Run) -> Model:
+    """The model of the run's turn."""
+    model = run.deps.model_of(run.agent)
+    if model is not None:
+        return model
+    from agentsdk.engine.model_choice import choose_model
+
+    return run.model if run.chosen is not None else await choose_model(run)
+
+
+async def _reserved(run: Run, asker: Run, model: Model, request: ModelRequest) -> Reservation:
     """The reservation for a request of a call. Raises `ToolError` where the limits of the run do not allow it."""
     budget = limiter_of(run).budget
     assert budget is not None, "a run that has a budget"
@@ -74,7 +88,7 @@ async def _reserved(run: Run, model: Model, request: ModelRequest) -> Reservatio
     if budget.counts_tokens:
         from agentsdk.engine.window.count_tokens import count, counter_of
 
-        tokens = sum(await count(counter_of(run), (Message("user", request.instructions), *request.items)))
+        tokens = sum(await count(counter_of(asker), (Message("user", request.instructions), *request.items)))
     price = request_price(run, model.name) if budget.counts_cost else None
     answer = await wait_for_grant(lambda: budget.ask(tokens, request.settings.max_tokens, price))
     if isinstance(answer, Reached):

@@ -26,6 +26,7 @@ from agentsdk.errors import RequestLimitExceededError
 from agentsdk.events import AttemptSpent, ToolCheckpointed, ToolFinished
 from agentsdk.items import Message
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.tools import CodeTool
 from agentsdk.types.response import ModelResponse
 from tests.engine.recorded import RUN_ID, stored
 
@@ -135,6 +136,13 @@ async def test_what_a_request_that_failed_has_cost_is_the_runs_too() -> None:
         ("call", "scripted")
     ]
     assert "down" in str(outputs(result))
+
+
+async def test_in_a_program_it_is_the_model_that_wrote_it() -> None:
+    agent, model, told = asker(call("run_code", code="print(await sum_up())"), said("all is well"), "done")
+    agent.tools = [CodeTool(agent.tools)]
+    result = await Runner.run(agent, "go")
+    assert (result.final_output, told, len(model.requests), result.usage.requests) == ("done", ["all is well"], 3, 3)
 
 
 async def test_a_model_that_a_callable_chooses_is_that_of_the_turn_in_another_process_too() -> None:
