@@ -10,7 +10,7 @@ from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import ToolOptions
 from agentsdk.local_tools.editing import below
-from agentsdk.local_tools.text_editor import Editor, needed
+from agentsdk.local_tools.text_editor import Editor, EditorArguments, needed
 from agentsdk.sandboxes.files import FolderFiles
 from agentsdk.sandboxes.workspace import Workspace, workspace_at
 from agentsdk.types.declared import Expected, Fields, whole
@@ -135,15 +135,10 @@ def _of(files: MemoryFiles, options: ToolOptions[Any]) -> FunctionTool[Any]:
         if command == "rename":
             return await _rename(files, needed("old_path", old_path), needed("new_path", new_path), context)
         path = needed("path", path)
-        if command == "view":
-            return await editor.view(path, view_range)
-        if command == "create":
-            return await editor.create(path, needed("file_text", file_text), context)
-        if command == "str_replace":
-            return await editor.str_replace(path, needed("old_str", old_str), new_str or "", context)
-        if command == "insert":
-            return await editor.insert(path, needed("insert_line", insert_line), needed("insert_text", insert_text), context)
-        return await _delete(files, path, context)
+        if command == "delete":
+            return await _delete(files, path, context)
+        given = EditorArguments(path, view_range, file_text, old_str, new_str, insert_line, insert_text)
+        return await editor.run(command, given, context)
 
     return function_tool(memory, **options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Any, Literal, TypeVar, Unpack
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool
@@ -78,13 +78,8 @@ def _of(editor: Editor, options: ToolOptions[Any]) -> FunctionTool[Any]:
             insert_line: For insert: the number of the line behind which it comes; 0 for the beginning of the file.
             insert_text: For insert: the lines.
         """
-        if command == "view":
-            return await editor.view(path, view_range)
-        if command == "create":
-            return await editor.create(path, needed("file_text", file_text), context)
-        if command == "str_replace":
-            return await editor.str_replace(path, needed("old_str", old_str), new_str or "", context)
-        return await editor.insert(path, needed("insert_line", insert_line), needed("insert_text", insert_text), context)
+        given = EditorArguments(path, view_range, file_text, old_str, new_str, insert_line, insert_text)
+        return await editor.run(command, given, context)
 
     return function_tool(text_editor, **options)
 
@@ -96,6 +91,18 @@ def needed(name: str, value: T | None) -> T:
     return value
 
 
+class EditorArguments(NamedTuple):
+    """What a command of an editor is given, as the model calls it: `TextEditorTool` tells it what each is for."""
+
+    path: str
+    view_range: list[int] | None
+    file_text: str | None
+    old_str: str | None
+    new_str: str | None
+    insert_line: int | None
+    insert_text: str | None
+
+
 class Editor:
     """An editor's commands on files. The model knows their folder as `root`; `""` where paths are shown relative to it."""
 
@@ -104,7 +111,23 @@ class Editor:
         self._root = root
         self._max_characters = max_characters
 
-    async def view(self, path: str, view_range: list[int] | None) -> str:
+    async def run(self, command: str, given: EditorArguments, context: ToolContext[Any]) -> str:
+        """Carry out `view`, `create`, `str_replace` or `insert`, and say what came of it."""
+        path = given.path
+        if command == "view":
+            return await self._view(path, given.view_range)
+        if command == "create":
+            await create(self._files, path, needed("file_text", given.file_text), context)
+            return f"Created {path}"
+        if command == "str_replace":
+            old, new = needed("old_str", given.old_str), given.new_str or ""
+            await change(self._files, path, lambda text: replaced(text, path, old, new), context)
+        else:
+            after, lines = needed("insert_line", given.insert_line), needed("insert_text", given.insert_text)
+            await change(self._files, path, lambda text: inserted(text, path, after, lines), context)
+        return f"Edited {path}"
+
+    async def _view(self, path: str, view_range: list[int] | None) -> str:
         """A file's lines, or what is in a folder and the folders in it."""
         found = await self._files.stat(path)
         if found.kind == "directory":
@@ -115,21 +138,6 @@ class Editor:
         if first < 1 or count < 1:
             raise InvalidArgumentsError("view_range is no pair of lines, expected the first, from 1 on, and the last, or -1")
         return numbered_lines(await text_of(self._files, path), first, count, self._max_characters)
-
-    async def create(self, path: str, text: str, context: ToolContext[Any]) -> str:
-        """Make a new file."""
-        await create(self._files, path, text, context)
-        return f"Created {path}"
-
-    async def str_replace(self, path: str, old: str, new: str, context: ToolContext[Any]) -> str:
-        """Replace a text that stands in a file once."""
-        await change(self._files, path, lambda text: replaced(text, path, old, new), context)
-        return f"Edited {path}"
-
-    async def insert(self, path: str, after: int, lines: str, context: ToolContext[Any]) -> str:
-        """Put lines behind another."""
-        await change(self._files, path, lambda text: inserted(text, path, after, lines), context)
-        return f"Edited {path}"
 
     def _line(self, entry: FileInfo) -> str:
         return f"-\t{self._shown(entry)}/" if entry.kind == "directory" else f"{_size(entry.size)}\t{self._shown(entry)}"
