@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -40,6 +41,7 @@ async def ask_for_call(
 
     Raises `ToolError` where the limits of the run do not allow the request, `ModelError`.
     """
+    request = structs.replace(request, request_id=f"{os.urandom(8).hex()}-call")  # of all its attempts, and of no other's
     asker = _asker(run)
     model = await _model_of(asker)
     leave = await _reserved(run, asker, model, request) if run.has_budget else None

@@ -138,6 +138,16 @@ async def test_what_a_request_that_failed_has_cost_is_the_runs_too() -> None:
     assert "down" in str(outputs(result))
 
 
+async def test_each_request_has_an_id_of_its_own() -> None:
+    async def ask_twice(ctx: ToolContext[Any]) -> str:
+        return "".join([(await ctx.ask_model("x")).text for _ in range(2)])
+
+    model = ScriptedModel([call("ask_twice"), said("a"), said("b"), "done"])
+    await Runner.run(Agent("main", model=model, tools=[function_tool(ask_twice)]), "go")
+    ids = [request.request_id for request in model.requests]
+    assert all(ids) and len(set(ids)) == 4
+
+
 async def test_in_a_program_it_is_the_model_that_wrote_it() -> None:
     agent, model, told = asker(call("run_code", code="print(await sum_up())"), said("all is well"), "done")
     agent.tools = [CodeTool(agent.tools)]
