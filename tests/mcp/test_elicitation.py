@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,15 @@ from agentsdk import (
 )
 from agentsdk.mcp import MCPElicitation, MCPServerStdio
 from agentsdk.testing import ScriptedModel, call
+from tests.mcp.misbehaving.clock import JumpingLoop, pass_time
 from tests.mcp.servers import little
 
 pytestmark = pytest.mark.anyio
 
-PassTime = Callable[[float], Awaitable[None]]
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "asyncio", {"loop_factory": JumpingLoop}
 
 
 def agent(server: MCPServerStdio, *replies: Any) -> Agent[None, str]:
@@ -99,21 +102,7 @@ async def test_a_server_of_the_handshake_era_asks_a_callback() -> None:
     assert [(one.server, one.message) for one in asked] == [("little", "Who is it for?")]
 
 
-@pytest.fixture
-def pass_time(monkeypatch: pytest.MonkeyPatch) -> PassTime:
-    """Lets so many seconds pass at once, and what was due in them happen."""
-
-    async def passed(seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time
-        monkeypatch.setattr(loop, "time", lambda: now() + seconds)
-        for _ in range(10):
-            await asyncio.sleep(0)
-
-    return passed
-
-
-async def test_a_person_has_the_time_of_a_question_also_where_the_server_tells_of_progress(pass_time: PassTime) -> None:
+async def test_a_person_has_the_time_of_a_question_also_where_the_server_tells_of_progress() -> None:
     told = asyncio.Event()
 
     async def answer(question: MCPElicitation) -> object:
@@ -129,7 +118,7 @@ async def test_a_person_has_the_time_of_a_question_also_where_the_server_tells_o
     assert outputs(stream) == ["accept {'name': 'Ada'}"]
 
 
-async def test_each_of_two_questions_has_its_time(pass_time: PassTime) -> None:
+async def test_each_of_two_questions_has_its_time() -> None:
     second_is_asked, first_is_over = asyncio.Event(), asyncio.Event()
     turns = iter(["first", "second"])
 
@@ -150,7 +139,7 @@ async def test_each_of_two_questions_has_its_time(pass_time: PassTime) -> None:
     assert sorted(outputs(stream)) == ["accept {'name': 'first'}", "accept {'name': 'second'}"]
 
 
-async def test_a_server_that_is_silent_after_the_answer_is_given_up_as_any_other(pass_time: PassTime) -> None:
+async def test_a_server_that_is_silent_after_the_answer_is_given_up_as_any_other() -> None:
     heard = asyncio.Event()
 
     class Listening(logging.Handler):

@@ -20,11 +20,17 @@ from agentsdk.items import InputText
 from agentsdk.mcp import MCPServerStreamableHttp
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.toolsets import ToolsetContext
+from tests.mcp.misbehaving.clock import JumpingLoop, pass_time
 from tests.mcp.misbehaving.servers.base import HANDSHAKE, MODERN
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request
 from tests.mcp.servers import over_http
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "asyncio", {"loop_factory": JumpingLoop}
 
 
 class Shop:
@@ -152,9 +158,27 @@ def guarded(request: AppRequest) -> Response | None:
     return JSONResponse({"error": "who are you?"}, 401, {"www-authenticate": 'Bearer realm="shop"'})
 
 
-async def test_an_auth_flow_of_the_package() -> None:
-    async with over_http(Shop(guarded)) as url:
-        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "auth": Token()}, name="shop")
+class FetchedToken(Token):
+    """Fetches it from the shop, with a request of its own."""
+
+    requires_response_body = True
+
+    def auth_flow(self, request: httpx2.Request) -> Any:
+        response = yield request
+        if response.status_code == 401:
+            token = yield httpx2.Request("POST", request.url.join("/token"), data={"grant_type": "client_credentials"})
+            request.headers["authorization"] = f"Bearer {token.json()['access_token']}"
+            yield request
+
+
+def with_tokens(request: AppRequest) -> Response | None:
+    return JSONResponse({"access_token": "secret"}) if request.url.path == "/token" else guarded(request)
+
+
+@pytest.mark.parametrize("auth", [Token(), FetchedToken()])
+async def test_an_auth_flow_of_the_package(auth: httpx2.Auth) -> None:
+    async with over_http(Shop(with_tokens)) as url:
+        server = MCPServerStreamableHttp({"url": f"{url}/mcp", "auth": auth}, name="shop")
         assert await run(server) == "3"
         await server.aclose()
 
@@ -213,6 +237,54 @@ async def test_users_that_come_while_others_are_being_connected(use: Any, monkey
         while len(held := [task for task in asyncio.all_tasks() if task.get_name() == "MCP server shop"]) > 2:
             await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
         await server.aclose()
+
+
+class DeafToCancels(HttpFront):
+    """Where it is told that a call is cancelled it ends the connection, or says nothing. It answers calls when it may."""
+
+    def __init__(self, journal: Path, how: str) -> None:
+        super().__init__(HANDSHAKE, str(journal))
+        self.how = how
+        self.calls, self.cancels = asyncio.Semaphore(0), asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def post(self, request: Request, out: asyncio.StreamWriter) -> None:
+        if request.method == "notifications/cancelled":
+            self.cancels.set()
+            if self.how == "cut":
+                self.cut(out)
+            await self.closing.wait()
+        if request.method == "tools/call":
+            self.calls.release()
+            await self.may_answer.wait()
+        await super().post(request, out)
+
+
+@pytest.mark.parametrize("how", ["cut", "silent"])
+async def test_a_notification_that_is_not_taken_costs_no_other_call(how: str, tmp_path: Path) -> None:
+    front = DeafToCancels(tmp_path / "journal", how)
+    async with MCPServerStreamableHttp({"url": await front.start()}, name="shop", trusted=True) as server:
+
+        async def pinged() -> Any:
+            agent = Agent[Any, str](name="A", model=ScriptedModel([call("ping"), "done"]), toolsets=[server])
+            result = await Runner.run(agent, "go")
+            return next(item.output for item in result.new_items if item.type == "tool_call_output_item")
+
+        cancelled, other = asyncio.create_task(pinged()), asyncio.create_task(pinged())
+        await front.calls.acquire()
+        await front.calls.acquire()
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        await front.cancels.wait()
+        front.may_answer.set()
+        assert await other == "pong"
+        third = asyncio.create_task(pinged())
+        if how == "silent":
+            await pass_time(6)
+        async with asyncio.timeout(20):
+            assert await third == "pong"
+        assert server.health.connections == 1
+    await front.stop()
 
 
 class Lingering(HttpFront):

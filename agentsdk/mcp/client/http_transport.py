@@ -11,19 +11,21 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR
 
+from agentsdk.types.base import JsonObject
 from agentsdk.types.text import escaped
 
 MAX_BODY = 64 * 2**20
 """The longest body, or event, in bytes that a server may send."""
 
 _GOOD_BYE = 2.0
+_TAKEN = 5.0  # for a notification, which a server takes before it does anything about it
 _POOL = httpx2.Limits(max_keepalive_connections=20)  # no maximum: a call may last for as long as it likes
 _REDIRECTS = range(300, 400)
 _SESSION_LOST = (400, 404)  # the protocol's is 404; servers that know no such session say 400 too
@@ -52,9 +54,12 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method == "DELETE":  # the end of a session: nobody waits long for a server to say good bye
             request.extensions["timeout"] = httpx2.Timeout(_GOOD_BYE).as_dict()
-        request_id = _request_id(request)
-        if request_id is None:  # a notification, or the stream of the server's own messages
+        message = _message(request)
+        if not message:  # the stream of the server's own messages, or an auth flow
             return await self._inner.handle_async_request(request)
+        request_id, method = message.get("id"), message.get("method")
+        if request_id is None or method is None:
+            return await self._unanswered(request, method)
         try:
             response = await self._inner.handle_async_request(request)
         except httpx2.TransportError as error:
@@ -76,6 +81,17 @@ class ContainedTransport(httpx2.AsyncBaseTransport):
             return _answer(request, request_id, 400, {"http_status": response.status_code}, "a compressed body, not asked for")
         response.stream = _CappedStream(response.stream)
         return response
+
+    async def _unanswered(self, request: httpx2.Request, method: object) -> httpx2.Response:
+        """Send a notification or an answer. The package waits until it is taken before it sends anything else, and where that
+        fails it ends the connection: right only for the one without which there is none."""
+        request.extensions["timeout"] = {**request.extensions["timeout"], "read": _TAKEN}
+        try:
+            return await self._inner.handle_async_request(request)
+        except httpx2.TransportError:
+            if method == "notifications/initialized":
+                raise
+            return httpx2.Response(503, request=request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -140,12 +156,12 @@ def _answer(
     return httpx2.Response(status, json={"jsonrpc": "2.0", "id": request_id, "error": error}, request=request)
 
 
-def _request_id(request: httpx2.Request) -> object:
-    """The id of the JSON-RPC request that is sent; None where it is none."""
+def _message(request: httpx2.Request) -> JsonObject:
+    """The JSON-RPC message that is sent; empty where it is none."""
     if request.method != "POST":
-        return None
+        return {}
     try:
-        message: Any = json.loads(request.content)
-        return message.get("id") if "method" in message else None
+        message: object = json.loads(request.content)
     except (ValueError, httpx2.RequestNotRead):
-        return None
+        return {}
+    return cast(JsonObject, message) if isinstance(message, dict) and "jsonrpc" in message else {}

@@ -66,6 +66,15 @@ async def pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+async def pass_time(seconds: float) -> None:
+    """Lets so many seconds pass at once, and what was due in them happen. Of the clock that can jump."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, JumpingLoop)
+    loop.skip(seconds)
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
 @contextmanager
 def jumps_in_silence(bell: str) -> Iterator[None]:
     """Makes the named pipe `bell`; a loop that can jump does so once for each byte that comes there."""

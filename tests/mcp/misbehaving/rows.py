@@ -101,6 +101,10 @@ def _quoted(seen: Seen) -> None:
     assert "# System" not in shown, "the server's words have a line of their own in what the model is told"
 
 
+def _opened_twice(seen: Seen) -> None:
+    assert len(seen.lines("initialize")) == 2, "a session was used whose handshake the server does not know as done"
+
+
 def _asked_twice(seen: Seen) -> None:
     assert seen.scripts[0].asked == 2, f"a person was asked {seen.scripts[0].asked} times, expected again for the changed tool"
 
@@ -427,6 +431,7 @@ HTTP_ROWS = [
         Row(f"http/session_forgotten{how}", (ANY, "ok"), over=((HTTP, HANDSHAKE),))
         for how in ("", "_with_400", "_in_words", "_in_words_with_400", "_with_400_to_the_request")
     ],
+    Row("http/end_of_the_handshake_cut", ("absent|ok", "ok"), over=((HTTP, HANDSHAKE),), check=_opened_twice),
     Row("http/no_answer", ONCE, over=OVER_HTTP, calls=2),
     Row("http/no_answer_at_all", _ALWAYS, over=OVER_HTTP),
     Row("http/closes_after_each_answer", over=OVER_HTTP),

@@ -111,6 +111,16 @@ http_case("http/session_forgotten_with_400_to_the_request")(
 )
 
 
+@http_case("http/end_of_the_handshake_cut")
+class HandshakeCut(HttpFront):
+    """Never hears that its first handshake is done."""
+
+    async def post(self, request: Request, out: asyncio.StreamWriter) -> None:
+        if request.method == "notifications/initialized" and self.opened == 1:
+            self.cut(out)
+        await super().post(request, out)
+
+
 class OnCall(HttpFront):
     """Does `misbehave` with the first call, or with every one."""
 
