@@ -7,9 +7,14 @@ then when the process ends (1.4.0).
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import os
+import signal
+import threading
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, cast
@@ -17,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import msgspec
 
 from agentsdk.core.overflow import output_text
-from agentsdk.define.threads import run_in_thread
+from agentsdk.define.threads import run_in_thread, wait_bounded
 from agentsdk.define.tool_output import to_output
 from agentsdk.ports.interpreter import ProgramFunction, ProgramStep
 from agentsdk.sandboxes.output import HeadTail
@@ -41,7 +46,7 @@ _MAX_PRINTED = 200_000
 """Bytes of what one step prints that are kept."""
 
 _GRACE = 2.0
-"""Seconds after which a worker that does not keep its limits is killed."""
+"""Seconds after which a worker that does not keep its limits is killed; and that one has to end when it is killed."""
 
 _NOTHING = "(nothing was printed)"
 _NO_CALLS: Mapping[str, str] = {}
@@ -113,22 +118,60 @@ class MontyInterpreter:
         return await self._run(functions, start)
 
     async def _run(self, functions: Mapping[str, ProgramFunction], start: _Start) -> ProgramStep:
-        longest, take = self._limits.seconds + _GRACE, partial(_taken, functions, self._limits, start)
-        return cast(ProgramStep, await run_in_thread("program", take, lambda: longest))
+        """Take a step on a thread. A cancelled one ends at once: its worker is killed, and nothing of it is known outside."""
+        worker = _Worker()
+        taken = asyncio.ensure_future(run_in_thread("program", partial(_taken, functions, self._limits, start, worker)))
+        try:
+            return cast(ProgramStep, await asyncio.shield(taken))
+        except asyncio.CancelledError:
+            worker.kill()
+            await wait_bounded(taken, _GRACE)
+            if not taken.cancel() and not taken.cancelled():
+                taken.exception()  # of the worker that was killed
+            raise
 
 
-def _taken(functions: Mapping[str, ProgramFunction], limits: ProgramLimits, start: _Start) -> ProgramStep:
+class _Worker:
+    """The process that takes a step, to be killed from another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pid: int | None = None
+        self.is_killed = False
+
+    @contextmanager
+    def running(self, pid: int | None) -> Generator[None]:
+        """The process lives during the `with`. Raises `ToolError` where it has been killed before."""
+        with self._lock:
+            if self.is_killed:
+                raise ToolError("the program was cancelled before it began; run it again")
+            self._pid = pid
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pid = None
+
+    def kill(self) -> None:
+        """End it, also one that has yet to begin."""
+        with self._lock:
+            self.is_killed = True
+            if self._pid is not None:
+                os.kill(self._pid, signal.SIGTERM)
+
+
+def _taken(functions: Mapping[str, ProgramFunction], limits: ProgramLimits, start: _Start, worker: _Worker) -> ProgramStep:
     """A step, on a thread. One whose worker died is taken again, once: nothing of it is known outside."""
     from pydantic_monty import MontyCrashedError, MontyError
 
     try:
         try:
-            return _Step(functions, limits).take(start)
+            return _Step(functions, limits).take(start, worker)
         except MontyCrashedError as error:
-            if error.timed_out:
+            if error.timed_out or worker.is_killed:
                 return _stopped(error)
         try:
-            return _Step(functions, limits).take(start)
+            return _Step(functions, limits).take(start, worker)
         except MontyCrashedError as error:
             return _stopped(error)
     except (MontyError, OSError, RuntimeError) as error:
@@ -149,7 +192,7 @@ class _Step:
         self._asked: dict[int, tuple[str, FunctionCall]] = {}
         """The calls since the step before, and the names by which the program made them."""
 
-    def take(self, start: _Start) -> ProgramStep:
+    def take(self, start: _Start, worker: _Worker) -> ProgramStep:
         """Run the program on. Blocks; raises as `MontyInterpreter.go_on` does, and what the package raises of its workers."""
         from pydantic_monty import FutureSnapshot, Monty, MontyRuntimeError, MontySyntaxError
 
@@ -161,6 +204,7 @@ class _Step:
                 limits={"max_turn_duration_secs": limits.seconds, "max_memory": limits.memory},
                 os_policy={"sleep": "zero"},
             ) as session,
+            worker.running(session.worker_pid),
         ):
             try:
                 snapshot = self._driven(start(session, self._show))

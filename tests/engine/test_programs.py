@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from agentsdk import (
@@ -26,6 +27,7 @@ from agentsdk import (
     ToolContext,
     function_tool,
 )
+from agentsdk.define.threads import abandoned_tools
 from agentsdk.errors import ToolError
 from agentsdk.items import FunctionCallOutput
 from agentsdk.limits import RunLimits
@@ -169,3 +171,44 @@ async def test_without_a_worker_the_run_ends_with_a_typed_error_and_goes_on_late
     monkeypatch.delenv("MONTY_BIN")
     result = await Runner.resume(doubling.agent("Done."), "r", run_config=dataclasses.replace(config, run_id=None))
     assert result.final_output == "Done." and doubling.given == [2, 4, 5]
+
+
+BUSY = "await double(1)\nwhile True: pass"
+
+
+class Began(RunHooks[Any]):
+    """Knows when the program has had its first result, and computes."""
+
+    def __init__(self) -> None:
+        self.is_busy = asyncio.Event()
+
+    async def on_tool_end(self, context: Any, agent: Agent[Any, Any], tool: FunctionTool[Any], result: object) -> None:
+        self.is_busy.set()
+
+
+def workers() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if child.name() == "monty"]
+
+
+async def test_a_program_that_computes_is_stopped_with_its_run() -> None:
+    began, doubling = Began(), Doubling()
+    model = ScriptedModel([call("run_code", code=BUSY)])
+    agent = Agent[Any, str]("Coder", model=model, tools=[CodeTool([doubling.tool()], max_seconds=600)])
+    run = asyncio.create_task(Runner.run(agent, "Go.", hooks=began))
+    await began.is_busy.wait()
+    while not workers():  # noqa: ASYNC110 - the next step has one of its own, and nobody says when
+        await asyncio.sleep(0)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert workers() == [] and abandoned_tools() == () and doubling.given == [1]
+
+
+async def test_a_program_that_takes_longer_than_its_tool_may_is_stopped() -> None:
+    doubling = Doubling()
+    model = ScriptedModel([call("run_code", code=BUSY), "Done."])
+    tool = CodeTool([doubling.tool()], max_seconds=600, timeout=0.5)
+    result = await Runner.run(Agent[Any, str]("Coder", model=model, tools=[tool]), "Go.")
+    (told,) = outputs(list(result.to_state().value.transcript))
+    assert "had no answer in time" in str(told)
+    assert workers() == [] and abandoned_tools() == () and doubling.given == [1]
