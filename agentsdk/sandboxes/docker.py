@@ -14,6 +14,7 @@ import secrets
 import shlex
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,6 +36,9 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 _NOT_RUN = 125
 """The exit code of `docker run` where it could not start the container; a command may have it too."""
 
+_GRACE = 10.0
+"""Seconds that a container which is being removed may take."""
+
 _WALLS = (
     *("--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"),
     *("--hostname=sandbox", "--log-driver=none", f"--label={LABEL}"),
@@ -42,7 +46,7 @@ _WALLS = (
 
 
 class DockerSandbox(HostSandbox):
-    """A sandbox by Docker, or what has its command line, whose daemon runs on this machine.
+    """A sandbox by Docker 25 or newer, or what has its command line, whose daemon runs on this machine.
 
     `image` is where the commands' programs come from; it must be there already, and have `sh`, and `grep` and `find` for the
     tools that search. `workspace`, `readable` and `limits` are as for `BubblewrapSandbox`. There is no network. Commands run
@@ -140,13 +144,19 @@ class _Container:
             self._process.kill()
 
     async def _remove(self) -> None:
+        """End the container, and wait until it is gone. It may be on its way already: it is removed where it ends by itself."""
         quiet = asyncio.subprocess.DEVNULL
-        removing = await asyncio.create_subprocess_exec(
-            *(self._docker, "rm", "--force", "--volumes", self._name), stdin=quiet, stdout=quiet, stderr=asyncio.subprocess.PIPE
-        )
-        _, said = await removing.communicate()
-        if removing.returncode and b"No such container" not in said:
-            raise SandboxError(f"the container {self._name!r} could not be removed; docker rm --force it")
+        deadline = time.monotonic() + _GRACE
+        while True:
+            line = (self._docker, "rm", "--force", "--volumes", self._name)
+            removing = await asyncio.create_subprocess_exec(*line, stdin=quiet, stdout=quiet, stderr=asyncio.subprocess.PIPE)
+            _, said = await removing.communicate()
+            if removing.returncode == 0 or b"No such container" in said:
+                return
+            if b"already in progress" not in said or time.monotonic() > deadline:
+                reason = said.decode(errors="replace").strip()[-300:]
+                raise SandboxError(f"the container {self._name!r} could not be removed ({reason}); docker rm --force it")
+            await asyncio.sleep(0.05)
 
 
 def _exports(env: Mapping[str, str]) -> str:

@@ -176,6 +176,7 @@ class _Session:
         """End the shell, and all that it started."""
         await self._sandbox.end(self._child)
         await asyncio.wait((self._ended,))
+        self._ended.exception()  # who ran a command was told
         await self._stack.aclose()
 
 

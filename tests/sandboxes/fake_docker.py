@@ -1,7 +1,8 @@
 """A program `docker` for tests: it writes down how it was called, and runs the command without any container.
 
 What a container would be shown under another path, the command finds where it is. In the folder `FAKE_DOCKER`, `calls` has a
-list of arguments a line, a file with the name of a "container" its process, and `refuses` the error of every `docker run`.
+list of arguments a line, a file with the name of a "container" its process, `refuses` the error of every `docker run`, and
+`busy` that of the next `docker rm`.
 """
 
 import json
@@ -46,6 +47,10 @@ def kill(pid: int) -> None:
 
 
 def remove(name: str) -> int:
+    with suppress(FileNotFoundError):
+        print((HOME / "busy").read_text(), file=sys.stderr)
+        (HOME / "busy").unlink()
+        return 1
     try:
         kill(int((HOME / name).read_text()))
     except FileNotFoundError:
