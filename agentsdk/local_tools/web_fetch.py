@@ -8,21 +8,18 @@ from typing import Any, Unpack
 from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import ToolOptions
-from agentsdk.local_tools.addresses import networks
 from agentsdk.local_tools.fetch import Fetcher, Page
+from agentsdk.local_tools.host_rules import HOSTS, NETWORKS, HostRules
 from agentsdk.local_tools.readable import readable_text
-from agentsdk.types.declared import SECONDS, Fields, a_name, sequence_of, whole
+from agentsdk.types.declared import SECONDS, Fields, whole
 from agentsdk.types.errors import FetchError
 from agentsdk.types.text import clean_text
 
-_HOSTS = sequence_of(
-    a_name("the name of a host; write 'docs.example.com', or '.example.com' for all below it"), "a list of names"
-)
 _FIELDS = Fields(
     "web_fetch",
-    allowed_hosts=_HOSTS,
-    blocked_hosts=_HOSTS,
-    allowed_networks=sequence_of(a_name("an address or a network; write '10.0.0.0/8'"), "a list of networks"),
+    allowed_hosts=HOSTS,
+    blocked_hosts=HOSTS,
+    allowed_networks=NETWORKS,
     max_bytes=whole("bytes, 1 or more: what is read of a page", 1),
     max_chars=whole("characters, 200 or more: what the model is given of a page at a time", 200),
     seconds=SECONDS,
@@ -60,13 +57,8 @@ def web_fetch(
         max_chars=max_chars,
         seconds=seconds,
     )
-    fetcher = Fetcher(
-        allowed_hosts=allowed_hosts,
-        blocked_hosts=blocked_hosts,
-        allowed_networks=networks(allowed_networks),
-        max_bytes=max_bytes,
-        timeout=seconds,
-    )
+    rules = HostRules(allowed_hosts=allowed_hosts, blocked_hosts=blocked_hosts, allowed_networks=allowed_networks)
+    fetcher = Fetcher(rules, max_bytes=max_bytes, timeout=seconds)
 
     async def web_fetch(url: str, start: int = 0) -> str:
         """Get a web page as text.
