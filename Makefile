@@ -34,13 +34,13 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients
+test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
 
-orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients
+orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
 
 coverage: $(VENV)/.dev $(VENV)/.model
@@ -118,6 +118,11 @@ $(VENV)/.clients: $(VENV)/.pip pyproject.toml scripts/official_clients.py
 	@echo "== the providers' client libraries"
 	@$(RUN) scripts/official_clients.py --install || echo 'they cannot be installed: the tests that ask them are skipped'
 	@touch $@
+
+# Nothing where the system has one. Where none can be had the tests of the browser are skipped; the next time it is tried again.
+$(VENV)/.chromium: $(VENV)/.dev scripts/get_chromium.py
+	@echo '== a Chromium for the tests of the browser'
+	@if $(RUN) scripts/get_chromium.py $(VENV)/chromium; then touch $@; fi
 
 $(VENV)/.model: $(VENV)/.package
 	@echo '== the weights of the local model (98 MB, once)'

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentsdk.define.ask_user import ask_user
     from agentsdk.define.custom_tool import Grammar, custom_tool
     from agentsdk.local_tools.apply_patch import ApplyPatchTool
+    from agentsdk.local_tools.chromium import ChromiumBrowser
     from agentsdk.local_tools.code import CodeTool
     from agentsdk.local_tools.computer import ComputerTool
     from agentsdk.local_tools.files import file_tools
@@ -40,6 +41,7 @@ __all__ = [
     "ApplyPatchTool",
     "BraveSearch",
     "Browser",
+    "ChromiumBrowser",
     "CodeTool",
     "Computer",
     "ComputerTool",
@@ -87,6 +89,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.define.custom_tool": "Grammar custom_tool",
             "agentsdk.local_tools.apply_patch": "ApplyPatchTool",
             "agentsdk.local_tools.code": "CodeTool",
+            "agentsdk.local_tools.chromium": "ChromiumBrowser",
             "agentsdk.local_tools.computer": "ComputerTool",
             "agentsdk.local_tools.files": "file_tools",
             "agentsdk.local_tools.memory": "MemoryTool",

