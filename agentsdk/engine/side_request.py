@@ -17,7 +17,7 @@ from agentsdk.engine.spans import in_side_span
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.errors import ModelError, ToolError, UserError
-from agentsdk.types.events import AttemptSpent, ToolCheckpointed
+from agentsdk.types.events import AttemptSpent, RunEvent, ToolCheckpointed
 from agentsdk.types.items import Message
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import SpentAttempt
@@ -56,10 +56,14 @@ async def ask_for_call(
             if run.has_budget:
                 await charge(run, named)
         raise
-    spent = AttemptSpent(response.usage, "", "call", response.model or model.name, model.name)
-    await run.record(spent, *(() if checkpoint is None else (ToolCheckpointed(call_id, checkpoint(response)),)))
-    if leave is not None:
-        await leave.spent(response, turns=0)
+    events: list[RunEvent] = [AttemptSpent(response.usage, "", "call", response.model or model.name, model.name)]
+    try:
+        if checkpoint is not None:
+            events.append(ToolCheckpointed(call_id, checkpoint(response)))
+    finally:  # it is paid for also where there is nothing to save
+        await run.record(*events)
+        if leave is not None:
+            await leave.spent(response, turns=0)
     if checkpoint is not None and run.root.recorder is not None:
         await run.root.recorder.flush()
     return response

@@ -138,6 +138,17 @@ async def test_what_a_request_that_failed_has_cost_is_the_runs_too() -> None:
     assert "down" in str(outputs(result))
 
 
+async def test_what_was_paid_counts_also_where_its_checkpoint_fails() -> None:
+    async def ask(ctx: ToolContext[Any]) -> str:
+        return (await ctx.ask_model("x", checkpoint=lambda reply: reply.text * 1_000_000)).text
+
+    model = ScriptedModel([call("ask"), said("a page"), "done"])
+    agent = Agent("main", model=model, tools=[function_tool(ask)])
+    result = await Runner.run(agent, "go", run_config=RunConfig(limits=RunLimits(requests=3, tokens=10_000)))
+    assert "expected a text of 1000000 at most" in str(outputs(result))
+    assert (result.final_output, result.usage.requests) == ("done", 3)
+
+
 async def test_each_request_has_an_id_of_its_own() -> None:
     async def ask_twice(ctx: ToolContext[Any]) -> str:
         return "".join([(await ctx.ask_model("x")).text for _ in range(2)])
