@@ -49,6 +49,7 @@ _GRACE = 2.0
 """Seconds after which a worker that does not keep its limits is killed; and that one has to end when it is killed."""
 
 _NOTHING = "(nothing was printed)"
+_COROUTINE = "<coroutine object "
 _NO_CALLS: Mapping[str, str] = {}
 
 _Print = Callable[[Literal["stdout", "stderr"], str], None]
@@ -260,6 +261,8 @@ class _Step:
         if self._asked:
             name = next(iter(self._asked.values()))[0]
             return self._fail(f"RuntimeError: {name}() was called without await, so it did not run; write await {name}(...)")
+        if isinstance(value, str) and value.startswith(_COROUTINE):  # which is all that is known of one here
+            return self._fail(f"RuntimeError: the program ends with {value}, which did not run; write await before the call")
         printed = self._printed.text()
         if value is None:
             return ProgramStep(_written(), text=printed or _NOTHING)

@@ -68,6 +68,7 @@ async def told(code: str, *args: Any, **given: Any) -> str:
         ("x = 5", "(nothing was printed)"),
         ("{'a': [1, None, True]}", '{"a":[1,null,true]}'),
         ("await note('x', 2)", '["x","x"]'),
+        ("print('a\\0b', '\\ud800')\nawait note('\\ud800')", 'a\ufffdb \ufffd\n["\ufffd"]'),
         ("(await note(text='x', count=2))[1]", "x"),
         ("g = note\nlen(await g('x'))", "1"),
         ("import asyncio\nasync def main():\n    return await note('x')\nasyncio.run(main())", '["x"]'),
@@ -96,6 +97,10 @@ async def test_what_is_printed_and_the_last_value_come_back(code: str, output: s
         ("await note('x', size=1)", "- size: unknown"),
         ("await broken('no luck')", "RuntimeError: Error while running the tool: ValueError: no luck"),
         ("note('x')", "RuntimeError: note() was called without await, so it did not run"),
+        (
+            "async def main():\n    await note('x')\nmain()",
+            "RuntimeError: the program ends with <coroutine object main>, which did not run",
+        ),
         ("x = note('x')\nx + 1", "TypeError: unsupported operand type(s) for +: 'coroutine' and 'int'"),
         ("import socket", "ModuleNotFoundError: No module named 'socket'"),
         ("import subprocess", "ModuleNotFoundError"),
