@@ -648,6 +648,11 @@ class Runner:
         from agentsdk.engine.stored import load_run, store_of
 
         _ARGUMENTS.check_given(agent=agent, change=change, model=model, live_effects=live_effects)
+        if agent.driver is not None:
+            raise UserError(
+                f"the program {agent.name!r} was to be replayed, expected an agent that a model drives: fork the run instead, "
+                "and resume the fork, which runs the program over the record"
+            )
         store = store_of(run_config)
         recorded = await load_run(store, run_id)
         for one in (agent, change or agent):

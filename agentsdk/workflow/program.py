@@ -23,11 +23,9 @@ from agentsdk.ports.clock import sleep
 from agentsdk.types.errors import StateMismatchError, StepFailedError, UserError, WorkflowChangedError
 from agentsdk.types.events import CallsInDoubt, ProgramWaits, RunEvent, ToolsIntended
 from agentsdk.workflow.call import Call, failure, failure_of
+from agentsdk.workflow.rest import Rest
 from agentsdk.workflow.results import Results
 from agentsdk.workflow.scope import PLACE, Scope
-
-_REST = 100
-"""Passes of the event loop without a call, after which a program rests whose calls all wait."""
 
 _PATIENCE = 1.0
 """Seconds up to which a stored run waits for a time by itself; for longer it is left, to be taken up then."""
@@ -54,14 +52,15 @@ class RunningProgram:
         self._ending: Ending = ""
         self._over: asyncio.Future[None] | None = None
         self._open = 0
-        self._blocked = 0
+        self._blocked: set[asyncio.Future[None]] = set()
         self._left = 0
         self._activity = 0
-        self._rest: asyncio.Handle | None = None
+        self._seen = 0
+        self._rest = Rest(self._look)
         self._waiting: list[asyncio.Future[None]] = []
         self._timers: dict[str, tuple[float, asyncio.Task[None]]] = {}
         self._taking: asyncio.Task[None] | None = None
-        self._results = Results(lambda: self._open <= 1)
+        self._results = Results()
         self._results.read(run.state)
 
     # What the steps of the program call.
@@ -78,7 +77,7 @@ class RunningProgram:
             self._find(call)
             if call.key not in self._results.results:
                 await self._come_to_result(call)
-            if not self._results.is_next(call.key):
+            if not self._results.may_take(call.key):
                 await self._block(self._results.wait_for(call.key))
             result = self._results.take(call.key)
             value = None if result.is_error else self._value(call, result)
@@ -221,7 +220,6 @@ class RunningProgram:
                 "workflow another name and finish this run with the old one, or fork the run before that step",
                 step=call.key,
             )
-        self._results.called()
 
     async def _come_to_result(self, call: Call) -> None:
         """Have the result of a call recorded."""
@@ -252,7 +250,6 @@ class RunningProgram:
         run = self.run
         if call.key not in self._results.begun:
             await self.record(call.began(run.deps.now()))
-            self._results.called()
         elif call.key not in self._turn().intended:
             await self.record(ToolsIntended((call.key,), run.deps.now()))
         else:
@@ -317,12 +314,12 @@ class RunningProgram:
 
     async def _block(self, future: asyncio.Future[None]) -> None:
         """Wait for what only other calls, or somebody else, can bring."""
-        self._blocked += 1
+        self._blocked.add(future)
         self._may_rest()
         try:
             await future
         finally:
-            self._blocked -= 1
+            self._blocked.discard(future)
             self._activity += 1
 
     def _next_news(self) -> asyncio.Future[None]:
@@ -348,18 +345,16 @@ class RunningProgram:
 
     def _may_rest(self) -> None:
         """Look whether the program comes to rest, now that all its calls wait."""
-        if self._rest is None and self._blocked >= self._open and (self._blocked or self._ending):
-            self._look(self._activity, _REST)
+        if len(self._blocked) >= self._open and (self._blocked or self._ending) and not self._rest.is_coming:
+            self._seen = self._activity
+            self._rest.begin()
 
-    def _look(self, activity: int, left: int) -> None:
-        """Whether nothing has happened for so many passes of the loop, and nothing can by itself."""
-        self._rest = None
-        if self._blocked < self._open or self._over is None or self._over.done():
+    def _look(self) -> None:
+        if len(self._blocked) < self._open or self._over is None or self._over.done():
             return
-        if activity != self._activity or self._results.is_moving:
-            activity, left = self._activity, _REST
-        if left:
-            self._rest = asyncio.get_running_loop().call_soon(self._look, activity, left - 1)
+        is_woken = any(future.done() for future in self._blocked)
+        if is_woken or self._results.is_coming or self._seen != self._activity:
+            self._may_rest()
         else:
             self._at_rest()
 
@@ -380,7 +375,7 @@ class RunningProgram:
         return deps.config.store is None or at - deps.now() <= _PATIENCE
 
     def _changed(self) -> WorkflowChangedError:
-        step = self._results.missing()
+        step = self._results.next
         return WorkflowChangedError(
             f"workflow {self.run.agent.name!r} does not call step {step!r}, which is recorded next, expected the same steps in "
             "the same order of results: nothing but steps, flow and other tasks may decide what it calls, or be awaited; "
@@ -409,9 +404,8 @@ class RunningProgram:
 
     async def _close(self) -> asyncio.CancelledError | None:
         """End all tasks of the program; the cancellation that reached the run meanwhile, if any."""
-        if self._rest is not None:
-            self._rest.cancel()
-            self._rest = None
+        self._rest.stop()
+        self._results.close()
         timers = [timer for _, timer in self._timers.values()]
         taking = [] if self._taking is None else [self._taking]
         tasks, self.tasks = self.tasks, set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.parameters import local_names
@@ -87,6 +87,16 @@ class Workflow(Agent[Any, R], Generic[I, R]):
     def driver(self) -> Callable[[Any], Coroutine[Any, Any, None]]:
         """What runs the program."""
         return partial(_drive, self)
+
+    if not TYPE_CHECKING:  # to a type checker it would say that a workflow takes any attribute
+
+        def __setattr__(self, field: str, value: object) -> None:
+            if field in Agent.__dataclass_fields__ and "_declared" in self.__dict__:
+                raise UserError(
+                    f"workflow {self.name!r} was given {field}=..., which is for agents that a model drives, expected none of "
+                    "these; give it to the agents that the program asks"
+                )
+            super().__setattr__(field, value)
 
     def clone(self, **changes: Any) -> Self:
         """Itself: there is nothing to change. Raises `UserError` for changes."""

@@ -276,7 +276,7 @@ PROGRAMS = [
     _one(chain, 5),
     _one(parallel, [2, 2, 2, 3, 3, 4, 5, 9, 10, 11]),
     _one(race, [1, 1, 1, 1, 1, 1], cancels=True, races=True),
-    _one(queue, [12, 22, 12, 2, 2, 22, 13, 23, 13, 3, 3, 23], races=True),
+    _one(queue, [12, 22, 2, 2, 12, 22, 13, 23, 3, 3, 13, 23], races=True),
     _one(group_failed, 2, cancels=True),
     _one(retried, [2, 2]),
     _one(undone, WorkflowFailedError),

@@ -347,6 +347,10 @@ class _Gathered:
         (lambda: flow.ask("?"), r"flow\.ask was called outside of a workflow's program, expected within one"),
         (lambda: flow.idempotency_key(), r"flow\.idempotency_key\(\) was called outside the body of a workflow's step"),
         (lambda: flow.each(_body, [1], limit=0), r"flow\.each has limit=0, expected a whole number, 1 or more"),
+        (
+            lambda: setattr(workflow(_body), "tools", []),
+            "workflow '_body' was given tools=..., which is for agents",
+        ),
         (lambda: workflow(_body).clone(name="x"), r"workflow '_body' has no fields \['name'\] to change"),
     ],
 )

@@ -409,6 +409,8 @@ async def test_runs_are_forked_and_compared() -> None:
         await Runner.decide(run_id, Decision("ask", "answer", answer=answer), run_config=config)
         await asking.resume(run_id, run_config=config)
     divergence = (await Runner.diff("r", "f", run_config=config)).divergence
+    with pytest.raises(UserError, match="the program 'asking' was to be replayed, expected an agent that a model drives"):
+        await Runner.replay(asking, "r", run_config=config)
     assert divergence is not None and (divergence.recorded, divergence.now) == ("'ask' gave 'true'", "'ask' gave 'false'")
     assert done == ["look 1", "pay 2"]
 
