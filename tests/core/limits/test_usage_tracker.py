@@ -97,7 +97,11 @@ def recount(log: Sequence[RunEvent]) -> tuple[Amount, int]:
         if isinstance(item, FunctionCall)
     }
     calls = Counter(
-        names[path, call_id] for path, event in events if isinstance(event, ToolsIntended) for call_id in event.call_ids
+        names[path, call_id]
+        for path, event in events
+        if isinstance(event, ToolsIntended)
+        for call_id in event.call_ids
+        if (path, call_id) in names  # a step of a workflow is no call of a model's
     )
     failed_turns = 0
     results: dict[str, bool] = {}
