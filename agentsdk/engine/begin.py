@@ -28,6 +28,7 @@ from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import check_agent_names, find_agent, find_agents
 from agentsdk.engine.run import NO_LIMITS, Run, call_ids, require_asyncio
 from agentsdk.engine.saved_context import load_context
+from agentsdk.engine.side_request import ask_for_call
 from agentsdk.ports.clock import read
 from agentsdk.ports.tracer import Tracer
 from agentsdk.types.errors import StateMismatchError, StateTamperedError, UserError
@@ -149,6 +150,7 @@ def _run(agent: Agent[Any, Any], context: RunContextWrapper[Any], deps: RunDeps,
         agent=agent,
         agents={agent.name: agent},
         drive=agent.driver or run_loop,
+        ask_for_call=ask_for_call,
     )
 
 

@@ -33,6 +33,7 @@ from agentsdk.engine.log_positions import LogPosition, log_positions
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import find_agent
 from agentsdk.engine.run import Run
+from agentsdk.engine.side_request import ask_for_call
 from agentsdk.types.errors import AgentsException, ModelError
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -156,6 +157,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
         agent=step.agent,
         agents={step.agent.name: step.agent},
         drive=run_loop,
+        ask_for_call=ask_for_call,
         limits=config.limits,
         stop_requested=True,  # after this turn
         is_replayed=True,

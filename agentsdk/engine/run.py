@@ -118,7 +118,8 @@ class Run(Journal, eq=False, kw_only=True):
     """One run in motion.
 
     `agent` is the one whose turn it is, `agents` all that have had one, by name. `drive` is the loop, which a nested run is
-    driven by too. `call_ids` are those of the calls so far, so that a provider's repeated id is noticed in O(1).
+    driven by too, `ask_for_call` what asks its turn's model something for the body of a call. `call_ids` are those of the
+    calls so far, so that a provider's repeated id is noticed in O(1).
 
     `inboxes` hold what enters at its next turn: the root's `added`, and that of its config. `channel` is where its stream
     events go, None where nobody reads them. `shown`, the root's: how many events of each nested run, by its path, are behind
@@ -144,6 +145,7 @@ class Run(Journal, eq=False, kw_only=True):
 
     agent: Agent[Any, Any]
     drive: Callable[[Run], Awaitable[None]]
+    ask_for_call: Callable[[Run, str, ModelRequest, Callable[[ModelResponse], str] | None], Awaitable[ModelResponse]]
     limits: RunLimits = DEFAULT_LIMITS
     agents: dict[str, Agent[Any, Any]] = {}  # noqa: RUF012 - a Struct gives each run one of its own
     call_ids: set[str] = set()  # noqa: RUF012
@@ -223,9 +225,7 @@ class Run(Journal, eq=False, kw_only=True):
         self, call_id: str, request: ModelRequest, checkpoint: Callable[[ModelResponse], str] | None
     ) -> ModelResponse:
         """The reply of its turn's model to what one of its calls asks."""
-        from agentsdk.engine.side_request import ask_for_call  # few calls ask a model
-
-        return await ask_for_call(self, call_id, request, checkpoint)
+        return await self.ask_for_call(self, call_id, request, checkpoint)
 
     def emit(self, data: object, tool_name: str, call_id: str, is_over: Callable[[], bool]) -> None:
         """Show progress of one of its calls to the reader of the stream, from whatever thread."""
@@ -364,6 +364,7 @@ class Run(Journal, eq=False, kw_only=True):
             agent=agent,
             agents={agent.name: agent},
             drive=agent.driver or self.drive,
+            ask_for_call=self.ask_for_call,
             deps=self.deps,
             context=RunContextWrapper(self.context.context, self.context.usage),
             state=state,
