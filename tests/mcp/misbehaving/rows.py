@@ -1,4 +1,4 @@
-"""The rows: misbehaving servers, and what must come of runs with them."""
+"""The rows: misbehaving servers, and what must come of runs with them. One table, so one module, however long."""
 
 from __future__ import annotations
 
