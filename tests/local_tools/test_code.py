@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -264,3 +265,21 @@ async def test_a_program_is_streamed_like_a_nested_run() -> None:
 async def test_a_code_tool_in_a_code_tool_is_refused() -> None:
     with pytest.raises(UserError, match="has a CodeTool, 'run_code', expected tools that are no programs"):
         CodeTool([CodeTool([note])])
+
+
+async def test_a_copy_runs_programs_under_another_name() -> None:
+    model = ScriptedModel([call("program", code="await note('a')"), "Done."])
+    tool = CodeTool([note]).clone(name="program", needs_approval=True)
+    agent = Agent[Any, str]("Coder", model=model, tools=[tool])
+    result = await Runner.run(agent, "Go.")
+    (item,) = result.interruptions
+    state = result.to_state()
+    state.approve(item, arguments={"code": "await note('b')"})  # a person may change the program before it begins
+    found = outcome(await Runner.run(agent, state))
+    assert isinstance(found.output, str) and found.output.endswith('["b"]')
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_monty", None)
+    with pytest.raises(UserError, match=r"pip install 'agentsdk\[code\]'"):
+        CodeTool([note])
