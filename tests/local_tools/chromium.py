@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from agentsdk.local_tools.chromium import ChromiumBrowser
 from agentsdk.local_tools.chromium_process import find_chromium
 
 _OF_NPM = Path(__file__).parents[2] / ".venv" / "chromium" / "chromium"
+if _OF_NPM.exists():
+    os.environ.setdefault("FONTCONFIG_FILE", str(_OF_NPM.with_name("fonts.conf")))
 
 
 def chromium() -> str:

@@ -80,7 +80,8 @@ def response_fields(text: str) -> JsonObject:
     fields: JsonObject = {"url": as_text(said.get("url"))}
     if any(as_object(check).get("id") == _SAFETY for check in as_list(said.get("acknowledged_safety_checks"))):
         fields["safety_acknowledgement"] = "true"
-    return fields if said or not text else {**fields, "output": text}
+    output = as_text(said.get("output")) if said else text
+    return {**fields, "output": output} if output else fields
 
 
 def _size(tool: ToolSpec) -> tuple[int, int]:

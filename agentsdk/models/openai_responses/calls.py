@@ -10,7 +10,7 @@ mcp_approval_request                     mcp_approval: the arguments, the server
 ```
 A result of a shell call that is JSON like `{"output": [{"stdout", "stderr", "outcome"}]}` goes back as that, any other text as
 what was printed. A computer call's result is an image, the screenshot, and may have a text beside it: `{"url",
-"acknowledged_safety_checks"}` as JSON.
+"output", "acknowledged_safety_checks"}` as JSON, of which the output is what the model is told.
 """
 
 from __future__ import annotations
@@ -235,9 +235,10 @@ def _computer_output(item: FunctionCallOutput, known: JsonObject) -> list[JsonOb
     beside = _object_in(text)
     if checks := as_list(beside.get("acknowledged_safety_checks")):
         entry["acknowledged_safety_checks"] = checks
-    if not text or beside:
+    said = as_text(beside.get("output")) if beside else text
+    if not said:
         return [entry]
-    return [entry, {"role": "developer", "content": f"The computer call {item.call_id} came to: {text}"}]
+    return [entry, {"role": "developer", "content": f"The computer call {item.call_id} came to: {said}"}]
 
 
 def call_id_of(call_id: str) -> str:
