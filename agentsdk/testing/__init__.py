@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agentsdk.testing.scripted import ScriptedModel, call
     from agentsdk.testing.server import CapturedRequest, FakeOpenAIServer, FakeServer, ServerReply
     from agentsdk.testing.tool_calling import ToolCallingModel
+    from agentsdk.testing.workflow_check import WorkflowCheck, workflow_check
 
 __all__ = [
     "CapturedRequest",
@@ -44,8 +45,10 @@ __all__ = [
     "ScriptedModel",
     "ServerReply",
     "ToolCallingModel",
+    "WorkflowCheck",
     "call",
     "no_real_requests",
+    "workflow_check",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
@@ -64,5 +67,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.testing.scripted": "ScriptedModel call",
             "agentsdk.testing.server": "CapturedRequest FakeOpenAIServer FakeServer ServerReply",
             "agentsdk.testing.tool_calling": "ToolCallingModel",
+            "agentsdk.testing.workflow_check": "WorkflowCheck workflow_check",
         },
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 import msgspec
@@ -93,6 +95,13 @@ class Program(Protocol):
     def adopt(self, task: asyncio.Task[Any] | None) -> None:
         """Take a task for one of the program's: it ends with that."""
         ...
+
+
+Rehearsal = Callable[[Program, Call], Awaitable[ToolFinished | None]]
+"""Called in place of a call's own `come_to_result`."""
+
+REHEARSAL: ContextVar[Rehearsal | None] = ContextVar("agentsdk rehearsal", default=None)
+"""What stands in for all bodies of the programs that begin here: for tests of these."""
 
 
 def failure(key: str, error: str, detail: str = "", started_at: float = 0.0, at: float = 0.0) -> ToolFinished:

@@ -22,7 +22,7 @@ from agentsdk.engine.signals import take_signals
 from agentsdk.ports.clock import sleep
 from agentsdk.types.errors import StateMismatchError, StepFailedError, UserError, WorkflowChangedError
 from agentsdk.types.events import CallsInDoubt, ProgramWaits, RunEvent, ToolsIntended
-from agentsdk.workflow.call import Call, failure, failure_of
+from agentsdk.workflow.call import REHEARSAL, Call, failure, failure_of
 from agentsdk.workflow.rest import Rest
 from agentsdk.workflow.results import Results
 from agentsdk.workflow.scope import PLACE, Scope
@@ -60,6 +60,7 @@ class RunningProgram:
         self._waiting: list[asyncio.Future[None]] = []
         self._timers: dict[str, tuple[float, asyncio.Task[None]]] = {}
         self._taking: asyncio.Task[None] | None = None
+        self._rehearsal = REHEARSAL.get()
         self._results = Results()
         self._results.read(run.state)
 
@@ -235,7 +236,8 @@ class RunningProgram:
                 is_begun = await self._begin(call) or is_begun
                 turn = self._turn()
                 if key not in turn.in_doubt and (is_begun or call.effect != "once"):
-                    result = await call.come_to_result(self)
+                    rehearsal = self._rehearsal
+                    result = await (call.come_to_result(self) if rehearsal is None else rehearsal(self, call))
                     if result is not None:
                         await self.record(result)
                         return
