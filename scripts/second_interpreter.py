@@ -9,7 +9,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 QUICK = ["tests/types", "tests/core", "tests/engine", "tests/sessions"]
-NEEDS = ["pytest>=8.3", "hypothesis>=6.120", "opentelemetry-sdk>=1.28", "psutil>=6", "asyncpg", "redis", "cryptography"]
+NEEDS = [
+    "pytest>=8.3",
+    "hypothesis>=6.120",
+    "opentelemetry-sdk>=1.28",
+    "psutil>=6",
+    "asyncpg",
+    "redis",
+    "cryptography",
+    "pydantic-monty",
+]
 
 
 def candidates() -> list[str]:
