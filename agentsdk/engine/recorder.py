@@ -36,6 +36,7 @@ from agentsdk.types.events import (
     RunEnded,
     RunEvent,
     SessionSaved,
+    StepBegan,
     Stopped,
     TimeSpent,
     TurnEnded,
@@ -44,7 +45,8 @@ from agentsdk.types.events import (
 logger = logging.getLogger("agentsdk")
 
 _DERIVED = (TurnEnded, RunEnded, SessionSaved, LimitWarningEvent, LimitReachedEvent, TimeSpent, Stopped)
-"""Events that a run entered again comes to by itself: they need no commit of their own, and go with the next one."""
+"""Events that a run entered again comes to by itself: they need no commit of their own, and go with the next one. So does the
+beginning of a step that has no effect."""
 
 
 Batch = tuple[list[RunEvent], int, list[asyncio.Future[None]]]
@@ -103,7 +105,7 @@ class Recorder:
             self._apply(events)
             raise self.failure
         level = self._config.durability
-        if level == "sync" and not (self._writer is None and all(_is(event, _DERIVED) for event in events)):
+        if level == "sync" and not (self._writer is None and all(map(_comes_again, events))):
             self._queue += events
             await self._durable()
             return
@@ -380,8 +382,8 @@ def _after(state: State, events: Sequence[RunEvent]) -> State:
     return state
 
 
-def _is(event: RunEvent, kinds: type[RunEvent] | tuple[type[RunEvent], ...]) -> bool:
-    """Whether an event, or the one it brings from a nested run, is one of `kinds`."""
+def _comes_again(event: RunEvent) -> bool:
+    """Whether a run entered again comes to an event, or the one it brings from a nested run, by itself."""
     while isinstance(event, Nested):
         event = event.event
-    return isinstance(event, kinds)
+    return isinstance(event, _DERIVED) or (isinstance(event, StepBegan) and event.effect == "none")

@@ -32,14 +32,14 @@ class Failure(msgspec.Struct):
 class Call:
     """A step as the program has called it: `key` says where, `name` and `arguments`, JSON text, what. See `StepBegan`."""
 
-    __slots__ = ("arguments", "digest", "key", "name")
+    __slots__ = ("arguments", "digest", "effect", "key", "name", "undo")
 
-    effect: Effect = "none"
-    undo: Any = None
-    """The step that undoes it; None where nothing does."""
-
-    def __init__(self, key: str, name: str, arguments: str, *more: str) -> None:
-        """`more` must be the same, too, when it is called again."""
+    def __init__(
+        self, key: str, name: str, arguments: str, *more: str, effect: Effect = "none", undo: Callable[..., Any] | None = None
+    ) -> None:
+        """`more` must be the same, too, when it is called again. `undo` is the step that undoes it."""
+        self.effect: Effect = effect
+        self.undo = undo
         self.key = key
         self.name = name
         self.arguments = arguments

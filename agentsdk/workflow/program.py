@@ -45,6 +45,7 @@ class RunningProgram:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.news = 0
+        self._root = run.root
         self.tasks: set[asyncio.Task[Any]] = set()
         self.undoable: list[tuple[Call, Any]] = []
         self.is_closing = False
@@ -106,26 +107,11 @@ class RunningProgram:
         return value
 
     async def record(self, *events: RunEvent) -> None:
-        """Make `events` the run's next ones. Where the program cancels the step meanwhile, that waits."""
-        run = self.run
-        if run.root.recorder is None:
-            await run.record(*events)
-        else:
-            writing = asyncio.ensure_future(run.record(*events))
-            cancelled: asyncio.CancelledError | None = None
-            while not writing.done():
-                try:
-                    await asyncio.wait({writing})
-                except asyncio.CancelledError as error:
-                    cancelled = error
-                    if self.is_closing:  # the recorder knows how long there is left
-                        writing.cancel()
-            if cancelled is not None:
-                if not writing.cancelled():
-                    writing.exception()
-                raise cancelled
-            writing.result()
-        self._results.read(run.state)
+        """Make `events` the run's next ones. A cancellation waits until they are."""
+        try:
+            await self.run.record(*events)
+        finally:
+            self._results.read(self.run.state)
 
     def wake_at(self, key: str, at: float) -> None:
         """Look again at a call that waits once it is `at`, a Unix timestamp, if this process still has the run then."""
@@ -256,7 +242,7 @@ class RunningProgram:
             await self.record(ToolsIntended((call.key,), run.deps.now()))
         else:
             return False
-        recorder = run.root.recorder
+        recorder = self._root.recorder
         if recorder is not None:
             await recorder.before_calls(have_effect=call.effect != "none")
         return True
@@ -295,8 +281,7 @@ class RunningProgram:
 
     def _is_held(self) -> bool:
         """Whether nothing new is to begin: the run is paused, or to stop."""
-        root = self.run.root
-        return root.stop_requested or root.state.paused is not None
+        return self._root.stop_requested or self._root.state.paused is not None
 
     async def _take_signals(self) -> None:
         """Take what waits in the mailbox, once for all calls that come here meanwhile."""

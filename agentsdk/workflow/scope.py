@@ -30,7 +30,8 @@ class Scope:
 
     def key(self, name: str) -> str:
         """The key of a call that is made here, now."""
-        name = name.replace("/", "_").replace("#", "_")
+        if not name.isidentifier():
+            name = name.replace("/", "_").replace("#", "_")
         number = self._calls[name] = self._calls.get(name, 0) + 1
         return f"{self.path}{name}" if number == 1 else f"{self.path}{name}#{number}"
 

@@ -105,20 +105,11 @@ class StepCall(Call):
     __slots__ = ("args", "kwargs", "step")
 
     def __init__(self, key: str, step: Step[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__(key, step.name, step.signature.write(args, kwargs))
+        arguments = step.signature.write(args, kwargs)
+        super().__init__(key, step.name, arguments, effect=step.effect, undo=step.undo_step)
         self.step = step
         self.args = args
         self.kwargs = kwargs
-
-    @property
-    def effect(self) -> Effect:  # type: ignore[override]
-        """That of its step."""
-        return self.step.effect
-
-    @property
-    def undo(self) -> Any:
-        """The step that undoes it."""
-        return self.step.undo_step
 
     async def come_to_result(self, program: Program) -> ToolFinished | None:
         """The body's result, at this attempt or at one after it; None where it is in doubt."""

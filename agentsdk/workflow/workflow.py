@@ -190,6 +190,7 @@ async def _undo(workflow: Workflow[Any, Any], program: RunningProgram, failed: S
 
     async def undo() -> None:
         for call, value in reversed(program.undoable):
+            assert call.undo is not None, "only what can be undone is kept"
             try:
                 await call.undo(value)
             except StepFailedError:
