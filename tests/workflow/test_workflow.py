@@ -487,6 +487,25 @@ async def test_limits_count_over_all_agents_at_the_root() -> None:
     assert raised.value.state.value.all_turns == 3
 
 
+async def test_at_a_limit_a_workflow_pauses_or_raises_and_no_model_is_asked_in_its_name() -> None:
+    writer = Agent(name="Writer", model=ScriptedModel(["a", "b", "c"]))
+
+    @workflow
+    async def program(x: int) -> str:
+        return "".join([await flow.agent(writer, str(number)) for number in range(x)])
+
+    with pytest.raises(MaxTurnsExceeded) as raised:
+        await program.run(3, run_config=RunConfig(limits=RunLimits(turns=2), on_limit="finalize"))
+    assert (raised.value.state.value.all_turns, getattr(raised.value, "__notes__", [])) == (1, [])
+    config = stored(limits=RunLimits(turns=1), on_limit="pause")
+    paused = await program.run(2, run_config=config)
+    assert paused.limit_reached is not None and not paused.is_finished
+    state = await Runner.load("r", run_config=config)
+    state.raise_limit("turns", 9)
+    await Runner.decide(state, run_config=config)
+    assert (await program.drive("r", 2, run_config=config)).final_output == "bc"
+
+
 async def test_what_strangers_wrote_taints_the_agents_after_it() -> None:
     @step(effect="none", untrusted=True)
     async def read_mail() -> str:

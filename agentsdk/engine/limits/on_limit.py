@@ -36,7 +36,7 @@ async def at_limit(run: Run, error: LimitExceededError) -> bool:
         run.is_at_limit = False
         return True
     chosen = chosen if isinstance(chosen, str) else None
-    if chosen == "raise":
+    if chosen == "raise" or (chosen == "finalize" and run.agent.driver is not None):  # a program has no last answer
         raise error
     if chosen == "pause":
         hit = LimitReachedEvent(error.kind, str(error.used), str(error.limit), True)
