@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
+from agentsdk.core.run_state import RunState
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.parameters import local_names
 from agentsdk.define.run_config import RunConfig
@@ -123,6 +124,13 @@ class Workflow(Agent[Any, R], Generic[I, R]):
     async def drive(self, run_id: str, input: I, *, run_config: RunConfig, context: Any = None) -> RunResult[R]:
         """`Runner.drive`: begin the run, go on with it, or give what it has come to: whichever is due."""
         return await Runner.drive(self, run_id, self.written(input), run_config=run_config, context=context)
+
+    @staticmethod
+    def draw(state: RunState) -> str:
+        """What has happened in a run, as a Mermaid chart (`gantt`): its steps over time, with failures, retries and undoing."""
+        from agentsdk.workflow.draw import drawn
+
+        return drawn(state.value)
 
     async def submit(self, input: I, *, run_config: RunConfig, run_id: str | None = None, at: float | None = None) -> str:
         """`Runner.submit`: put a run of it into the store, for a `Worker` to take; its id."""
