@@ -19,9 +19,12 @@ import signal
 import socket
 import sys
 import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-_SET_DUMPABLE, _DROP_BOUND, _SET_SECUREBITS, _NO_NEW_PRIVS = 4, 24, 28, 38
+_SET_DUMPABLE, _DROP_BOUND, _SET_SECUREBITS, _SET_SUBREAPER, _NO_NEW_PRIVS = 4, 24, 28, 36, 38
 _NO_ROOT_LOCKED = 0b11  # SECBIT_NOROOT and its lock: being root gives no capabilities
 _CAPABILITY_VERSION = 0x20080522
 
@@ -65,6 +68,7 @@ def _run(asked: dict[str, Any], told: socket.socket) -> dict[str, int]:
         resource.setrlimit(getattr(resource, name), (value, value))
     _become(asked["user"])
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _check(_libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0))  # what the command leaves behind becomes a child of this process
     sandbox = sandlock.Sandbox(**asked["policy"])
     inherit = sandlock.StdioMode.INHERIT
     process = sandbox.popen(asked["argv"], stdin=inherit, stdout=inherit, stderr=inherit)
@@ -75,9 +79,32 @@ def _run(asked: dict[str, Any], told: socket.socket) -> dict[str, int]:
 
     threading.Thread(target=watch, daemon=True).start()
     result = process.wait()
+    _end_children()
     if result.reason == sandlock.ExitReason.EXITED:
         return {"exit_code": result.exit_code}
     return {"exit_code": 128 + (result.signal if result.signal > 0 else signal.SIGKILL)}
+
+
+def _end_children() -> None:
+    """Kill what the command has left running, and wait until it is gone."""
+    while True:
+        for child in _children():
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if ended == 0:
+            time.sleep(0.001)
+
+
+def _children() -> list[int]:
+    found: list[int] = []
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # of a thread that has ended
+            found += map(int, listed.read_text().split())
+    return found
 
 
 def _become(user: int | None) -> None:

@@ -9,6 +9,7 @@ from agentsdk.testing.sandbox_conformance.check import Ground, expect, is_there,
 
 _LITTLE = SandboxLimits(memory=128 * MIB, processes=32, file_size=MIB, output=1000)
 _MUCH = 512
+_DETACHED = "for i in 1 2 3 4 5 6 7 8; do setsid sh -c 'sleep 600; :' \"$0\" & done; touch started; sleep 600"
 
 _PRIVATE_MEMORY = f"""
 kept = []
@@ -166,7 +167,7 @@ async def unread_stdin(ground: Ground) -> None:
 
 @rule("limit")
 async def cancelled(ground: Ground) -> None:
-    task = asyncio.create_task(ground.run("setsid sleep 600 & touch started; sleep 600"))
+    task = asyncio.create_task(ground.run(_DETACHED))
     try:
         await ground.wait_for("started")
         task.cancel()
