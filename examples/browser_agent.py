@@ -53,7 +53,7 @@ def computer(*actions: dict[str, Any]) -> FunctionCall:
     return FunctionCall("", "computer", json.dumps({"actions": actions}), kind="computer")
 
 
-STEPS = [
+STEPS: list[FunctionCall | str] = [
     computer({"type": "screenshot"}),
     computer({"type": "click", "x": 425, "y": 175}),
     computer(
