@@ -244,6 +244,11 @@ SCRIPTED: dict[str, str] = {
         "[wrote output/sales.png, SIZE bytes]\n[input_image]\n"
         "Tea sells best, and March was the best month for both: see the chart.\n"
     ),
+    "memory.py": (
+        "guest:  A tea, please. Always with oat milk.\nwaiter: With oat milk, gladly.\n"
+        "notes:  tea.md: Ada takes oat milk in her tea.\n"
+        "guest:  A tea, please.\nwaiter: Tea is coming. I know: 1\tAda takes oat milk in her tea.\n"
+    ),
     "code_mode.py": (
         'begin:  cancel_contract {"customer":"customer 5"} waits; this process is killed\n'
         "finish: Three invoices are overdue; one contract is ended.\n"
