@@ -19,14 +19,16 @@ pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("streamed", [False, True])
 
 
-async def conversation(protocol: str, asks: Any, *, streamed: bool = False) -> tuple[Window, list[dict[str, Any]]]:
+async def conversation(
+    protocol: str, asks: Any, *, streamed: bool = False, settings: dict[str, Any] | None = None
+) -> tuple[Window, list[dict[str, Any]]]:
     """What was done on the screen, and the requests; safety checks are acknowledged by a person."""
     server_kind, model_kind = PROTOCOLS[protocol]
     window = Window()
     window.notes = ["A dialog was closed."]
     async with server_kind([asks, "Done."]) as server:
         model = model_kind("m", base_url=server.base_url, api_key="k")
-        agent = Agent[Any, str](name="Clerk", model=model, tools=[ComputerTool(window)])
+        agent = Agent[Any, str](name="Clerk", model=model, tools=[ComputerTool(window, kind_settings=settings)])
         result = await _ran(agent, "Go.", streamed)
         if result.interruptions:
             assert window.done == []
@@ -45,6 +47,9 @@ async def _ran(agent: Agent[Any, str], given: Any, streamed: bool) -> RunResult[
         pass
     return running  # type: ignore[no-any-return]
 
+
+OLDER = "computer_20251124"
+"""Anthropic's computer before the toolset."""
 
 OPENAI: dict[str, Any] = {
     "type": "computer_call",
@@ -103,6 +108,21 @@ async def test_anthropics_members_are_done_and_go_back(name: str, given: Any, do
     image, text = answered["content"]
     assert image["source"]["media_type"] == "image/png"
     assert json.loads(text["text"]) == {"url": "about:blank", "output": "A dialog was closed."}
+
+
+@BOTH
+@pytest.mark.parametrize(("name", "given", "done"), ANTHROPIC, ids=lambda value: value if isinstance(value, str) else "")
+async def test_the_actions_of_anthropics_older_tool_are_done_and_go_back(
+    name: str, given: Any, done: Any, streamed: bool
+) -> None:
+    block = {"type": "tool_use", "id": "c1", "name": "computer", "input": {"action": name, **given}}
+    asks = reply(block, reason="tool_use", streamed=streamed)
+    window, (first, last) = await conversation("anthropic", asks, streamed=streamed, settings={"type": OLDER})
+    (tool,) = first["tools"]
+    assert (tool["type"], tool["name"], tool["display_width_px"]) == (OLDER, "computer", 1000) and window.done == done
+    (called,), (answered,) = [message["content"] for message in last["messages"][1:]]
+    assert called == block and answered["tool_use_id"] == "c1" and "toolset_name" not in answered
+    assert answered["content"][0]["source"]["media_type"] == "image/png"
 
 
 def googles(name: str, **arguments: Any) -> FunctionCall:
@@ -166,4 +186,8 @@ async def test_the_official_clients_know_all_that_crosses_the_wire() -> None:
     for protocol, ask in asks.items():
         _, requests = await conversation(protocol, ask)
         values += [piece for request in requests for piece in pieces(protocol, request)]
+    click = {"type": "tool_use", "id": "c1", "name": "computer", "input": {"action": "left_click", "coordinate": [1, 2]}}
+    _, requests = await conversation("anthropic", reply(click, reason="tool_use", streamed=False), settings={"type": OLDER})
+    for kind, piece in [piece for request in requests for piece in pieces("anthropic", request)]:
+        values.append(("anthropic.types.beta:BetaToolUnionParam" if kind.endswith("ToolUnionParam") else kind, piece))
     assert faults(values) == ""

@@ -3,8 +3,9 @@
 ```
 bash, where the agent has a shell tool         shell: {"commands": [command]}, or {"restart": true}
 str_replace_based_edit_tool, memory, likewise  text_editor, memory: the input as it is
-a member of the computer toolset               computer: its action, and the block's own name and input under "call"
+a member of the computer toolset, or computer  computer: its action, and the block's own name and input under "call"
 ```
+`computer` is the tool of models from before the toolset, whose input names the action.
 A name in another toolset stays a function's, in that namespace.
 """
 
@@ -19,7 +20,7 @@ from agentsdk.models.computer_actions import OWN_CALL, anthropic_actions, own_ca
 from agentsdk.models.loose import as_list, as_object, as_text, storable_json
 from agentsdk.models.prefix import usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
-from agentsdk.types.errors import InvalidArgumentsError
+from agentsdk.types.errors import InvalidArgumentsError, UserError
 from agentsdk.types.items import Caller, CallKind, FunctionCall, FunctionCallOutput
 from agentsdk.types.spec import HandoffSpec, ToolSpec
 from agentsdk.types.text import clean_text
@@ -33,6 +34,8 @@ CLIENT_TOOLS: dict[CallKind, tuple[str, str]] = {
 
 _TOOLSETS = ("computer", "browser")
 
+_COMPUTER, _COMPUTER_BETA = "computer_20251124", "computer-use-2025-11-24"
+
 
 def read_caller(data: object) -> Caller | None:
     """Who made a call, where that was a program in the provider's container."""
@@ -43,16 +46,46 @@ def read_caller(data: object) -> Caller | None:
 
 def client_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> dict[str, CallKind]:
     """The kinds of an agent's tools that are the API's own, by its names of them."""
-    return {CLIENT_TOOLS[tool.kind][1]: tool.kind for tool in tools if isinstance(tool, ToolSpec) and tool.kind in CLIENT_TOOLS}
+    own: dict[str, CallKind] = {
+        CLIENT_TOOLS[tool.kind][1]: tool.kind for tool in tools if isinstance(tool, ToolSpec) and tool.kind in CLIENT_TOOLS
+    }
+    if _has_computer(tools):
+        own["computer"] = "computer"
+    return own
+
+
+def betas_of(tools: Sequence[ToolSpec | HandoffSpec]) -> str:
+    """The value of the header that a request with them needs; `""` where it needs none."""
+    return _COMPUTER_BETA if _has_computer(tools) else ""
+
+
+def computer_entry(tool: ToolSpec) -> JsonObject:
+    """A computer's declaration: the toolset, or the tool that its `kind_settings` name. Raises `UserError` for another one."""
+    settings = tool.kind_settings
+    kind, configs = settings.get("type"), settings.get("configs")
+    if kind is None:
+        return {"type": "computer_toolset_20260801", **({"configs": configs} if configs else {})}
+    width, height = settings.get("display_width"), settings.get("display_height")
+    if kind != _COMPUTER or not isinstance(width, int) or not isinstance(height, int):
+        raise UserError(
+            f"tool {tool.name!r} has kind_settings of no computer of Anthropic's, expected {{'type': {_COMPUTER!r}, "
+            "'display_width': ..., 'display_height': ...}; leave 'type' out for the toolset of newer models"
+        )
+    return {"type": kind, "name": "computer", "display_width_px": width, "display_height_px": height, "enable_zoom": True}
+
+
+def _has_computer(tools: Sequence[ToolSpec | HandoffSpec]) -> bool:
+    return any(isinstance(tool, ToolSpec) and tool.kind == "computer" and "type" in tool.kind_settings for tool in tools)
 
 
 def read_call(fields: JsonObject, call_id: str, arguments: str, known: Mapping[str, CallKind]) -> FunctionCall:
     """The call of a block; its `arguments` are `""` where they have yet to come. `known` are the agent's `client_tools`."""
     name, namespace = clean_text(as_text(fields.get("name"))), clean_text(as_text(fields.get("toolset_name")))
     caller = read_caller(fields.get("caller"))
-    if namespace == "computer":
+    if namespace == "computer" or (not namespace and known.get(name) == "computer"):
         given = _parsed(arguments)
-        actions: JsonObject = {"actions": anthropic_actions(name, given), OWN_CALL: {"name": name, "arguments": given}}
+        action = name if namespace else as_text(given.get("action"))
+        actions: JsonObject = {"actions": anthropic_actions(action, given), OWN_CALL: {"name": name, "arguments": given}}
         return FunctionCall(call_id, "computer", arguments and storable_json(actions), "", "computer", namespace, caller)
     kind = "function" if namespace else known.get(name, "function")
     if kind == "function":

@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from agentsdk.models.anthropic.calls import CLIENT_TOOLS, call_block, client_tools, toolset_of
+from agentsdk.models.anthropic.calls import CLIENT_TOOLS, call_block, client_tools, computer_entry, toolset_of
 from agentsdk.models.hosted import check_names
 from agentsdk.models.plain_tools import function_description
 from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json
@@ -282,8 +282,7 @@ def _tool(tool: ToolSpec | HandoffSpec, strict: bool) -> JsonObject:
         kind, name = CLIENT_TOOLS[tool.kind]
         return {"type": kind, "name": name, **tool.kind_settings}
     if isinstance(tool, ToolSpec) and tool.kind == "computer":
-        configs = tool.kind_settings.get("configs")
-        return {"type": "computer_toolset_20260801", **({"configs": configs} if configs else {})}
+        return computer_entry(tool)
     encoded: JsonObject = {"name": tool.name, "description": function_description(tool), "input_schema": tool.parameters}
     if strict and tool.strict:
         encoded["strict"] = True

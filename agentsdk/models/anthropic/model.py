@@ -9,7 +9,7 @@ from typing import Literal, Unpack
 from msgspec import Raw, structs
 
 from agentsdk.core.output_prompt import prompt_for
-from agentsdk.models.anthropic.calls import client_tools
+from agentsdk.models.anthropic.calls import betas_of, client_tools
 from agentsdk.models.anthropic.encode import MessageEncoder, encode_tools
 from agentsdk.models.anthropic.reply import ReplyAssembler, TurnPaused
 from agentsdk.models.http_model import (
@@ -236,12 +236,12 @@ class AnthropicModel(HttpModel):
         return encode_tools(tools, hosted, strict=self._strict_tools)
 
     def _headers_for(self, request: ModelRequest) -> RequestHeaders:
-        headers = super()._headers_for(request)
+        headers = super()._headers_for(request).joined("anthropic-beta", betas_of(request.tools))
         if not request.hosted:
             return headers
-        from agentsdk.models.anthropic.hosted import betas_of
+        from agentsdk.models.anthropic import hosted
 
-        return headers.joined("anthropic-beta", betas_of(request.hosted))
+        return headers.joined("anthropic-beta", hosted.betas_of(request.hosted))
 
 
 def _shifted(event: ModelStreamEvent, by: int) -> ModelStreamEvent:

@@ -11,7 +11,7 @@ from agentsdk import Agent, Runner, function_tool
 from agentsdk.models.anthropic.encode import encode_tools
 from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
 from agentsdk.types.deltas import FunctionCallArgumentsDelta
-from agentsdk.types.errors import UnsupportedCallError
+from agentsdk.types.errors import UnsupportedCallError, UserError
 from agentsdk.types.items import Caller, FunctionCall, FunctionCallOutput, InputImage, InputText, Message
 from agentsdk.types.spec import ToolSpec
 from tests.models.anthropic.replies import BOTH, OFFLINE, body_of, reply
@@ -24,6 +24,8 @@ SHELL = ToolSpec("shell", "", {}, kind="shell")
 EDITOR = ToolSpec("text_editor", "", {}, kind="text_editor", kind_settings={"max_characters": 9})
 MEMORY = ToolSpec("memory", "", {}, kind="memory")
 COMPUTER = ToolSpec("computer", "", {}, kind="computer")
+_OLDER = {"type": "computer_20251124", "display_width": 640, "display_height": 400}
+OLDER_COMPUTER = ToolSpec("computer", "", {}, kind="computer", kind_settings=_OLDER)
 IMAGE = InputImage("data:image/png;base64,AAAA")
 
 
@@ -149,6 +151,35 @@ async def test_a_member_of_the_computer_toolset_is_actions(name: str, given: Any
 
 
 @BOTH
+@pytest.mark.parametrize(("name", "given", "actions"), ACTIONS)
+async def test_the_older_computer_tool_has_the_action_in_its_input(name: str, given: Any, actions: Any, streamed: bool) -> None:
+    block = tool_use("computer", {"action": name, **given})
+    call = await read(block, streamed, OLDER_COMPUTER)
+    assert (call.kind, call.name, call.namespace) == ("computer", "computer", "")
+    assert json.loads(call.arguments)["actions"] == actions
+    back, answer = sent(call, FunctionCallOutput("c1", (IMAGE,), kind="computer"))
+    assert back == block
+    assert answer == {"type": "tool_result", "tool_use_id": "c1", "content": answer["content"]}
+    assert [part["type"] for part in answer["content"]] == ["image"]
+
+
+@pytest.mark.parametrize("tool", [COMPUTER, OLDER_COMPUTER], ids=["toolset", "tool"])
+async def test_a_computer_of_the_users_is_another_one(tool: ToolSpec) -> None:
+    call = await read(tool_use("computer", {"action": "type"}), False, ToolSpec("other", "", {}))
+    assert call.kind == "function"
+    async with FakeAnthropicServer(["done"]) as server:
+        await ask(model_at(server), request(tools=(tool,)))
+    asked = server.requests[0]
+    assert asked.headers.get("anthropic-beta") == (None if tool is COMPUTER else "computer-use-2025-11-24")
+
+
+@pytest.mark.parametrize("settings", [{"type": "computer_1"}, {"type": 3}, {"type": "computer_20251124"}])
+def test_a_computer_that_the_api_does_not_have_is_said(settings: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"^tool 'computer' has kind_settings of no computer .*; leave 'type' out"):
+        encode_tools([ToolSpec("computer", "", {}, kind="computer", kind_settings=settings)], strict=False)
+
+
+@BOTH
 async def test_the_input_of_an_own_tool_is_not_shown_as_arguments(streamed: bool) -> None:
     """They are not the call's: those are made of it once it is whole."""
     block = tool_use("type", {"text": "hello"}, toolset_name="computer")
@@ -200,6 +231,7 @@ def test_tools_of_every_kind_are_declared() -> None:
         MEMORY,
         COMPUTER,
         ToolSpec("computer", "", {}, kind="computer", kind_settings={"configs": configs, "display_width": 1}),
+        OLDER_COMPUTER,
         ToolSpec("apply_patch", "Patch.", {"type": "object"}, kind="apply_patch"),
         ToolSpec("query", "Ask.", {"type": "object"}, kind="custom", kind_settings=grammar),
     ]
@@ -209,6 +241,13 @@ def test_tools_of_every_kind_are_declared() -> None:
         {"type": "memory_20250818", "name": "memory"},
         {"type": "computer_toolset_20260801"},
         {"type": "computer_toolset_20260801", "configs": configs},
+        {
+            "type": "computer_20251124",
+            "name": "computer",
+            "display_width_px": 640,
+            "display_height_px": 400,
+            "enable_zoom": True,
+        },
         {"name": "apply_patch", "description": "Patch.", "input_schema": {"type": "object"}},
         {
             "name": "query",
