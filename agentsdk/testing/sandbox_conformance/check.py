@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +28,8 @@ Kind = Literal["escape", "limit", "command", "shell", "files"]
 
 SECRET = "agentsdk-conformance-secret"
 VARIABLE = "AGENTSDK_CONFORMANCE_SECRET"
+
+_PF_EXITING = 4  # of a process' flags in /proc
 
 
 class Ground:
@@ -173,10 +176,20 @@ def left_running(nonce: str) -> list[int]:
     found: list[int] = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            state = (entry.parent / "stat").read_text().rpartition(")")[2].split()[0]
-            if nonce.encode() in entry.read_bytes() and state != "Z" and int(entry.parent.name) != os.getpid():
-                found.append(int(entry.parent.name))
+            named, process = nonce.encode() in entry.read_bytes(), entry.parent
+            if named and int(process.name) != os.getpid() and not _is_ending(process):
+                found.append(int(process.name))
     return found
+
+
+def _is_ending(process: Path) -> bool:
+    """Whether a process, a folder of /proc, has ended or is ending: it was killed, and has had no processor since."""
+    state, *fields = (process / "stat").read_text().rpartition(")")[2].split()
+    pending = [
+        line.split()[1] for line in (process / "status").read_text().splitlines() if line.startswith(("SigPnd", "ShdPnd"))
+    ]
+    is_killed = any(int(signals, 16) & 1 << signal.SIGKILL - 1 for signals in pending)
+    return state in "ZX" or is_killed or bool(int(fields[5]) & _PF_EXITING)
 
 
 def is_there(*parts: object) -> bool:
