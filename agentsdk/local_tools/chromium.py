@@ -179,7 +179,9 @@ class ChromiumBrowser:
             await page.mouse.down(button=_BUTTONS.get(button, "left"))
 
     async def mouse_up(self, button: Button = "left") -> None:
-        """Let a button go."""
+        """Let a button go. In a browser that is gone nothing is held, and none is started for it."""
+        if self._is_gone:
+            return
         async with self._page() as (_, page):
             await page.mouse.up(button=_BUTTONS.get(button, "left"))
 
@@ -203,9 +205,15 @@ class ChromiumBrowser:
             await page.keyboard.down(key)
 
     async def key_up(self, key: str) -> None:
-        """Let a key go."""
+        """Let a key go, as `mouse_up` does a button."""
+        if self._is_gone:
+            return
         async with self._page() as (_, page):
             await page.keyboard.up(key)
+
+    @property
+    def _is_gone(self) -> bool:
+        return not self._is_closed and (self._process is None or self._process.is_lost)
 
     @asynccontextmanager
     async def _page(self) -> AsyncGenerator[tuple[ChromiumProcess, Page], None]:
@@ -218,8 +226,11 @@ class ChromiumBrowser:
         from playwright.async_api import Error
 
         async with self._lock:
-            process, page = await self._started(), None
+            (process, is_new), page = await self._started(), None
             try:
+                if is_new and self._start_url:
+                    async with asyncio.timeout(self._seconds):
+                        await self._open(process, await process.window(), await self._allowed(self._start_url))
                 async with asyncio.timeout(self._seconds):
                     page = await process.window()
                     await self._settled(process, page)
@@ -238,20 +249,20 @@ class ChromiumBrowser:
                     return
                 raise ComputerError(f"the browser could not do that: {_first_line(error.message)}") from None
 
-    async def _started(self) -> ChromiumProcess:
+    async def _started(self) -> tuple[ChromiumProcess, bool]:
+        """The browser, and whether it was started for this."""
         if self._process is not None and self._process.is_lost:
             await self._lose(self._process)
-        if self._process is None:
-            process = ChromiumProcess(self._rules, self._size, self._note)
-            try:
-                await finished(asyncio.ensure_future(process.start(self._executable, unsafe=self._unsafe)))
-            except BaseException:
-                await shielded(process.aclose())
-                raise
-            self._process = process
-            if self._start_url:
-                await self._open(process, await process.window(), await self._allowed(self._start_url))
-        return self._process
+        if self._process is not None:
+            return self._process, False
+        process = ChromiumProcess(self._rules, self._size, self._note)
+        try:
+            await finished(asyncio.ensure_future(process.start(self._executable, unsafe=self._unsafe)))
+        except BaseException:
+            await shielded(process.aclose())
+            raise
+        self._process = process
+        return process, True
 
     async def _lose(self, process: ChromiumProcess) -> None:
         self._process = None

@@ -47,8 +47,7 @@ class Egress:
         server.close()
         for task in self._serving:
             task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
-        await server.wait_closed()
+        await asyncio.gather(*self._serving, return_exceptions=True)  # not for whoever does not read what is left
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._serve(reader, writer))
@@ -56,6 +55,7 @@ class Egress:
         task.add_done_callback(self._serving.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far: _Streams | None = None
         try:
             async with asyncio.timeout(_HANDSHAKE_SECONDS):
                 answer, far = await self._connected(reader, writer)
@@ -67,6 +67,8 @@ class Egress:
             pass  # the browser sees that its connection is closed
         finally:
             writer.close()
+            if far is not None:
+                far[1].transport.abort()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[int, _Streams | None]:
         """The answer to the browser, and the connection that it asked for."""
@@ -109,14 +111,14 @@ async def _host(reader: asyncio.StreamReader, kind: int) -> str:
 
 
 async def _joined(near: _Streams, far: _Streams) -> None:
-    """Pass on what comes from either side, until the far side has said all, or one of them is gone."""
-    sending = asyncio.create_task(_pass_on(near[0], far[1]))
+    """Pass on what comes from either side, until one has said all: a server then has answered, and a browser is gone."""
+    ways = [asyncio.create_task(_pass_on(near[0], far[1])), asyncio.create_task(_pass_on(far[0], near[1]))]
     try:
-        await _pass_on(far[0], near[1])
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        far[1].close()
-        sending.cancel()
-        await asyncio.wait((sending,))
+        for way in ways:
+            way.cancel()
+        await asyncio.wait(ways)
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -124,4 +126,3 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         while data := await reader.read(_CHUNK):
             writer.write(data)
             await writer.drain()
-        writer.write_eof()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Protocol, Unpack
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.function_tool import function_tool
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import ToolOptions
-from agentsdk.local_tools.editing import below
-from agentsdk.local_tools.text_editor import Editor, EditorArguments, needed
+from agentsdk.local_tools.editing import EditableFiles, below
+from agentsdk.local_tools.text_editor import Editor, EditorArguments, described, needed
 from agentsdk.sandboxes.files import FolderFiles
 from agentsdk.sandboxes.workspace import Workspace, workspace_at
 from agentsdk.types.declared import Expected, Fields, whole
@@ -48,7 +49,24 @@ class MemoryTool(FunctionTool[Any]):
     ) -> None:
         _FIELDS.check_given(folder=folder, max_file_bytes=max_file_bytes, max_files=max_files)
         given: ToolOptions[Any] = {"effect": "idempotent", "sequential": True, **options, "kind": "memory"}
-        vars(self).update(vars(_of(MemoryFiles(folder, max_file_bytes, max_files), given)))
+        files = MemoryFiles(folder, max_file_bytes, max_files)
+        vars(self).update(vars(memory_tool(lambda: files, given)))
+
+
+class NoteFiles(EditableFiles, Protocol):
+    """Files that a memory's commands work on: `FolderFiles` says more."""
+
+    async def has(self, path: str) -> bool:
+        """Whether something is there."""
+        ...
+
+    async def remove(self, path: str, *, recursive: bool = False) -> None:
+        """Remove what is there."""
+        ...
+
+    async def rename(self, path: str, new_path: str) -> None:
+        """Give it another path."""
+        ...
 
 
 class MemoryFiles(FolderFiles):
@@ -99,8 +117,8 @@ class MemoryFiles(FolderFiles):
             )
 
 
-def _of(files: MemoryFiles, options: ToolOptions[Any]) -> FunctionTool[Any]:
-    editor = Editor(files, MEMORIES)
+def memory_tool(files_of_call: Callable[[], NoteFiles], options: ToolOptions[Any]) -> FunctionTool[Any]:
+    """The tool whose commands work on the files that it is given for each call."""
 
     async def memory(
         context: ToolContext[Any],
@@ -123,34 +141,29 @@ def _of(files: MemoryFiles, options: ToolOptions[Any]) -> FunctionTool[Any]:
             command: 'view' a file or folder, 'create' a file, 'str_replace' a text in one, 'insert' lines into one, 'delete' a
                 file or folder, or 'rename' one.
             path: The file or folder: '/memories', or a path below it. For rename leave it out.
-            view_range: For view: the first and the last line, from 1 on; -1 for the end of the file.
-            file_text: For create: what the file is to hold.
-            old_str: For str_replace: the text that is replaced. It must stand in the file once, to the letter.
-            new_str: For str_replace: what comes in its place; nothing unless given.
-            insert_line: For insert: the number of the line behind which it comes; 0 for the beginning of the file.
-            insert_text: For insert: the lines.
             old_path: For rename: the path it has.
             new_path: For rename: the path it gets.
         """
+        files = files_of_call()
         if command == "rename":
             return await _rename(files, needed("old_path", old_path), needed("new_path", new_path), context)
         path = needed("path", path)
         if command == "delete":
             return await _delete(files, path, context)
         given = EditorArguments(path, view_range, file_text, old_str, new_str, insert_line, insert_text)
-        return await editor.run(command, given, context)
+        return await Editor(files, MEMORIES).run(command, given, context)
 
-    return function_tool(memory, **options)
+    return function_tool(described(memory), **options)
 
 
-async def _delete(files: MemoryFiles, path: str, context: ToolContext[Any]) -> str:
+async def _delete(files: NoteFiles, path: str, context: ToolContext[Any]) -> str:
     if not context.checkpoint or await files.has(path):
         await context.save_checkpoint("delete")
         await files.remove(path, recursive=True)
     return f"Deleted {path}"
 
 
-async def _rename(files: MemoryFiles, path: str, new_path: str, context: ToolContext[Any]) -> str:
+async def _rename(files: NoteFiles, path: str, new_path: str, context: ToolContext[Any]) -> str:
     if not context.checkpoint or await files.has(path):
         await context.save_checkpoint("rename")
         await files.rename(path, new_path)

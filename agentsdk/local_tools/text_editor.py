@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import posixpath
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
@@ -30,6 +31,15 @@ T = TypeVar("T")
 
 MAX_DEPTH = 2
 """How deep the view of a folder goes."""
+
+_ARGUMENTS = """\
+    view_range: For view: the first and the last line, from 1 on; -1 for the end of the file.
+    file_text: For create: what the file is to hold.
+    old_str: For str_replace: the text that is replaced. It must stand in the file once, to the letter.
+    new_str: For str_replace: what comes in its place; nothing unless given.
+    insert_line: For insert: the number of the line behind which it comes; 0 for the beginning of the file.
+    insert_text: For insert: the lines.
+"""
 
 _FIELDS = Fields(
     "TextEditorTool",
@@ -71,17 +81,17 @@ def _of(editor: Editor, options: ToolOptions[Any]) -> FunctionTool[Any]:
         Args:
             command: 'view' a file or folder, 'create' a file, 'str_replace' a text in one, or 'insert' lines into one.
             path: The file or folder, in the workspace.
-            view_range: For view: the first and the last line, from 1 on; -1 for the end of the file.
-            file_text: For create: what the file is to hold.
-            old_str: For str_replace: the text that is replaced. It must stand in the file once, to the letter.
-            new_str: For str_replace: what comes in its place; nothing unless given.
-            insert_line: For insert: the number of the line behind which it comes; 0 for the beginning of the file.
-            insert_text: For insert: the lines.
         """
         given = EditorArguments(path, view_range, file_text, old_str, new_str, insert_line, insert_text)
         return await editor.run(command, given, context)
 
-    return function_tool(text_editor, **options)
+    return function_tool(described(text_editor), **options)
+
+
+def described(function: T) -> T:
+    """The function of a tool, whose docstring ends with its own arguments, with those of the editor's commands behind them."""
+    function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n{_ARGUMENTS}"
+    return function
 
 
 def needed(name: str, value: T | None) -> T:

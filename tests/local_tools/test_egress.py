@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import psutil
 import pytest
 
 from agentsdk.local_tools.egress import Egress
@@ -42,11 +43,14 @@ class Proxy:
         return answer
 
 
+def rules_of(**given: Any) -> dict[str, Any]:
+    return {"allowed_hosts": (), "blocked_hosts": (), "allowed_networks": ("127.0.0.1",), **given}
+
+
 @asynccontextmanager
-async def proxy(**rules: Any) -> AsyncIterator[Proxy]:
+async def proxy(rules: HostRules | None = None, **given: Any) -> AsyncIterator[Proxy]:
     refused: list[str] = []
-    given = {"allowed_hosts": (), "blocked_hosts": (), "allowed_networks": ("127.0.0.1",), **rules}
-    egress = Egress(HostRules(**given), refused.append)
+    egress = Egress(rules or HostRules(**rules_of(**given)), refused.append)
     try:
         yield Proxy(await egress.start(), refused)
     finally:
@@ -128,3 +132,62 @@ async def test_closing_ends_connections_that_are_open() -> None:
             writer.write(b"GET / HTTP/1.1\r\n\r\n")
         assert await reader.read() == b""
         writer.close()
+
+
+def listening() -> socket.socket:
+    """A server that neither reads nor answers, nor closes a connection."""
+    made = socket.socket()
+    made.bind(("127.0.0.1", 0))
+    made.listen()
+    made.setblocking(False)
+    return made
+
+
+def connected_to(port: int) -> bool:
+    """Whether this process has a connection to the port that it has not closed."""
+    return any(one.raddr and one.raddr.port == port for one in psutil.Process().net_connections("tcp"))
+
+
+def accepted_at(port: int) -> bool:
+    return any(one.raddr and one.laddr.port == port for one in psutil.Process().net_connections("tcp"))
+
+
+async def until_not(holds: Callable[[int], bool], port: int) -> None:
+    async with asyncio.timeout(30):
+        while holds(port):  # noqa: ASYNC110 - nobody tells when a connection is closed
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("sent", [0, 3_000_000])
+async def test_a_silent_server_is_left_when_the_browser_goes(sent: int) -> None:
+    with listening() as server:
+        port = server.getsockname()[1]
+        async with proxy() as through:
+            _, _, writer = await through.asked(b"127.0.0.1", port)
+            assert connected_to(port)
+            writer.write(bytes(sent))
+            writer.transport.abort()
+            await until_not(connected_to, port)
+
+
+async def test_a_browser_that_goes_before_it_is_connected_leaves_no_connection() -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow(HostRules):
+        async def addresses(self, host: str, port: int) -> list[str]:
+            asked.set()
+            await go_on.wait()
+            return await super().addresses(host, port)
+
+    with listening() as server:
+        port = server.getsockname()[1]
+        async with proxy(Slow(**rules_of())) as through:
+            with socket.create_connection(("127.0.0.1", through.port)) as browser:
+                browser.sendall(b"\x05\x01\x00\x05\x01\x00\x01" + socket.inet_aton("127.0.0.1") + struct.pack(">H", port))
+                await asked.wait()
+                browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it is reset
+            await until_not(accepted_at, through.port)
+            go_on.set()
+            far, _ = await asyncio.get_running_loop().sock_accept(server)
+            with far:
+                await until_not(connected_to, port)

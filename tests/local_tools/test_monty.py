@@ -1,18 +1,21 @@
-"""Snapshots of programs: which are gone on with, and which are refused."""
+"""Programs in workers: which snapshots are gone on with, which are refused, and what a cancelled one leaves."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
+import psutil
 import pytest
 from msgspec import structs
 from pydantic_monty import Monty
 
 from agentsdk import Agent, RunConfig, Runner, ToolContext, function_tool
+from agentsdk.define.threads import abandoned_tools
 from agentsdk.errors import StateCorruptError, StateMismatchError
 from agentsdk.events import ModelReplied, Nested, RunEvent, ToolFinished
 from agentsdk.testing import ScriptedModel, call
@@ -115,3 +118,21 @@ async def test_a_tool_that_is_gone_is_named() -> None:
     config = await stored(log[:-1])  # the call has begun
     with pytest.raises(StateMismatchError, match="is to tool 'note', which agent 'run_code' no longer has"):
         await Runner.resume(Notes().agent(name="other"), RUN_ID, run_config=config)
+
+
+def workers() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "monty" in child.name()]
+
+
+async def test_a_cancelled_program_leaves_neither_its_worker_nor_its_thread() -> None:
+    agent = Agent[Any, str](
+        "Coder", model=ScriptedModel([call("run_code", code="while True: pass")]), tools=[CodeTool(max_seconds=600.0)]
+    )
+    running = asyncio.create_task(Runner.run(agent, "Go."))
+    async with asyncio.timeout(60):
+        while not workers():  # noqa: ASYNC110 - what another thread does
+            await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert workers() == [] and "program" not in abandoned_tools()
