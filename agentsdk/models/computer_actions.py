@@ -13,7 +13,7 @@ open_browser, navigate, go_back, go_forward, search      {"url"} where there is 
 
 from __future__ import annotations
 
-from agentsdk.models.loose import as_list, as_object, as_text
+from agentsdk.models.loose import as_count, as_list, as_object, as_text
 from agentsdk.types.base import JsonObject
 
 _PIXELS_A_NOTCH = 100  # of a wheel
@@ -93,6 +93,38 @@ def google_actions(name: str, given: JsonObject, width: int, height: int) -> lis
             return [{"type": name}]
 
 
+def openai_action(action: JsonObject) -> JsonObject:
+    """An action that another provider's model asked for, as OpenAI's API takes it: a look at the screen for one it has not."""
+    kind, keys = as_text(action.get("type")), [as_text(key) for key in as_list(action.get("keys"))]
+    at, path = _pixel(action), [_pixel(as_object(point)) for point in as_list(action.get("path"))]
+    held: JsonObject = {"keys": keys} if keys else {}
+    match kind:
+        case "click" if at:
+            return {"type": kind, "button": as_text(action.get("button")) or "left", **at, **held}
+        case "double_click" | "triple_click" if at:
+            return {"type": "double_click", **at, "keys": keys or None}
+        case "move" if at:
+            return {"type": kind, **at}
+        case "scroll" if at:
+            far = {name: _signed(action.get(name)) for name in ("scroll_x", "scroll_y")}
+            return {"type": kind, **at, **far, **held}
+        case "drag" if path and all(path):
+            return {"type": kind, "path": path, **held}
+        case "keypress" | "hold_key" if keys:
+            return {"type": "keypress", "keys": keys}
+        case "type":
+            return {"type": kind, "text": as_text(action.get("text"))}
+        case "wait":
+            return {"type": kind}
+        case _:
+            return {"type": "screenshot"}
+
+
+def _pixel(given: JsonObject) -> JsonObject:
+    x, y = as_count(given.get("x")), as_count(given.get("y"))
+    return {} if x is None or y is None else {"x": x, "y": y}
+
+
 def _point(value: object) -> JsonObject:
     pair = as_list(value)
     return {"x": pair[0], "y": pair[1]} if len(pair) == 2 else {}
@@ -110,6 +142,10 @@ def _pressed(*keys: str) -> JsonObject:
 
 def _whole(value: object, default: int) -> int:
     return int(value) if isinstance(value, int | float) and 0 <= value <= 100_000 else default
+
+
+def _signed(value: object) -> int:
+    return int(value) if isinstance(value, int | float) else 0
 
 
 def _scaled(x: object, y: object, width: int, height: int) -> JsonObject:

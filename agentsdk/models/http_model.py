@@ -147,11 +147,10 @@ class HttpModel(HttpEndpoint, ABC):
         self, request: ModelRequest, assembler: Assembler, url: str, headers: RequestHeaders, body: Body | None
     ) -> AsyncGenerator[ModelStreamEvent, None]:
         """Send the request (`body` None: GET), and put its reply together to the end."""
-        streamed = request.stream
         response: ModelResponse | ProviderError
         events: Sequence[ServerSentEvent] = ()
         event: ServerSentEvent | None = None
-        settings = request.settings.retry or self._retry
+        streamed, settings = request.stream, request.settings.retry or self._retry
         async with await self._send(url, headers, body, settings, stream=streamed) as exchange:
             try:
                 if streamed and _may_be_events(exchange.headers):

@@ -9,6 +9,7 @@ import pytest
 
 from agentsdk import Agent, Runner, RunResult
 from agentsdk.items import FunctionCall
+from agentsdk.models.computer_actions import OWN_CALL
 from agentsdk.tools import ComputerTool
 from tests.local_tools.test_computer import CHECK, LOOK, Window
 from tests.local_tools.test_wire import CLIENTS, PROTOCOLS, faults, pieces
@@ -160,6 +161,58 @@ async def test_googles_functions_are_done_in_pixels_and_go_back(call: FunctionCa
     assert image["inlineData"]["mimeType"] == "image/png"
 
 
+async def gone_on_with(protocol: str, there: str, asks: Any) -> list[dict[str, Any]]:
+    """The pieces of the request by which a model elsewhere, with the same tool, goes on with a conversation."""
+    (server_kind, model_kind), (_, other_kind) = PROTOCOLS[protocol], PROTOCOLS[there]
+    async with server_kind([asks, "Done."]) as server, PROTOCOLS[there][0](["Done."]) as other:
+        model = model_kind("m", base_url=server.base_url, api_key="k")
+        agent = Agent[Any, str](name="Clerk", model=model, tools=[ComputerTool(Window())])
+        done = await Runner.run(agent, "Go.")
+        model = other_kind("m", base_url=other.base_url, api_key="k")
+        await Runner.run(agent.clone(model=model), [*done.to_input_list(), {"role": "user", "content": "Go on."}])
+        (asked,) = other.requests
+        _, _, *told = [piece for _, piece in pieces(there, asked.json)]  # after the tool and what the user asked
+        return told
+
+
+ELSEWHERE: list[tuple[str, Any, dict[str, Any]]] = [
+    ("anthropic", ("left_click", {"coordinate": [10, 20]}), {"type": "click", "button": "left", "x": 10, "y": 20}),
+    ("anthropic", ("triple_click", {"coordinate": [10, 20]}), {"type": "double_click", "x": 10, "y": 20, "keys": None}),
+    ("anthropic", ("mouse_move", {"coordinate": [10, 20]}), {"type": "move", "x": 10, "y": 20}),
+    ("anthropic", ("left_click", {}), {"type": "screenshot"}),
+    ("anthropic", ("hold_key", {"text": "shift+a", "duration": 0}), {"type": "keypress", "keys": ["shift", "a"]}),
+    ("anthropic", ("type", {"text": "chairs"}), {"type": "type", "text": "chairs"}),
+    ("anthropic", ("wait", {"duration": 0}), {"type": "wait"}),
+    ("anthropic", ("zoom", {"region": [0, 0, 100, 50]}), {"type": "screenshot"}),
+    ("google", ("scroll_at", {"x": 500, "y": 500, "direction": "up", "magnitude": 100}),
+     {"type": "scroll", "x": 500, "y": 250, "scroll_x": 0, "scroll_y": -50}),
+    ("google", ("drag_and_drop", {"x": 0, "y": 0, "destination_x": 100, "destination_y": 200}),
+     {"type": "drag", "path": [{"x": 0, "y": 0}, {"x": 100, "y": 100}]}),
+    ("google", ("navigate", {"url": "https://example.com/"}), {"type": "screenshot"}),
+]  # fmt: skip
+
+
+def asking(protocol: str, name: str, given: dict[str, Any]) -> Any:
+    if protocol == "google":
+        return googles(name, **given)
+    block = {"type": "tool_use", "id": "c1", "name": name, "input": given, "toolset_name": "computer"}
+    return reply(block, reason="tool_use", streamed=False)
+
+
+@pytest.mark.parametrize(("protocol", "asked", "told"), ELSEWHERE, ids=lambda value: value[0] if type(value) is tuple else "")
+async def test_openais_models_are_told_of_another_providers_actions_in_their_own(protocol: str, asked: Any, told: Any) -> None:
+    called, answered, *_ = await gone_on_with(protocol, "responses", asking(protocol, *asked))
+    assert called["type"] == "computer_call" and called["actions"] == [told] and OWN_CALL not in called
+    assert called["id"].startswith("cu_") and called["call_id"] == answered["call_id"]
+    assert answered["type"] == "computer_call_output" and answered["output"]["image_url"].startswith("data:image/png")
+
+
+async def test_anthropics_models_are_told_of_googles_actions_in_pixels() -> None:
+    called, answered, *_ = await gone_on_with("google", "anthropic", googles("click_at", x=500, y=500))
+    assert (called["type"], called["name"]) == ("tool_use", "computer") and answered["tool_use_id"] == called["id"]
+    assert called["input"]["actions"] == [{"type": "click", "button": "left", "x": 500, "y": 250}]
+
+
 async def test_elsewhere_it_is_a_function_and_the_screenshot_follows_its_result() -> None:
     call = FunctionCall("c1", "computer", json.dumps({"actions": [{"type": "click", "x": 1, "y": 2}]}))
     window, (first, last) = await conversation("chat", call)
@@ -188,6 +241,9 @@ async def test_the_official_clients_know_all_that_crosses_the_wire() -> None:
         values += [piece for request in requests for piece in pieces(protocol, request)]
     click = {"type": "tool_use", "id": "c1", "name": "computer", "input": {"action": "left_click", "coordinate": [1, 2]}}
     _, requests = await conversation("anthropic", reply(click, reason="tool_use", streamed=False), settings={"type": OLDER})
+    for protocol, given, _ in ELSEWHERE:
+        told = await gone_on_with(protocol, "responses", asking(protocol, *given))
+        values += [("openai.types.responses:ResponseInputItemParam", piece) for piece in told]
     for kind, piece in [piece for request in requests for piece in pieces("anthropic", request)]:
         values.append(("anthropic.types.beta:BetaToolUnionParam" if kind.endswith("ToolUnionParam") else kind, piece))
     assert faults(values) == ""

@@ -109,7 +109,7 @@ def call_block(item: FunctionCall, call_id: str) -> JsonObject:
         block["input"] = {"restart": True} if given.get("restart") else {"command": "\n".join(commands)}
     elif item.kind == "computer":
         own_name, own_arguments = own_call(_parsed(item.arguments))
-        if own_name:
+        if own_name and (own_name == "computer" or item.namespace == "computer"):  # not another provider's
             block |= {"name": usable_name(own_name), "input": own_arguments}
     if toolset := toolset_of(item):
         block["toolset_name"] = toolset

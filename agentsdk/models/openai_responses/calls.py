@@ -22,7 +22,7 @@ from hashlib import sha256
 import msgspec
 
 from agentsdk.core.arguments import parse_arguments
-from agentsdk.models.computer_actions import OWN_CALL
+from agentsdk.models.computer_actions import OWN_CALL, openai_action
 from agentsdk.models.loose import as_list, as_object, as_text, storable_json
 from agentsdk.models.prefix import usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
@@ -145,8 +145,10 @@ def _call(item: FunctionCall) -> JsonObject:
             return {"type": "apply_patch_call", **known, "status": "completed", "operation": _arguments(item)}
         case "computer":
             asked: JsonObject = {"pending_safety_checks": [], "actions": [], **_arguments(item)}
-            asked.pop(OWN_CALL, None)  # another provider's form of it
-            return {"type": "computer_call", "id": item.id, **known, "status": "completed", **asked}
+            if asked.pop(OWN_CALL, None) is not None:  # another provider's form of it
+                asked["actions"] = [openai_action(as_object(action)) for action in as_list(asked["actions"])]
+            item_id = item.id or f"cu_{sha256(item.call_id.encode()).hexdigest()[:40]}"  # the API demands one
+            return {"type": "computer_call", "id": item_id, **known, "status": "completed", **asked}
         case "mcp_approval":
             known = {"id": item.call_id, "name": item.name, "arguments": usable_arguments(item.arguments)}
             return {"type": "mcp_approval_request", **known, "server_label": item.namespace}
