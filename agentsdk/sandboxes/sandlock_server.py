@@ -27,6 +27,7 @@ from typing import Any
 _SET_DUMPABLE, _DROP_BOUND, _SET_SECUREBITS, _SET_SUBREAPER, _NO_NEW_PRIVS = 4, 24, 28, 36, 38
 _NO_ROOT_LOCKED = 0b11  # SECBIT_NOROOT and its lock: being root gives no capabilities
 _CAPABILITY_VERSION = 0x20080522
+_CHILDREN = "children"
 
 
 def main() -> None:
@@ -100,10 +101,21 @@ def _end_children() -> None:
 
 
 def _children() -> list[int]:
+    lists = list(Path("/proc/self/task").glob(f"*/{_CHILDREN}"))
     found: list[int] = []
-    for listed in Path("/proc/self/task").glob("*/children"):
+    for listed in lists:
         with suppress(OSError):  # of a thread that has ended
             found += map(int, listed.read_text().split())
+    return found if lists else _children_by_parent()
+
+
+def _children_by_parent() -> list[int]:
+    """Where the kernel keeps no lists (CONFIG_PROC_CHILDREN), each process is asked for its parent."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # of one that has ended
+            if int(stat.read_bytes().rpartition(b")")[2].split()[1]) == os.getpid():
+                found.append(int(stat.parent.name))
     return found
 
 
