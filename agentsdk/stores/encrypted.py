@@ -7,15 +7,16 @@ That cannot show that its end is missing: what this process has seen of a log is
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from agentsdk.databases.cipher import Cipher, is_chained, tag
-from agentsdk.ports.run_store import RUN_STORE, RunStore, wait_for_revision
+from agentsdk.ports.run_store import RUN_STORE, RunStore
+from agentsdk.stores.wrapper import RunStoreWrapper
 from agentsdk.types.declared import Fields
 from agentsdk.types.errors import RunNotFoundError, StateTamperedError
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import RunSummary
 
 MAX_SEEN = 1_024
 """The runs whose latest event is remembered."""
@@ -31,7 +32,7 @@ class _Seen(Struct, frozen=True):
     tag: bytes
 
 
-class EncryptedRunStore(RunStore):
+class EncryptedRunStore(RunStoreWrapper):
     """Keeps runs in `store`, events and attachments encrypted: `EncryptedRunStore(SQLiteRunStore("runs.db"), key)`.
 
     `key` is 32 secret bytes or more (`secrets.token_bytes(32)`), or several: the first encrypts, all decrypt. To change keys,
@@ -52,12 +53,9 @@ class EncryptedRunStore(RunStore):
 
     def __init__(self, store: RunStore, key: bytes | Sequence[bytes]) -> None:
         _FIELDS.check_given(store=store)
-        self._store = store
+        super().__init__(store)
         self._cipher = Cipher(key, "run")
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
-
-    def __repr__(self) -> str:
-        return f"EncryptedRunStore({self._store!r})"
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add events to a run's log, if it is where expected. Raises `RunConflictError`."""
@@ -130,21 +128,9 @@ class EncryptedRunStore(RunStore):
             "new process"
         )
 
-    async def summary(self, run_id: str) -> RunSummary | None:
-        """A run's summary."""
-        return await self._store.summary(run_id)
-
-    async def due(self, query: DueRuns) -> list[RunSummary]:
-        """The runs that a worker may take."""
-        return await self._store.due(query)
-
     async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
         """What was posted to a run. Raises `RunNotFoundError`, `StateTamperedError`."""
         return [self._cipher.open(run_id, _SIGNAL, record) for record in await self._store.signals(run_id, after)]
-
-    async def list(self, query: RunQuery) -> list[RunSummary]:
-        """The runs that fit."""
-        return await self._store.list(query)
 
     async def post(self, run_id: str, signal: bytes) -> int:
         """Put a signal into a run's mailbox, encrypted. Raises `RunNotFoundError`, and `RunConflictError` where it is over."""
@@ -163,26 +149,6 @@ class EncryptedRunStore(RunStore):
         """Remove a run."""
         self._seen.pop(run_id, None)
         await self._store.delete(run_id)
-
-    async def prune(self, before: float, statuses: Iterable[RunStatus] = ("finished",)) -> int:
-        """Delete runs of these `statuses` that were last updated before `before`, a Unix timestamp in seconds."""
-        return await self._store.prune(before, statuses)
-
-    async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
-        """A run's revision once it is above `after_rev`, or after `timeout` seconds. Waits as the store within does."""
-        return await wait_for_revision(self._store, run_id, after_rev, timeout)
-
-    async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
-        """How many signals were posted to a run, once above `after`, or after `timeout` seconds."""
-        return await self._store.wait_signals(run_id, after, timeout)
-
-    async def wait_due(self, seen: int, timeout: float) -> int:
-        """Another number than `seen` once some run may have become due, or `seen` after `timeout` seconds."""
-        return await self._store.wait_due(seen, timeout)
-
-    async def aclose(self) -> None:
-        """Close the store within."""
-        await self._store.aclose()
 
 
 # These texts are bound into the records: with another wording they would not open.
