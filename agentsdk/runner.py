@@ -492,6 +492,19 @@ class Runner:
         return await signals.send(run_id, message, priority, by, run_config)
 
     @staticmethod
+    async def signal(run_id: str, name: str, data: object = None, *, by: str = "", run_config: RunConfig) -> int:
+        """Give the run `run_id` data, whatever has a JSON form, for `flow.wait_for(name, ...)` in the workflow that it is of.
+
+        It is kept until the workflow waits for that name. Of several of one name each is taken once, in their order. Data of
+        another type than is waited for is left out, with a warning, and the workflow waits for the next.
+
+        Gives and raises what `send` does; `UserError` for data without a JSON form.
+        """
+        from agentsdk.engine import signals
+
+        return await signals.signal(run_id, name, data, by, run_config)
+
+    @staticmethod
     async def pause(run_id: str, *, by: str = "", reason: str = "", run_config: RunConfig) -> int:
         """Have the run go no further than its turn, until `unpause`. Its owner's call returns, with `result.paused`.
 
@@ -631,7 +644,8 @@ class Runner:
         """Take the stored run `run_id`, which `agent` began, through its turns again. It stays as it is.
 
         Without a change nobody is called (no model, tool, hook, guardrail or rule), and the `Replay` says whether every turn
-        still comes to the step that is recorded.
+        still comes to the step that is recorded. Of a workflow it says so of the program and its steps; there is no change to
+        make: resume a fork with it.
 
         With `change`, a changed agent, or `model`, another model for all its agents, the run is run again from its input, or
         from revision `at`. Replies and results that the change does not touch are the record's. For the rest the model is asked
@@ -648,15 +662,17 @@ class Runner:
         from agentsdk.engine.stored import load_run, store_of
 
         _ARGUMENTS.check_given(agent=agent, change=change, model=model, live_effects=live_effects)
-        if agent.driver is not None:
-            raise UserError(
-                f"the program {agent.name!r} was to be replayed, expected an agent that a model drives: fork the run instead, "
-                "and resume the fork, which runs the program over the record"
-            )
         store = store_of(run_config)
         recorded = await load_run(store, run_id)
         for one in (agent, change or agent):
             check_agent(one, recorded)
+        if agent.driver is not None:
+            if (change, model, at, new_run_id, live_effects) != (None, None, None, None, False):
+                raise UserError(
+                    f"workflow {agent.name!r} was to be replayed with changes, expected without: fork it before the step from "
+                    "which it is to differ, and resume the fork with the change, RunConfig(model=...) say"
+                )
+            return cast("Replay", await agent.driver.replay(recorded, run_config))
         if change is None and model is None:
             if at is not None or new_run_id is not None or live_effects:
                 raise UserError("a replay was given options but no change, expected change= or model=; give one, or drop them")

@@ -16,7 +16,7 @@ from agentsdk.types.errors import InvalidArgumentsError
 
 _MAX_REFERENCES = 64
 
-_NAMES = {
+KIND_NAMES = {
     "string": "a string",
     "integer": "an integer",
     "number": "a number",
@@ -44,13 +44,13 @@ def problems_with(schema: JsonObject, value: object) -> list[str]:
 
 
 def _check(given: object, value: object, path: str, root: JsonObject, problems: list[str]) -> None:
-    schema = _resolved(given, root)
+    schema = resolved(given, root)
     if schema is None:
         return
     where = path or "the whole"
-    kinds = _kinds(schema.get("type"))
+    kinds = kinds_of(schema.get("type"))
     if kinds and not any(_is(kind, value) for kind in kinds):
-        problems.append(f"{where}: expected {' or '.join(map(_NAMES.__getitem__, kinds))}, got {describe_kind(value)}")
+        problems.append(f"{where}: expected {' or '.join(map(KIND_NAMES.__getitem__, kinds))}, got {describe_kind(value)}")
         return
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(choices, list) and not any(_equal(choice, value) for choice in cast("list[object]", choices)):
@@ -91,8 +91,8 @@ def _check_object(schema: JsonObject, value: JsonObject, path: str, root: JsonOb
     required = schema.get("required")
     for name in cast("list[object]", required) if isinstance(required, list) else ():
         if isinstance(name, str) and name not in value:
-            kinds = _kinds((_resolved(properties.get(name), root) or {}).get("type"))
-            expected = f", expected {' or '.join(map(_NAMES.__getitem__, kinds))}" if kinds else ""
+            kinds = kinds_of((resolved(properties.get(name), root) or {}).get("type"))
+            expected = f", expected {' or '.join(map(KIND_NAMES.__getitem__, kinds))}" if kinds else ""
             problems.append(f"{_at(path, name)}: missing{expected}")
     more = schema.get("additionalProperties")
     for name, inner in value.items():
@@ -104,7 +104,7 @@ def _check_object(schema: JsonObject, value: JsonObject, path: str, root: JsonOb
             _check(cast(object, more), inner, _at(path, name), root, problems)
 
 
-def _resolved(given: object, root: JsonObject) -> JsonObject | None:
+def resolved(given: object, root: JsonObject) -> JsonObject | None:
     """The schema itself, references into `root` followed; None for what cannot be."""
     for _ in range(_MAX_REFERENCES):
         if not isinstance(given, dict):
@@ -122,12 +122,12 @@ def _resolved(given: object, root: JsonObject) -> JsonObject | None:
     return None
 
 
-def _kinds(given: object) -> list[str]:
+def kinds_of(given: object) -> list[str]:
     """The kinds that a `type` names; none where it names one that is not JSON's."""
     kinds = [given] if isinstance(given, str) else given
     if not isinstance(kinds, list):
         return []
-    named = [kind for kind in cast("list[object]", kinds) if isinstance(kind, str) and kind in _NAMES]
+    named = [kind for kind in cast("list[object]", kinds) if isinstance(kind, str) and kind in KIND_NAMES]
     return named if len(named) == len(cast("list[object]", kinds)) else []
 
 

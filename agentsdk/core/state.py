@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from agentsdk.core.steps import Steps, step_of, with_step, without_step
 from agentsdk.core.taint import Taint, taint_of_items, taint_of_results
 from agentsdk.types.errors import StateCorruptError
 from agentsdk.types.events import (
@@ -46,6 +47,7 @@ from agentsdk.types.events import (
     RunStarted,
     RunUnpaused,
     SessionSaved,
+    SignalGiven,
     SignalsTaken,
     StepBegan,
     Stopped,
@@ -103,11 +105,12 @@ class Program(Struct, frozen=True, gc=False):
     """A workflow's program, as far as it is open: its steps without a result, by their keys.
 
     What has a result is in the log alone, so that a state does not grow with the steps. `waiting`: the program has come to rest
-    before so many calls that wait; 0 where it has not.
+    before so many calls that wait; 0 where it has not. `retried` are to begin again, as a person has said.
     """
 
-    steps: dict[str, StepBegan] = {}
+    steps: Steps = ()
     waiting: int = 0
+    retried: tuple[str, ...] = ()
 
 
 class OpenTurn(Struct, frozen=True, gc=False):
@@ -151,8 +154,8 @@ class OpenTurn(Struct, frozen=True, gc=False):
     def calls(self) -> tuple[FunctionCall, ...]:
         """The reply's calls, in order, with the arguments that they run with; of a program its open steps."""
         if self.response is None:
-            steps = () if self.program is None else self.program.steps.values()
-            return tuple([FunctionCall(step.call_id, step.name, step.arguments) for step in steps])
+            pieces = () if self.program is None else self.program.steps
+            return tuple([FunctionCall(step.call_id, step.name, step.arguments) for piece in pieces for step in piece.values()])
         return tuple([self.as_run(item) for item in self.response.output if type(item) is FunctionCall])
 
     def as_run(self, call: FunctionCall) -> FunctionCall:
@@ -201,7 +204,8 @@ class State(Struct, frozen=True, gc=False):
     session, `provisional` more stand there for the open turn, or for an input that has been replaced since. `context` is the
     user's context object as their codec wrote it. `taken` signals of its mailbox are recorded. `offered` is what toolsets
     answered last, by agent and toolset. `failures` are of the tools whose last calls failed with what may pass, by the tool's
-    name. `taint` is what made the run untrusted first, None where nothing has.
+    name. `taint` is what made the run untrusted first, None where nothing has. `signals` with data are those that no call has
+    waited for yet.
     """
 
     log: Tape[RunEvent]
@@ -238,6 +242,7 @@ class State(Struct, frozen=True, gc=False):
     offered: dict[tuple[str, str], Offered] = {}
     failures: dict[str, ToolFailures] = {}
     taint: Taint | None = None
+    signals: tuple[SignalGiven, ...] = ()
 
 
 _NO_ITEMS: Tape[Item] = Tape()  # never extended: a run's start puts tapes of its own in place of it
@@ -344,6 +349,7 @@ def _answer(call: FunctionCall, result: ToolFinished | None, turn: OpenTurn) -> 
 
 
 _NO_TURN = OpenTurn()
+_NO_STEPS = Program()
 _replace = structs.replace
 _set_new = structs.force_setattr
 
@@ -539,12 +545,17 @@ def _intended(state: State, event: ToolsIntended) -> State:
             awaited, answers = _without(awaited, call_id), _without(answers, call_id)
         turn = _with_outside(turn, awaited=awaited, answers=answers)
         turn = _replace(turn, intended=tuple([call_id for call_id in turn.intended if call_id not in again]))
+    program = turn.program
+    if program is not None:
+        retried = tuple([call_id for call_id in program.retried if call_id not in event.call_ids])
+        return _replace(state, turn=_replace(turn, program=Program(program.steps, program.waiting, retried)))
     return _replace(state, turn=_replace(turn, intended=turn.intended + event.call_ids))
 
 
 def _awaited(state: State, event: AnswerAwaited) -> State:
     turn = _open(state)
-    return _replace(state, turn=_with_outside(turn, awaited={**turn.outside.awaited, event.call_id: event}))
+    state = _replace(state, turn=_with_outside(turn, awaited={**turn.outside.awaited, event.call_id: event}))
+    return _with_signals(state) if state.signals else state
 
 
 def _answered(state: State, event: CallAnswered) -> State:
@@ -559,7 +570,39 @@ def _answer_refused(state: State, event: AnswerRefused) -> State:
     turn = _open(state)
     outside, call_id = turn.outside, event.call_id
     answers, refused = _without(outside.answers, call_id), {**outside.refused, call_id: event.reason}
-    return _replace(state, turn=_with_outside(turn, answers=answers, refused=refused))
+    state = _replace(state, turn=_with_outside(turn, answers=answers, refused=refused))
+    return _with_signals(state) if state.signals else state
+
+
+def _signal_given(state: State, event: SignalGiven) -> State:
+    return _with_signals(_replace(state, signals=(*state.signals, event), stopped=None))
+
+
+def _with_signals(state: State) -> State:
+    """The state, with the signals that came given to calls which wait for them, nested ones too, in order."""
+    left: list[SignalGiven] = []
+    for signal in state.signals:
+        given = _with_signal(state, signal)
+        if given is None:
+            left.append(signal)
+        else:
+            state = given
+    return _replace(state, signals=tuple(left))
+
+
+def _with_signal(state: State, signal: SignalGiven) -> State | None:
+    """The state, with `signal` given to the first call that waits for it; None where none does."""
+    turn = state.turn
+    if turn is None:
+        return None
+    for call_id, awaited in turn.outside.awaited.items():
+        if awaited.signal == signal.name and call_id not in turn.outside.answers:
+            return _answered(state, CallAnswered(call_id, signal.data, signal.by, signal.at))
+    for call_id, child in turn.children.items():
+        given = _with_signal(child, signal)
+        if given is not None:
+            return _replace(state, turn=_replace(turn, children={**turn.children, call_id: given}), stopped=None)
+    return None
 
 
 def _finished(state: State, event: ToolFinished) -> State:
@@ -630,6 +673,8 @@ def _retried(state: State, event: CallRetried) -> State:
     intended, in_doubt = _others(turn.intended, event.call_id), _others(turn.in_doubt, event.call_id)
     attempts = _without(turn.attempts, event.call_id) if turn.attempts else turn.attempts
     turn = _replace(turn, intended=intended, in_doubt=in_doubt, attempts=attempts)
+    if turn.program is not None:
+        turn = _replace(turn, program=structs.replace(turn.program, retried=(*turn.program.retried, event.call_id)))
     if event.call_id in turn.outside.awaited:
         awaited = _without(turn.outside.awaited, event.call_id)
         turn = _with_outside(turn, awaited=awaited, answers=_without(turn.outside.answers, event.call_id))
@@ -750,28 +795,30 @@ def _is_of_call(turn: OpenTurn, run_id: str) -> bool:
 
 def _step_began(state: State, event: StepBegan) -> State:
     turn, call_id = state.turn or _NO_TURN, event.call_id
-    open_steps = {} if turn.program is None else turn.program.steps
-    if turn.response is not None or call_id in open_steps:
+    program = turn.program or _NO_STEPS
+    if turn.response is not None or step_of(program.steps, call_id) is not None:
         raise _MisplacedError("a step begins once, in a turn of its program's")
-    program = Program({**open_steps, call_id: event})
-    return _replace(state, turn=_replace(turn, program=program, intended=(*turn.intended, call_id)), stopped=None)
+    program = Program(with_step(program.steps, event), 0, program.retried)
+    return _replace(state, turn=_replace(turn, program=program), stopped=None)
 
 
 def _step_finished(state: State, turn: OpenTurn, program: Program, event: ToolFinished) -> State:
     """All that is open of the step goes: a run of many steps stays as small as one of few."""
     call_id = event.call_id
-    step = program.steps.get(call_id)
+    step = step_of(program.steps, call_id)
     if step is None:
         raise _MisplacedError("a step has one result, and has begun before")
-    turn = _replace(turn, program=Program(_without(program.steps, call_id)), intended=_others(turn.intended, call_id))
+    retried = _others(program.retried, call_id) if program.retried else ()
+    turn = _replace(turn, program=Program(without_step(program.steps, call_id), 0, retried))
     if turn.in_doubt or turn.children or turn.attempts or turn.outside is not NOTHING_OUTSIDE:
         awaited, answers = _without(turn.outside.awaited, call_id), _without(turn.outside.answers, call_id)
+        refused = _without(turn.outside.refused, call_id)
         turn = _replace(
             turn,
             in_doubt=_others(turn.in_doubt, call_id),
             children=_without(turn.children, call_id),
             attempts=_without(turn.attempts, call_id),
-            outside=Outside(awaited, answers, {}, _without(turn.outside.refused, call_id)) if awaited else NOTHING_OUTSIDE,
+            outside=Outside(awaited, answers, {}, refused) if awaited or refused else NOTHING_OUTSIDE,
         )
     taint = state.taint
     if event.untrusted and taint is None:
@@ -787,19 +834,19 @@ def _program_waits(state: State, event: ProgramWaits) -> State:
     turn = _open(state)
     if turn.program is None:
         raise _MisplacedError("no program")
-    return _replace(state, turn=_replace(turn, program=Program(turn.program.steps, event.calls)))
+    return _replace(state, turn=_replace(turn, program=structs.replace(turn.program, waiting=event.calls)))
 
 
 def _nested(state: State, event: Nested) -> State:
     turn = _open(state)
     if turn.program is not None:
-        turn = _replace(turn, program=Program(turn.program.steps))
+        turn = _replace(turn, program=structs.replace(turn.program, waiting=0))
     before = turn.children.get(event.call_id) or new_state()
     child = apply(before, event.event)
     taint = state.taint
     if taint is None and child.taint is not None and before.taint is None and not _is_of_call(turn, event.call_id):
         taint = child.taint  # no result of a call will say so: what asked for the run may pass on what it answers
-    return _replace(
+    state = _replace(
         state,
         turn=_replace(turn, children={**turn.children, event.call_id: child}),
         stopped=_still_stopped(state),
@@ -808,6 +855,7 @@ def _nested(state: State, event: Nested) -> State:
         all_turns=state.all_turns + child.all_turns - before.all_turns,
         taint=taint,
     )
+    return _with_signals(state) if state.signals else state
 
 
 def _difference(after: Usage, before: Usage) -> Usage:
@@ -875,6 +923,7 @@ _CHANGES = _Changes(
         ContextSaved: _context,
         StepBegan: _step_began,
         ProgramWaits: _program_waits,
+        SignalGiven: _signal_given,
         Nested: _nested,
     }
 )

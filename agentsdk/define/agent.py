@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, Unpack, cast
 
 from agentsdk.define.agent_input import AgentInput, AgentInputBuilder
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
@@ -48,9 +48,33 @@ from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import require_text
 
-if TYPE_CHECKING:  # most agents have neither
-    from agentsdk.define.output_validator import OutputValidatorFunction
+if TYPE_CHECKING:
+    from agentsdk.core.state import State
+    from agentsdk.define.output_validator import OutputValidatorFunction  # few agents have one
     from agentsdk.define.toolset import Toolset
+
+
+class Driver(Protocol):
+    """Drives the runs of an agent in place of the loop over turns. New ones are recorded as of `version`."""
+
+    @property
+    def version(self) -> str:
+        """The newest one."""
+        ...
+
+    @property
+    def undoes_cancelled(self) -> bool:
+        """Whether a run that somebody has cancelled is undone before it stops."""
+        ...
+
+    def at(self, version: str) -> Callable[[Any], Awaitable[None]]:
+        """What drives a run that is recorded as of `version`. Raises `StateMismatchError` for one that is not known."""
+        ...
+
+    async def replay(self, recorded: State, config: Any) -> Any:
+        """What `Runner.replay` gives of a run, by its `RunConfig`."""
+        ...
+
 
 Instructions = str | Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "str | Awaitable[str]"]
 PromptFunction = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"], "Prompt | Awaitable[Prompt]"]
@@ -184,8 +208,8 @@ class Agent(Generic[TContext, TOutput]):
             fields[field] = value
 
     @property
-    def driver(self) -> Callable[[Any], Awaitable[None]] | None:
-        """What drives a run of it, called with that; None for the loop over turns."""
+    def driver(self) -> Driver | None:
+        """What drives its runs; None for the loop over turns."""
         return None
 
     def clone(self, **changes: Any) -> Self:

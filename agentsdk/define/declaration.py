@@ -67,20 +67,8 @@ class Declaration:
         self._lists = tuple([given[:] for given in _lists_of(agent)])
         self.tools: dict[str, FunctionTool[Any]] = {}
         self.handoffs: dict[str, HandoffDeclaration[Any]] = {}
-        hosted: list[HostedTool] = []
-        for tool in agent.tools:
-            if isinstance(tool, HostedTool):
-                hosted.append(tool)
-                continue
-            self._name_once(agent, tool.name)
-            self.tools[tool.name] = tool
         self.hosted: tuple[HostedTool, ...] = ()
-        if hosted:
-            from agentsdk.define.hosted import read_hosted  # most agents have none
-
-            self.hosted, approvals = read_hosted(self._name, hosted)
-            for approval in approvals:
-                self.tools.setdefault(approval.name, approval)  # a copy of the agent may have its own
+        self._read_tools(agent)
         for given in agent.handoffs:
             declared = handoff(given) if isinstance(given, Agent) else given
             self._name_once(agent, declared.spec.name)
@@ -113,6 +101,21 @@ class Declaration:
         self.is_ordered = self._check_order(knows_all=not agent.toolsets)
         self._without: tuple[tuple[str, ...], Enabled] | None = None
         self.spec, self.request_tools = self._enabled()
+
+    def _read_tools(self, agent: Agent[Any, Any]) -> None:
+        hosted: list[HostedTool] = []
+        for tool in agent.tools:
+            if isinstance(tool, HostedTool):
+                hosted.append(tool)
+                continue
+            self._name_once(agent, tool.name)
+            self.tools[tool.name] = tool
+        if hosted:
+            from agentsdk.define.hosted import read_hosted  # most agents have none
+
+            self.hosted, approvals = read_hosted(self._name, hosted)
+            for approval in approvals:
+                self.tools.setdefault(approval.name, approval)  # a copy of the agent may have its own
 
     @classmethod
     def of(cls, agent: Agent[Any, Any]) -> Declaration:

@@ -26,7 +26,7 @@ from agentsdk.engine.limits.limiter import SCOPE
 from agentsdk.engine.limits.reservation import has_budget
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.prepare import check_agent_names, find_agent, find_agents
-from agentsdk.engine.run import NO_LIMITS, Run, call_ids, require_asyncio
+from agentsdk.engine.run import NO_LIMITS, Run, call_ids, drive_of, require_asyncio, version_of
 from agentsdk.engine.saved_context import load_context
 from agentsdk.engine.side_request import ask_for_call
 from agentsdk.ports.clock import read
@@ -95,7 +95,7 @@ def _fresh(
         run.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
     run_id = deps.config.run_id or os.urandom(8).hex()
     guards = guards_of(agent, deps.config, context.context)
-    started = RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards)
+    started = RunStarted(run_id, agent.name, items, known, deps.now(), keys=SCHEME, guards=guards, version=version_of(agent))
     metadata, priority = deps.config.metadata, deps.config.priority
     if metadata or priority:
         started = structs.replace(started, metadata=dict(metadata or ()), priority=priority)
@@ -149,7 +149,7 @@ def _run(agent: Agent[Any, Any], context: RunContextWrapper[Any], deps: RunDeps,
         state=state,
         agent=agent,
         agents={agent.name: agent},
-        drive=agent.driver or run_loop,
+        drive=drive_of(agent, state, run_loop),
         ask_for_call=ask_for_call,
     )
 

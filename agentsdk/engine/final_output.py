@@ -43,7 +43,7 @@ async def check_output(run: Run, schema: AgentOutputSchema[Any], processed: Proc
                 run.final_output = schema.validate(processed.answer)
         except ValueError as misfit:
             error = str(misfit) or "invalid"
-    is_over = bool(error) or not run.agent.output_validators  # else they say whether it is taken
+    is_over = bool(error) or not run.is_validated  # else they say whether it is taken
     await run.record(*(output_results(run, processed, error) if is_over else ()), OutputJudged(error, output))
 
 
@@ -92,7 +92,7 @@ def give_up(run: Run, prepared: Prepared) -> None:
     retries = max_retries(run)
     if run.state.invalid_outputs <= retries:
         return
-    error, validator = _last_rejection(run)
+    error, validator = last_rejection(run)
     reply = _last_reply(run)
     if validator:
         what = f"was not accepted by output validator {validator!r}"
@@ -111,7 +111,7 @@ def _last_reply(run: Run) -> ModelResponse:
     return next(event.response for event in reversed(run.state.log) if isinstance(event, ModelReplied))
 
 
-def _last_rejection(run: Run) -> tuple[str, str]:
+def last_rejection(run: Run) -> tuple[str, str]:
     """Why the last final output was sent back, and by which output validator; `""` where it did not fit its type."""
     for event in reversed(run.state.log):
         if isinstance(event, OutputValidated) and event.feedback:

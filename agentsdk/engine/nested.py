@@ -24,7 +24,7 @@ from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.job import Job
 from agentsdk.engine.prepare import find_agent, find_agents
 from agentsdk.engine.programs import last_reply
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, version_of
 from agentsdk.engine.session import load_history, save_session, unrecorded_save
 from agentsdk.engine.streaming import stream_nested_to
 from agentsdk.ports.session import SESSION, Session
@@ -107,19 +107,22 @@ async def run_agent_tool(run: Run, job: Job, tool: AgentTool[Any]) -> ToolFinish
     finally:
         if channel is not None:
             channel.close()
-    if child.state.ended is None:
-        return None
+    return None if child.state.ended is None else await _result(child, job, tool)
+
+
+async def _result(child: Run, job: Job, tool: AgentTool[Any]) -> ToolFinished:
+    """The call's result, where its run has ended."""
     value = child.final_output
     if tool.custom_output_extractor is not None:
         value = await call_user(f"custom_output_extractor of tool {tool.name!r}", tool.custom_output_extractor, value)
-    most, is_error = config.max_tool_result_chars, False
+    most, is_error = child.deps.config.max_tool_result_chars, False
     if isinstance(tool, ProgramTool):
         last = last_reply(child)
         most, is_error = min(most, tool.max_output_chars), last is not None and last.response.finish == "error"
     output, overflow = cap_output(to_output(value), most)
     if overflow is not None:
-        await run.keep(overflow)
-    return ToolFinished(call.call_id, output, is_error, whole="" if overflow is None else overflow.id)
+        await child.keep(overflow)
+    return ToolFinished(job.call.call_id, output, is_error, whole="" if overflow is None else overflow.id)
 
 
 async def _session(job: Job, tool: AgentTool[Any]) -> Session | None:
@@ -161,7 +164,7 @@ async def _begin(child: Run, job: Job, tool: AgentTool[Any], session: Session | 
             given = as_untrusted(given)
         items, known = joined(() if session is None else await load_history(session), given)
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
-        await child.record(RunStarted("", tool.agent.name, items, known, child.deps.now()))
+        await child.record(RunStarted("", tool.agent.name, items, known, child.deps.now(), version=version_of(tool.agent)))
         await hooks.agent_started(child)
     else:
         find_current_agent(child, tool.agent, f"tool {tool.name!r}")

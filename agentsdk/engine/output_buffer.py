@@ -79,7 +79,7 @@ def release_output(run: Run) -> None:
 def judges_output(run: Run) -> bool:
     """Whether output validators or guardrails would judge a final output here."""
     of_run = run.parent is None and run.deps.config.output_guardrails
-    return bool(run.agent.output_guardrails or run.agent.output_validators or of_run)
+    return bool(run.agent.output_guardrails or run.is_validated or of_run)
 
 
 def _is_harmless(event: StreamEvent) -> bool:

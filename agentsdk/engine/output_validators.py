@@ -38,7 +38,7 @@ async def validate_output(run: Run, prepared: Prepared, processed: ProcessedResp
             return step
         step = resolve_next_step(prepared.spec, run.state, processed, waits=False)
     judged = {event.place for event in open_turn(run).validated}
-    pending = [placed for placed in places(prepared.declared.validators) if placed[0] not in judged]
+    pending = [placed for placed in places((*prepared.declared.validators, *run.validators)) if placed[0] not in judged]
     while pending and isinstance(step, FinalOutput):
         place, validator = pending.pop(0)
         if run.final_output is None:

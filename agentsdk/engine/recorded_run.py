@@ -6,6 +6,7 @@ answers one call of the replay, that in the same place if the two are equal, or 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -161,75 +162,26 @@ class RecordedRun:
             event, path = position.event, position.path
             match event:
                 case AttemptSpent(kind="summary"):
-                    number = 1
-                    while (asked := self._request_id(position, number)) in self.summaries:
-                        number += 1
-                    self.summaries[asked] = event
+                    self._read_summary(position, event)
                 case AttemptSpent(kind="call"):
                     pass  # what it was for is in the call's result
                 case AttemptSpent(kind="discarded"):
                     if position.revision >= begin:  # else the rerun has it already
                         discarded.setdefault(path, []).append(SpentAttempt(event.usage, event.model))
                 case AttemptSpent():
-                    asked = self._request_id(position)
+                    asked = self._read_attempt(position, event, discarded.pop(path, ()))
                     attempts.setdefault(path, []).append(asked)
-                    text = (Message("assistant", event.partial),) if event.partial else ()
-                    response = ModelResponse(text, event.usage, "length" if text else "stop")
-                    self.replies[asked] = RecordedReply(
-                        position,
-                        response,
-                        event.asked or event.model,
-                        is_refused=event.kind == "refused",
-                        attempts=tuple(discarded.pop(path, ())),
-                    )
                 case OutputJudged(output=output) if output and position.agent is not None:
                     self._read_output(position, position.agent, output)
                 case ModelReplied():
-                    reply = RecordedReply(
-                        position,
-                        _own_part(position, event),
-                        event.asked or event.response.model,
-                        event.disabled,
-                        attempts=tuple(discarded.pop(path, ())),
-                    )
-                    self.replies[self._request_id(position)] = reply
-                    for asked in attempts.pop(path, ()):
-                        self.replies[asked] = structs.replace(self.replies[asked], disabled=event.disabled)
+                    self._read_reply(position, event, attempts.pop(path, ()), discarded.pop(path, ()))
                     self._read_calls(position, event, calls)
-                case ToolsIntended():
-                    for call_id in event.call_ids:
-                        calls[*path, call_id].ran = True
-                case ApprovalDecided():
-                    calls[*path, event.call_id].decided = event
-                case ArgumentsEdited():
-                    call = calls[*path, event.call_id]
-                    call.edited = event
-                    if call.asked is not None:
-                        call.kind = (*call.asked[:2], canonical_arguments(event.arguments))
-                case ArgumentsRefused() | ApprovalJudged(begun=False):
-                    call = calls[*path, event.call_id]
-                    call.edited, call.kind = None, call.asked
-                case RunStarted() if path in calls:
-                    calls[path].history = event.input[: event.history]
-                case AnswerAwaited():
-                    calls[*path, event.call_id].awaited = event
-                case CallAnswered():
-                    calls[*path, event.call_id].answered = event
-                case AnswerRefused():
-                    calls[*path, event.call_id].answered = None
-                case GuardrailJudged(kind="tool_output"):
-                    calls[*path, event.call_id].verdicts[event.place] = event
-                case ToolFinished():
-                    call = calls[*path, event.call_id]
-                    call.result = event
-                    if position.revision < begin:
-                        call.kind = None  # the rerun has that result already
                 case Stopped():
                     self._stops.append((event.reason, ()))
                 case InputReplaced() if position.revision >= begin and self._stops:
                     self._stops[-1] = (self._stops[-1][0], event.input)
                 case _:
-                    pass
+                    _read_of_call(position, calls, begin)
         for place, call in calls.items():
             if call.kind is not None:
                 self._calls.setdefault(call.kind, {})[place] = call
@@ -237,6 +189,30 @@ class RecordedRun:
                     self._edited.setdefault(call.asked, {})[place] = call
         if recorded.stopped and self._stops:
             self._stops.pop()  # nobody went on from there
+
+    def _read_summary(self, position: LogPosition, event: AttemptSpent) -> None:
+        number = 1
+        while (asked := self._request_id(position, number)) in self.summaries:
+            number += 1
+        self.summaries[asked] = event
+
+    def _read_attempt(self, position: LogPosition, event: AttemptSpent, discarded: Sequence[SpentAttempt]) -> str:
+        """The id of the request that it was."""
+        asked = self._request_id(position)
+        text = (Message("assistant", event.partial),) if event.partial else ()
+        response = ModelResponse(text, event.usage, "length" if text else "stop")
+        refused, model = event.kind == "refused", event.asked or event.model
+        self.replies[asked] = RecordedReply(position, response, model, is_refused=refused, attempts=tuple(discarded))
+        return asked
+
+    def _read_reply(
+        self, position: LogPosition, event: ModelReplied, attempts: Sequence[str], discarded: Sequence[SpentAttempt]
+    ) -> None:
+        own, model = _own_part(position, event), event.asked or event.response.model
+        reply = RecordedReply(position, own, model, event.disabled, attempts=tuple(discarded))
+        self.replies[self._request_id(position)] = reply
+        for asked in attempts:
+            self.replies[asked] = structs.replace(self.replies[asked], disabled=event.disabled)
 
     def _read_output(self, position: LogPosition, agent: Agent[Any, Any], output: str) -> None:
         declared, turn = Declaration.of(agent), position.state.turn
@@ -262,6 +238,42 @@ class RecordedRun:
                 fingerprint = _offered_fingerprint(position.state, item) if tool is None else tool.fingerprint
                 if fingerprint:
                     call.asked = call.kind = (item.name, fingerprint, canonical_arguments(item.arguments))
+
+
+def _read_of_call(position: LogPosition, calls: Mapping[CallPlace, RecordedCall], begin: int) -> None:
+    """What an event says of calls that the model has asked for."""
+    event, path = position.event, position.path
+    match event:
+        case ToolsIntended():
+            for call_id in event.call_ids:
+                calls[*path, call_id].ran = True
+        case ApprovalDecided():
+            calls[*path, event.call_id].decided = event
+        case ArgumentsEdited():
+            call = calls[*path, event.call_id]
+            call.edited = event
+            if call.asked is not None:
+                call.kind = (*call.asked[:2], canonical_arguments(event.arguments))
+        case ArgumentsRefused() | ApprovalJudged(begun=False):
+            call = calls[*path, event.call_id]
+            call.edited, call.kind = None, call.asked
+        case RunStarted() if path in calls:
+            calls[path].history = event.input[: event.history]
+        case AnswerAwaited():
+            calls[*path, event.call_id].awaited = event
+        case CallAnswered():
+            calls[*path, event.call_id].answered = event
+        case AnswerRefused():
+            calls[*path, event.call_id].answered = None
+        case GuardrailJudged(kind="tool_output"):
+            calls[*path, event.call_id].verdicts[event.place] = event
+        case ToolFinished():
+            call = calls[*path, event.call_id]
+            call.result = event
+            if position.revision < begin:
+                call.kind = None  # the rerun has that result already
+        case _:
+            pass
 
 
 def _offered_fingerprint(state: State, call: FunctionCall) -> str:

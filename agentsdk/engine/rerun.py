@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -119,21 +119,8 @@ async def rerun(
         tools=list(map(current.tool, config.tools)),
         toolsets=list(map(current.toolset, config.toolsets)),
     )
-    hooks = _Gate(current)
-    state, output, failure = RunState(start, _unbegun(start), config.state_key), cast(object, None), None
-    while True:
-        try:
-            state, output = await play(agent, state, config, hooks)
-        except AgentsException as error:
-            if not isinstance(error.state, RunState):
-                raise
-            state = error.state
-            if current.goes_on_after(error, state):
-                continue
-            failure = None if current.held else error
-            break
-        if not current.decide(state):
-            break
+    hooks, begun = _Gate(current), RunState(start, _unbegun(start), config.state_key)
+    state, output, failure = await _played(lambda state: play(agent, state, config, hooks), begun, current)
     compared = diff(recorded, state.value, price)
     return ReplayWithChanges(
         state,
@@ -146,6 +133,24 @@ async def rerun(
         tuple(current.held),
         failure,
     )
+
+
+async def _played(
+    play: Callable[[RunState], Awaitable[tuple[RunState, object]]], state: RunState, current: _Rerun
+) -> tuple[RunState, object, AgentsException | None]:
+    """Go on for as long as the record says how: the state then, the final output, and what stopped it."""
+    while True:
+        try:
+            state, output = await play(state)
+        except AgentsException as error:
+            if not isinstance(error.state, RunState):
+                raise
+            state = error.state
+            if not current.goes_on_after(error, state):
+                return state, None, None if current.held else error
+        else:
+            if not current.decide(state):
+                return state, output, None
 
 
 class EffectHeld(AgentsException):

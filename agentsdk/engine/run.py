@@ -39,6 +39,7 @@ from agentsdk.types.response import ModelResponse
 
 if TYPE_CHECKING:
     from agentsdk.define.grants import Grant
+    from agentsdk.define.output_validator import OutputValidator
     from agentsdk.define.program_tool import ProgramInput
 
 _RESULT_ID = re.compile("[0-9a-f]{16}")
@@ -61,6 +62,23 @@ def call_ids(state: State) -> set[str]:
     """The ids of all calls a run ever saw: those of its input, of its view and of turns that were taken back included."""
     replies = [event.response.output for event in state.log if isinstance(event, ModelReplied)]
     return {item.call_id for items in (state.transcript, state.view, *replies) for item in items if type(item) is FunctionCall}
+
+
+def drive_of(
+    agent: Agent[Any, Any], state: State, otherwise: Callable[[Run], Awaitable[None]]
+) -> Callable[[Run], Awaitable[None]]:
+    """What drives a run of `agent` as it stands. Raises `StateMismatchError` where it knows nothing of that run's version."""
+    driver = agent.driver
+    if driver is None:
+        return otherwise
+    started = state.log[0] if state.log else None
+    return driver.at(started.version if isinstance(started, RunStarted) else driver.version)
+
+
+def version_of(agent: Agent[Any, Any]) -> str:
+    """The version that a new run of `agent` is of."""
+    driver = agent.driver
+    return "" if driver is None else driver.version
 
 
 def input_of(state: State) -> tuple[Item, ...]:
@@ -140,7 +158,8 @@ class Run(Journal, eq=False, kw_only=True):
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
     `began`: since when this process has gone on with it, None where the state has that time. `hooks` are told of it, those of
-    the run that it is nested in first. `program` gives the replies, None where a model does.
+    the run that it is nested in first. `program` gives the replies, None where a model does. `validators` judge its final
+    output, whichever agent gives it, after that agent's own.
     """
 
     agent: Agent[Any, Any]
@@ -172,7 +191,13 @@ class Run(Journal, eq=False, kw_only=True):
     began: float | None = None
     hooks: tuple[RunHooks[Any], ...] = ()
     program: ProgramInput[Any] | None = None
+    validators: tuple[OutputValidator[Any, Any], ...] = ()
     _request_prefix: str = ""
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether output validators judge its final output."""
+        return bool(self.agent.output_validators or self.validators)
 
     @property
     def model(self) -> Model:
@@ -363,7 +388,7 @@ class Run(Journal, eq=False, kw_only=True):
         return Run(
             agent=agent,
             agents={agent.name: agent},
-            drive=agent.driver or self.drive,
+            drive=drive_of(agent, state, self.drive),
             ask_for_call=self.ask_for_call,
             deps=self.deps,
             context=RunContextWrapper(self.context.context, self.context.usage),

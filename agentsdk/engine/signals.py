@@ -14,8 +14,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, get_args
 
+from agentsdk.core.given_json import json_text, plain_json
 from agentsdk.core.signals import checked_decision, decided, decode_signal, encode_signal
 from agentsdk.core.state import State, apply
+from agentsdk.core.steps import CANCEL, step_of
 from agentsdk.core.summary import CANCELLED
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
@@ -24,7 +26,7 @@ from agentsdk.engine.decisions import dated, refusal
 from agentsdk.engine.guardrails import run_guardrails_on_added_input
 from agentsdk.engine.run import Run
 from agentsdk.engine.stored import load_run, store_of
-from agentsdk.types.declared import Fields, any_text, one_of, whole
+from agentsdk.types.declared import Fields, a_name, any_text, one_of, whole
 from agentsdk.types.errors import AgentsException, RunCancelledError, RunConflictError, StateError
 from agentsdk.types.events import (
     AnswerRefused,
@@ -34,12 +36,23 @@ from agentsdk.types.events import (
     RunEvent,
     RunPaused,
     RunUnpaused,
+    SignalGiven,
     SignalsTaken,
+    StepBegan,
     Stopped,
     unnested,
 )
 from agentsdk.types.items import InputItem, Message, messages_from_input
-from agentsdk.types.signals import CancelMode, CancelSignal, Decision, MessageSignal, PauseSignal, Signal, UnpauseSignal
+from agentsdk.types.signals import (
+    CancelMode,
+    CancelSignal,
+    DataSignal,
+    Decision,
+    MessageSignal,
+    PauseSignal,
+    Signal,
+    UnpauseSignal,
+)
 from agentsdk.types.summary import check_run_id
 from agentsdk.types.text import shortened, storable_text
 
@@ -57,6 +70,7 @@ _MAX_CHARS = 500
 _ARGUMENTS = Fields(
     "Runner",
     priority=whole("a whole number; the highest enters first"),
+    name=a_name("a str that is not empty; name the signal that flow.wait_for waits for"),
     by=any_text("a str; say who it is"),
     reason=any_text("a str; say why"),
     mode=one_of(f"one of {get_args(CancelMode)}", get_args(CancelMode)),
@@ -86,6 +100,13 @@ async def cancel(run_id: str, mode: CancelMode, by: str, reason: str, config: Ru
     """Post a cancel."""
     _ARGUMENTS.check_given("Runner.cancel", mode=mode, by=by, reason=reason)
     return await _post(run_id, CancelSignal(mode, storable_text(by), _short(reason)), config)
+
+
+async def signal(run_id: str, name: str, data: object, by: str, config: RunConfig) -> int:
+    """Post data for the workflow that waits for it, now or later."""
+    _ARGUMENTS.check_given("Runner.signal", name=name, by=by)
+    data = plain_json("the data of a signal", data)
+    return await _post(run_id, DataSignal(storable_text(name), data, storable_text(by)), config)
 
 
 async def decide(run_id: str, decision: Decision, config: RunConfig) -> int:
@@ -178,7 +199,7 @@ class _Taken:
         self.through = number
         return self._cancel is None
 
-    def _events_of(self, signal: PauseSignal | UnpauseSignal | Decision, number: int) -> tuple[RunEvent, ...]:
+    def _events_of(self, signal: PauseSignal | UnpauseSignal | Decision | DataSignal, number: int) -> tuple[RunEvent, ...]:
         """What a signal comes to. Raises `AgentsException` where that is nothing."""
         paused = self._state.paused
         match signal:
@@ -191,6 +212,9 @@ class _Taken:
                 assert isinstance(decision, AnswerRefused | ArgumentsRefused)
                 self.refused.append((number, shortened(decision.reason, _MAX_CHARS)))
                 return (refused,)
+            case DataSignal():
+                data = json_text("the data of a signal", signal.data)
+                return (SignalGiven(signal.name, data, signal.by, self._now),)
             case PauseSignal():
                 if paused is not None:
                     raise RunConflictError("the run is paused already")
@@ -225,8 +249,16 @@ class _Taken:
         if self._messages:
             events.append(InputAdded(tuple(message for _, _, message in self._messages)))
         if self._cancel is not None:
-            events.append(Stopped(CANCELLED, self._cancel.reason, self._cancel.by or "Runner.cancel", self._now))
+            events.append(self._stops(self._cancel.by or "Runner.cancel", self._cancel.reason))
         return events
+
+    def _stops(self, by: str, reason: str) -> RunEvent:
+        """How the run is stopped: one whose steps are to be undone goes on with that, unless it was at it already."""
+        turn, driver = self._state.turn, self._agent.driver
+        is_at_it = turn is not None and turn.program is not None and step_of(turn.program.steps, CANCEL) is not None
+        if driver is None or not driver.undoes_cancelled or is_at_it:
+            return Stopped(CANCELLED, reason, by, self._now)
+        return StepBegan(CANCEL, "cancel", json_text("a cancel", {"by": by, "reason": reason}), self._now)
 
 
 async def cancellable(run: Run, driven: Awaitable[None]) -> None:
@@ -248,6 +280,8 @@ async def cancellable(run: Run, driven: Awaitable[None]) -> None:
         await watch.end(run.deps.grace.seconds)
     if is_ours and run.state.ended is None:
         await take_signals(run)
+        run.deps.grace.reset()
+        await run.drive(run)  # what undoes its steps first
 
 
 class _Watch:

@@ -40,6 +40,7 @@ from agentsdk.types.events import (
     RunEvent,
     RunResumed,
     RunStarted,
+    SignalsTaken,
     ViewRestored,
 )
 from agentsdk.types.hosted import Prompt
@@ -224,7 +225,9 @@ def forked(
     started = structs.replace(started, run_id=run_id, at=now, forked_from=state.run_id, keys=SCHEME)
     if guards is not None:
         started = structs.replace(started, guards=guards)
-    copied = state.log[1:] if keep_approvals else [_just_once(event) for event in state.log[1:]]
+    copied: list[RunEvent] = [event for event in state.log[1:] if not isinstance(event, SignalsTaken)]  # its mailbox is empty
+    if not keep_approvals:
+        copied = [_just_once(event) for event in copied]
     return fold([started, *copied, *_decided_anew(state, run_id, (), keep_approvals), *_awaited_anew(state, now)])
 
 

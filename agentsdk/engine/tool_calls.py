@@ -136,24 +136,13 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
 
         await refuse_calls(run, prepared.grants, prepared.declared, processed)
     turn = open_turn(run)
-    results = turn.results
-    for call in processed.unknown:
-        result = results.get(call.call_id)
-        began = call.call_id in turn.intended or call.call_id in turn.asked
-        if result.is_withheld if result is not None else began or _redefined(run):
-            raise StateMismatchError(
-                f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer "
-                "has, expected the tools the run was started with; give the agent that tool again"
-            )
-    events: list[RunEvent] = [
-        ToolFinished(call.call_id, _unknown(prepared, call), True) for call in processed.unknown if call.call_id not in results
-    ]
+    events: list[RunEvent] = [*_refused_unknown(run, prepared, turn, processed.unknown)] if processed.unknown else []
     if processed.handoffs:
         events += invalid_payloads(run, prepared, processed)
     jobs: list[Job] = []
     is_guarded = is_checked = False
     for asked, spec in processed.functions:
-        if asked.call_id in results or asked.call_id in turn.in_doubt:
+        if asked.call_id in turn.results or asked.call_id in turn.in_doubt:
             continue
         call = turn.as_run(asked) if turn.outside.edited else asked
         tool = prepared.declared.tools[spec.name]
@@ -169,16 +158,10 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
         try:
             job.bound = tool.bind(job.arguments)
         except Exception as error:
-            if call is not asked and call.call_id not in turn.intended:
-                from agentsdk.engine.decisions import misfit_of
-
-                events.append(ArgumentsRefused(call.call_id, misfit_of(turn.outside.edited[call.call_id], error)))
-            else:
-                events.append(ToolFinished(call.call_id, await _misfit(job, error), True))
+            events.append(await _misfit(turn, job, error))
             continue
         if run.state.failures and call.call_id not in turn.intended and (refused := circuit_error(run, tool)) is not None:
-            text = await tool.error_text(job.context, refused)
-            events.append(ToolFinished(call.call_id, text, True, at=run.deps.now(), failure="circuit"))
+            events.append(await _held_off(run, job, refused))
             continue
         is_checked = is_checked or tool.check is not NO_CHECKS
         is_guarded = is_guarded or bool(tool.tool_input_guardrails)
@@ -198,11 +181,36 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
     return admitted
 
 
-async def _misfit(job: Job, error: Exception) -> str:
-    """What the model is told of arguments that the tool cannot take. They are the model's slip: they never end the run."""
+def _refused_unknown(run: Run, prepared: Prepared, turn: OpenTurn, calls: Sequence[FunctionCall]) -> Iterable[RunEvent]:
+    """What calls of tools that there are not come to. Raises `StateMismatchError` for one that there was."""
+    for call in calls:
+        result = turn.results.get(call.call_id)
+        began = call.call_id in turn.intended or call.call_id in turn.asked
+        if result.is_withheld if result is not None else began or _redefined(run):
+            raise StateMismatchError(
+                f"call {call.call_id!r} of this state is to tool {call.name!r}, which agent {prepared.agent.name!r} no longer "
+                "has, expected the tools the run was started with; give the agent that tool again"
+            )
+        if result is None:
+            yield ToolFinished(call.call_id, _unknown(prepared, call), True)
+
+
+async def _misfit(turn: OpenTurn, job: Job, error: Exception) -> RunEvent:
+    """What becomes of arguments that the tool cannot take. They are the model's slip, or a person's: they never end the run."""
+    call_id = job.call.call_id
+    if call_id in turn.outside.edited and call_id not in turn.intended:
+        from agentsdk.engine.decisions import misfit_of
+
+        return ArgumentsRefused(call_id, misfit_of(turn.outside.edited[call_id], error))
     if isinstance(error, InvalidArgumentsError) and job.tool.failure_error_function is None:
-        return default_tool_error_function(job.context, error)
-    return await job.tool.error_text(job.context, error)
+        return ToolFinished(call_id, default_tool_error_function(job.context, error), True)
+    return ToolFinished(call_id, await job.tool.error_text(job.context, error), True)
+
+
+async def _held_off(run: Run, job: Job, error: Exception) -> RunEvent:
+    """The result of a call that is not made as those before it failed."""
+    text = await job.tool.error_text(job.context, error)
+    return ToolFinished(job.call.call_id, text, True, at=run.deps.now(), failure="circuit")
 
 
 def _unjudged(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:

@@ -79,7 +79,7 @@ async def run_single_turn(run: Run) -> SingleTurn:
     elif prepared.declared.output is not None:
         await check_output(run, prepared.declared.output, processed)
     step = resolve_next_step(prepared.spec, run.state, processed)
-    if prepared.agent.output_validators and isinstance(step, FinalOutput | Interruption):
+    if run.is_validated and isinstance(step, FinalOutput | Interruption):
         from agentsdk.engine.output_validators import validate_output  # most agents have none
 
         step = await validate_output(run, prepared, processed, step)

@@ -20,7 +20,7 @@ from agentsdk.engine import hooks
 from agentsdk.engine.channel import NestedChannel
 from agentsdk.engine.nested import find_current_agent
 from agentsdk.engine.prepare import find_agents
-from agentsdk.engine.run import Run
+from agentsdk.engine.run import Run, version_of
 from agentsdk.engine.streaming import stream_nested_to
 from agentsdk.types.errors import UserError
 from agentsdk.types.events import GuardrailPlace, RunStarted
@@ -87,5 +87,5 @@ class ValidatorRuns:
         if self._run.state.taint is not None:  # the output that is judged is of who has read what strangers wrote
             items = as_untrusted(items)
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
-        await child.record(RunStarted("", agent.name, items, 0, child.deps.now()))
+        await child.record(RunStarted("", agent.name, items, 0, child.deps.now(), version=version_of(agent)))
         await hooks.agent_started(child)

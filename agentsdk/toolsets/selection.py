@@ -108,20 +108,11 @@ class SelectedToolset(Toolset[TContext]):
             search_name=search_name,
             embedder_timeout=embedder_timeout,
         )
-        if by == "provider":
-            if query is not None:
-                raise UserError(
-                    "SelectedToolset(by='provider') has a query, and the provider takes none; leave one of them out"
-                )
-        elif most < top + len(pinned) + 1:
-            raise UserError(
-                f"SelectedToolset(most={most!r}) is less than its top ({top!r}), its {len(pinned)} pinned tools and the search "
-                "tool need, expected room for them; raise most"
-            )
-        elif not top and search_above is None:
-            raise UserError("SelectedToolset(top=0, search_above=None) would never offer more than what is pinned; give one")
-        else:
+        if by != "provider":
+            _check_room(top, len(pinned), search_above, most)
             require_fts5()
+        elif query is not None:
+            raise UserError("SelectedToolset(by='provider') has a query, and the provider takes none; leave one of them out")
         self.name = toolset.name
         self._inner = toolset
         self._top = top
@@ -287,6 +278,16 @@ class SelectedToolset(Toolset[TContext]):
                 effect="none",
             ),
         )
+
+
+def _check_room(top: int, pinned: int, search_above: int | None, most: int) -> None:
+    if most < top + pinned + 1:
+        raise UserError(
+            f"SelectedToolset(most={most!r}) is less than its top ({top!r}), its {pinned} pinned tools and the search tool "
+            "need, expected room for them; raise most"
+        )
+    if not top and search_above is None:
+        raise UserError("SelectedToolset(top=0, search_above=None) would never offer more than what is pinned; give one")
 
 
 class _Index(Generic[TContext]):

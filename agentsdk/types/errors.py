@@ -4,6 +4,7 @@
 AgentsException                            .state: where the run stood; resuming it loses nothing
 ├── UserError                              the caller: a declaration, an argument, a callable given to us
 │   ├── ContextWindowError                 what the model must be sent does not fit into its context window
+│   ├── PlanError                          a plan cannot be carried out; .problems
 │   ├── HookError                          a hook raised
 │   └── CallbackError                      another callable given to us raised (instructions, a rule, a filter, an output check)
 ├── ModelError                             the model or its provider; .usage and .attempts are what it cost
@@ -73,8 +74,11 @@ AgentsException                            .state: where the run stood; resuming
     ├── RunNotFoundError
     ├── StoreBusyError                     a lock did not come free in time; nothing was done
     ├── StoreUnavailableError              no connection, or it broke; what was asked for may have been done
-    └── SessionError
-        └── SessionBusyError               a lock did not come free in time; nothing was done
+    ├── SessionError
+    │   └── SessionBusyError               a lock did not come free in time; nothing was done
+    └── MemoryFileError                    what is remembered in a file cannot be read or written
+        ├── MemoryBusyError                it was changed meanwhile, or a lock did not come free; nothing was written
+        └── MemoryRefusedError             what a model made of it would lose too much, or is too large; nothing was written
 ```
 A message names the object, says what was expected, then the remedy. It carries no argument values, results or keys.
 
@@ -157,6 +161,14 @@ class UserError(AgentsException):
 
 class ContextWindowError(UserError):
     """What the model must be sent does not fit into its context window; the message shows the arithmetic."""
+
+
+class PlanError(UserError):
+    """A plan cannot be read, or cannot be carried out. `problems` are all that is wrong with it, one a text."""
+
+    def __init__(self, message: str, *, problems: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 class HookError(UserError):
@@ -487,7 +499,8 @@ class StateMismatchError(StateError):
 
 
 class WorkflowChangedError(StateMismatchError):
-    """The program of a workflow does not call the steps that are recorded. `step` is the key of the first that differs."""
+    """The program of a workflow does not call the steps that are recorded. `step` is the key of the first that differs, `""`
+    where the run was begun under a version of the workflow that is not known."""
 
     def __init__(self, message: str, *, step: str) -> None:
         super().__init__(message)
@@ -567,3 +580,15 @@ class SessionError(StoreError):
 
 class SessionBusyError(SessionError):
     """What keeps the session stayed locked for too long; nothing was done."""
+
+
+class MemoryFileError(StoreError):
+    """The file of a memory, or what is kept beside it, could not be read or written; what was there is as it was."""
+
+
+class MemoryBusyError(MemoryFileError):
+    """A memory was changed by others meanwhile, or stayed locked for too long; nothing was written."""
+
+
+class MemoryRefusedError(MemoryFileError):
+    """What a model made of a memory would lose too much of it, or is too large; nothing was written."""

@@ -29,7 +29,7 @@ class RunStarted(Compact, tag="started"):
     scheme of its idempotency keys and approvals, see `core.keys`. `guards` names what guards it, see `engine.guards`.
     `metadata` is what `RunConfig.metadata` gave. Of the runs that are due, workers take those of the highest `priority` first;
     this one not before `due_at`, a Unix timestamp. `conversation_id` or `previous_response_id` is where the provider keeps what
-    came before the run, and the run.
+    came before the run, and the run. `version` is that of the workflow whose run it is.
     """
 
     run_id: str
@@ -46,6 +46,7 @@ class RunStarted(Compact, tag="started"):
     due_at: float = 0.0
     conversation_id: str = ""
     previous_response_id: str = ""
+    version: str = ""
 
 
 class RunResumed(Compact, tag="resumed"):
@@ -251,7 +252,8 @@ class AnswerAwaited(Compact, tag="awaited"):
 
     From `deadline` on (a Unix timestamp, None for none) nobody is waited for: `default`, JSON text, is the answer then, or an
     error where that is `""`. `schema` is the JSON schema of the answer as text, `""` where any fits. `question` is what a
-    person is asked, `choices` are the answers there are, none where any will do. `state` is what the body goes on with.
+    person is asked, `choices` are the answers there are, none where any will do. `state` is what the body goes on with. The
+    next signal of the name `signal` is an answer too, `""` where none is.
     """
 
     call_id: str
@@ -262,6 +264,7 @@ class AnswerAwaited(Compact, tag="awaited"):
     question: str = ""
     choices: tuple[str, ...] = ()
     state: str = ""
+    signal: str = ""
 
 
 class CallAnswered(Compact, tag="answered"):
@@ -511,6 +514,18 @@ class ProgramWaits(Compact, tag="waits"):
     calls: int
 
 
+class SignalGiven(Compact, tag="given"):
+    """A signal with data came, JSON text: the first call that waits for one of its `name`, now or later, is answered with it.
+
+    `by` says who gave it, `at` (a Unix timestamp) when the run took it.
+    """
+
+    name: str
+    data: str
+    by: str = ""
+    at: float = 0.0
+
+
 class Nested(Compact, tag="nested"):
     """An event of the run that the call `call_id` (an agent as tool, or as a step) drives."""
 
@@ -561,6 +576,7 @@ RunEvent = (
     | ContextSaved
     | StepBegan
     | ProgramWaits
+    | SignalGiven
     | Nested
 )
 """What a run's log holds: one thing observed, and the only thing that changes the run's state."""

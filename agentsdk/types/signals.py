@@ -48,6 +48,14 @@ class CancelSignal(Value, tag="cancel"):
     reason: str = ""
 
 
+class DataSignal(Value, tag="data"):
+    """Data, whatever has a JSON form, for the workflow that the run is of, or one nested in it: it waits for the `name`."""
+
+    name: str
+    data: object = None
+    by: str = ""
+
+
 class Decision(Value, tag="decision"):
     """What a person says of the call `call_id` that waits; `path` names the calls (agents as tools) that lead to it.
 
@@ -69,5 +77,5 @@ class Decision(Value, tag="decision"):
     arguments: JsonObject | None = None
 
 
-Signal = MessageSignal | PauseSignal | UnpauseSignal | CancelSignal | Decision
+Signal = MessageSignal | PauseSignal | UnpauseSignal | CancelSignal | Decision | DataSignal
 """What a run's mailbox holds."""

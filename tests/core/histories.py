@@ -42,6 +42,7 @@ from agentsdk.types.events import (
     RunStarted,
     RunUnpaused,
     SessionSaved,
+    SignalGiven,
     SignalsTaken,
     StepBegan,
     Stopped,
@@ -247,6 +248,8 @@ def _turns(draw: Draw, depth: int, numbers: Any) -> tuple[list[RunEvent], bool]:
 def _programs(draw: Draw, depth: int, numbers: Any) -> list[RunEvent]:
     """What the program of a workflow came to: steps beside each other, at the end of which it waits, or the run ends."""
     events = _woven(draw, [draw(_steps(depth, f"step-{next(numbers)}")) for _ in range(draw(st.integers(1, 4)))])
+    for _ in range(draw(st.integers(0, 2))):
+        events.insert(draw(st.integers(0, len(events))), SignalGiven(draw(signals) or "c", draw(arguments), draw(texts)))
     if draw(st.booleans()):
         return [*events, RunEnded("1", True)]
     return [*events, ProgramWaits(draw(st.integers(0, 3)))] if draw(st.booleans()) else events
@@ -261,7 +264,7 @@ def _steps(draw: Draw, depth: int, key: str) -> list[RunEvent]:
     if kind == "agent" and depth < 2:
         events += [Nested(key, event) for event in draw(logs(depth + 1))]
     elif kind == "answer":
-        events += [event for event in draw(_waits(key)) if not isinstance(event, ToolsIntended)]
+        events += [event for event in draw(_waits(key, draw(signals))) if not isinstance(event, ToolsIntended)]
     for _ in range(draw(st.integers(0, 2))):
         events.append(ToolAttemptFailed(key, "ConnectionError", draw(moments), draw(moments), draw(moments)))
     fate = draw(st.sampled_from(["done", "done", "failed", "unknown", "doubt", "retried"]))
@@ -322,12 +325,14 @@ def _stories(draw: Draw, depth: int, call: FunctionCall) -> list[RunEvent]:
 
 
 @st.composite
-def _waits(draw: Draw, call_id: str) -> list[RunEvent]:
+def _waits(draw: Draw, call_id: str, signal: str = "") -> list[RunEvent]:
     """An external call waits for its answer, which may not fit."""
     choices = tuple(draw(st.lists(texts, max_size=2)))
     deadline = draw(st.none() | moments)
     events: list[RunEvent] = [
-        AnswerAwaited(call_id, draw(moments), deadline, draw(arguments), draw(arguments), draw(texts), choices, draw(texts))
+        AnswerAwaited(
+            call_id, draw(moments), deadline, draw(arguments), draw(arguments), draw(texts), choices, draw(texts), signal
+        )
     ]
     for fits in draw(st.sampled_from([[], [True], [False], [False, True]])):
         events.append(CallAnswered(call_id, draw(arguments), draw(texts), draw(moments)))
@@ -338,6 +343,7 @@ def _waits(draw: Draw, call_id: str) -> list[RunEvent]:
     return events
 
 
+signals = st.sampled_from(["", "a", "b"])
 behaviors: st.SearchStrategy[GuardrailBehavior] = st.sampled_from(["allow", "reject_content", "raise_exception"])
 VERDICTS: list[list[GuardrailBehavior]] = [[], ["allow"], ["allow", "allow"], ["allow", "reject_content"], ["raise_exception"]]
 

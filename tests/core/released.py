@@ -76,6 +76,7 @@ from agentsdk.types.events import (
     RunStarted,
     RunUnpaused,
     SessionSaved,
+    SignalGiven,
     SignalsTaken,
     StepBegan,
     Stopped,
@@ -227,6 +228,7 @@ EVERY_EVENT: list[RunEvent] = [
         {"user": "ada"},
         2,
         1.5,
+        version="2",
     ),
     GuardrailJudged("polite", "input", "raise_exception", '{"score":1}'),
     InputReplaced((QUESTION,)),
@@ -315,6 +317,7 @@ EVERY_EVENT: list[RunEvent] = [
     TurnEnded(),
     StepBegan("fetch", "fetch", '{"order": 3}', 4.0, "none", "0f"),
     ProgramWaits(1),
+    SignalGiven("paid", "[1]", "ann", 4.5),
     RunEnded("done", False, True, 3.75, 2.75),
 ]
 """Every event, item and part there is, each field set at least once."""

@@ -199,7 +199,7 @@ def test_a_run_in_json_is_plain_data_in_the_closed_schema() -> None:
     item = {"type": "provider_item", "provider": "p", "data": {"x": [1]}}
     assert data == {
         "version": VERSION,
-        "log": [["started", "run", "first", [item], 0, 1.0, "", "", 0, [], {}, 0, 0.0, "", ""]],
+        "log": [["started", "run", "first", [item], 0, 1.0, "", "", 0, [], {}, 0, 0.0, "", "", ""]],
     }
     assert msgspec.json.decode(msgspec.json.encode(data), type=SavedRun).version == VERSION
 

@@ -32,7 +32,7 @@ from agentsdk.types.events import (
 )
 from agentsdk.types.items import FunctionCall, Message
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.signals import CancelSignal, Decision, MessageSignal, PauseSignal, Signal, UnpauseSignal
+from agentsdk.types.signals import CancelSignal, DataSignal, Decision, MessageSignal, PauseSignal, Signal, UnpauseSignal
 
 EVERY_SIGNAL: list[Signal] = [
     MessageSignal((Message("user", "and \u2028 be quick"),), 3, "ada"),
@@ -43,6 +43,7 @@ EVERY_SIGNAL: list[Signal] = [
     Decision("c1", "provide_result", result="sent"),
     Decision("c1", "answer", answer={"kg": [1, 2.5, None]}),
     Decision("c1", "approve", arguments={"x": 2}),
+    DataSignal("paid", {"cents": [1, None]}, "ada"),
 ]
 STARTED = RunStarted("r", "clerk", (Message("user", "go"),), 0, 1.0, keys=1)
 

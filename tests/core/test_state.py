@@ -60,6 +60,7 @@ from agentsdk.types.events import (
     RunStarted,
     RunUnpaused,
     SessionSaved,
+    SignalGiven,
     SignalsTaken,
     StepBegan,
     Stopped,
@@ -125,6 +126,7 @@ class Turn:
     checkpoints: dict[str, str] = field(default_factory=dict)
     steps: dict[str, StepBegan] | None = None
     waiting: int = 0
+    retried: list[str] = field(default_factory=list)
 
     def items(self) -> list[Item]:
         if self.reply is None:
@@ -180,6 +182,7 @@ class Retold:
     ended: RunEnded | None = None
     offered: dict[tuple[str, str], tuple[list[ToolSpec], str, str]] = field(default_factory=dict)
     failed: dict[str, list[float]] = field(default_factory=dict)
+    given: list[SignalGiven] = field(default_factory=list)
     read: list[Item] = field(default_factory=list)
     """All that the model was shown since the input."""
 
@@ -217,7 +220,6 @@ class Retold:
                 self.turn = turn = turn or Turn(steps={})
                 assert turn.steps is not None
                 turn.steps[event.call_id] = event
-                turn.intended.append(event.call_id)
                 turn.waiting = 0
                 self.stopped = None
             case ModelReplied():
@@ -279,9 +281,26 @@ class Retold:
                 self.ended = event
                 self.elapsed = event.elapsed or self.elapsed
                 self.limit = self.stopped = None
+            case SignalGiven():
+                self.given.append(event)
+                self.stopped = None
             case _:
                 assert turn is not None
                 self.tell_of(turn, event)
+        self.given = [signal for signal in self.given if not self.take(signal)]
+
+    def take(self, signal: SignalGiven) -> bool:
+        """Whether a call has waited for the signal, and is answered."""
+        turn = self.turn
+        if turn is None:
+            return False
+        waiting = [one for one, awaited in turn.awaited.items() if awaited.signal == signal.name and one not in turn.answers]
+        if waiting:
+            turn.answers[waiting[0]] = CallAnswered(waiting[0], signal.data, signal.by, signal.at)
+        elif not any(child.take(signal) for child in turn.nested.values()):
+            return False
+        self.stopped = None
+        return True
 
     def tell_of(self, turn: Turn, event: RunEvent) -> None:
         match event:
@@ -315,6 +334,8 @@ class Retold:
                 self.stopped = None
                 if event.always:
                     self.always.append(event)
+            case ToolsIntended() if turn.steps is not None:
+                turn.retried = [one for one in turn.retried if one not in event.call_ids]
             case ToolsIntended():
                 for call_id in event.call_ids:
                     if turn.awaited.pop(call_id, None) is not None:  # its body goes on with the answer
@@ -331,7 +352,7 @@ class Retold:
                 of_step: list[dict[str, Any]] = [turn.steps, turn.nested, turn.awaited, turn.answers, turn.refused, turn.tried]
                 for known in of_step:
                     known.pop(key, None)
-                turn.intended = [one for one in turn.intended if one != key]
+                turn.retried = [one for one in turn.retried if one != key]
                 turn.doubted = [one for one in turn.doubted if one != key]
             case ToolFinished():
                 turn.results[event.call_id] = event
@@ -352,7 +373,7 @@ class Retold:
             case CallsInDoubt():
                 turn.doubted += event.call_ids
             case CallRetried():
-                turn.intended.remove(event.call_id)
+                (turn.intended.remove if turn.steps is None else turn.retried.append)(event.call_id)
                 turn.doubted.remove(event.call_id)
                 turn.tried.pop(event.call_id, None)
                 turn.awaited.pop(event.call_id, None)
@@ -446,6 +467,7 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (state.history, state.saved, state.provisional) == (story.history, story.saved, story.provisional)
     assert (state.limit, state.stopped, state.ended) == (story.limit, story.stopped, story.ended)
     assert (state.paused, state.taken) == (story.paused, story.taken)
+    assert list(state.signals) == story.given
     offered = {place: (list(one.tools.values()), one.instructions, one.note) for place, one in state.offered.items()}
     assert offered == story.offered
     assert (list(state.limits_near), list(state.limits_raised)) == (story.near, story.raised)
@@ -474,7 +496,11 @@ def assert_tells(state: State, story: Retold) -> None:
     assert (opened.outside.edited, opened.outside.refused) == (turn.edited, turn.refused)
     assert opened.order == turn.order
     assert opened.checkpoints == turn.checkpoints
-    assert opened.program == (None if turn.steps is None else Program(turn.steps, turn.waiting))
+    program = opened.program
+    assert (program is None) == (turn.steps is None)
+    if program is not None:
+        steps = {key: step for piece in program.steps for key, step in piece.items()}
+        assert (steps, program.waiting, list(program.retried)) == (turn.steps, turn.waiting, turn.retried)
     assert opened.attempts == {call_id: tuple(tried) for call_id, tried in turn.tried.items()}
     assert opened.children.keys() == turn.nested.keys()
     for call_id, child in turn.nested.items():
@@ -510,6 +536,59 @@ def test_apply_changes_nothing_that_was_there(log: list[RunEvent]) -> None:
         assert state == fold(log[:length])
 
 
+def test_what_was_refused_of_a_step_that_begins_again_outlives_the_result_of_another() -> None:
+    waits = [
+        StepBegan("ask", "ask", "{}"),
+        AnswerAwaited("ask", 3.0),
+        CallAnswered("ask", "1"),
+        AnswerRefused("ask", "no"),
+    ]
+    again = [CallsInDoubt(("ask",)), CallRetried("ask"), ToolsIntended(("ask",))]
+    state = fold([STARTED, *waits, *again, STEP, ToolFinished("s", "1")])
+    assert state.turn is not None and state.turn.outside.refused == {"ask": "no"}
+    over = apply(state, ToolFinished("ask", "1"))
+    assert over.turn == OpenTurn(program=Program())
+
+
+def test_of_many_open_steps_each_is_found_and_none_is_copied_with_all_others() -> None:
+    steps = [StepBegan(str(number), "pay", "{}") for number in range(200)]
+    state = fold([STARTED, *steps])
+    assert state.turn is not None and state.turn.program is not None
+    last = apply(state, ToolFinished("199", "1")).turn
+    assert last is not None and last.program is not None
+    assert last.program.steps[0] is state.turn.program.steps[0], "shared"
+    state = fold(
+        [*state.log, *[ToolFinished(str(number), "1") for number in range(64, 130)], CallsInDoubt(("1",)), CallRetried("1")]
+    )
+    assert state.turn is not None and state.turn.program is not None
+    assert [call.call_id for call in state.turn.calls] == [str(one) for one in range(200) if not 64 <= one < 130]
+    assert state.turn.program.retried == ("1",)
+    again = apply(state, ToolsIntended(("1",)))
+    assert again.turn is not None and again.turn.program is not None and again.turn.program.retried == ()
+    over = apply(state, ToolFinished("1", "1")).turn
+    assert over is not None and over.program is not None and over.program.retried == ()
+    with pytest.raises(StateCorruptError, match="a step begins once"):
+        apply(state, steps[199])
+
+
+def test_a_signal_waits_for_the_call_that_waits_for_it() -> None:
+    first, second = SignalGiven("paid", "1", "ann", 2.0), SignalGiven("paid", "2")
+    waits = [[StepBegan(key, "paid", "{}"), AnswerAwaited(key, 3.0, signal="paid")] for key in ("paid", "paid#2")]
+    state = fold([STARTED, first, second, SignalGiven("sent", "3"), *waits[0]])
+    assert [signal.data for signal in state.signals] == ["2", "3"] and state.turn is not None
+    assert state.turn.outside.answers == {"paid": CallAnswered("paid", "1", "ann", 2.0)}
+    refused = apply(state, AnswerRefused("paid", "no text"))
+    assert refused.turn is not None and refused.turn.outside.answers == {"paid": CallAnswered("paid", "2")}
+    nested = fold(
+        [STARTED, STEP, first, Nested("s", STARTED), *[Nested("s", event) for event in waits[1]], Stopped("X"), second]
+    )
+    assert [signal.data for signal in nested.signals] == ["2"] and nested.turn is not None
+    answered = nested.turn.children["s"].turn
+    assert answered is not None and answered.outside.answers["paid#2"].answer == "1"
+    waiting = fold([STARTED, *waits[0], *waits[1], Stopped("X"), first])
+    assert waiting.turn is not None and (list(waiting.turn.outside.answers), waiting.stopped) == (["paid"], None)
+
+
 def test_a_state_does_not_grow_with_the_finished_steps_of_a_program() -> None:
     waits = AnswerAwaited("ask", 3.0)
     steps = [STEP, StepBegan("ask", "ask", "{}"), waits, CallsInDoubt(("s",)), ProgramWaits(2)]
@@ -519,9 +598,7 @@ def test_a_state_does_not_grow_with_the_finished_steps_of_a_program() -> None:
     assert state.turn.program is not None and state.turn.program.waiting == 2
     state = apply(state, ToolFinished("s", "1", untrusted=True))
     assert state.taint == Taint("pay", "s")
-    assert state.turn == OpenTurn(
-        program=Program({"ask": StepBegan("ask", "ask", "{}")}), intended=("ask",), outside=Outside({"ask": waits})
-    )
+    assert state.turn == OpenTurn(program=Program(({"ask": StepBegan("ask", "ask", "{}")},)), outside=Outside({"ask": waits}))
     state = fold([*state.log, ToolFinished("ask", "true", untrusted=True)])
     assert state.turn == OpenTurn(program=Program())
     assert state.taint == Taint("pay", "s"), "the first"

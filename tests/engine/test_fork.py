@@ -22,6 +22,7 @@ from agentsdk import (
     function_tool,
 )
 from agentsdk.core.revisions import step_start
+from agentsdk.runs import Decision
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import (
     ApprovalDecided,
@@ -152,6 +153,23 @@ async def test_a_paused_fork_waits_by_itself() -> None:
         assert summary is not None
         statuses.append(f"{summary.status} {summary.waiting}")
     assert {"ready 0", "waiting 3", "waiting 1", "finished 0"} <= set(statuses)
+
+
+async def test_a_fork_has_a_mailbox_of_its_own() -> None:
+    @function_tool(needs_approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    first = Agent("main", model=ScriptedModel([call("pay"), "done", "done"]), tools=[pay])
+    config = RunConfig(store=MemoryRunStore(), run_id="origin")
+    await Runner.submit(first, "go", run_config=config)
+    await Runner.send("origin", "Hurry.", run_config=config)
+    (item,) = (await Runner.drive(first, "origin", run_config=config)).interruptions
+    fork = await Runner.fork("origin", run_config=config)
+    await Runner.decide(fork, Decision(item.call_id, "approve"), run_config=config)
+    result = await Runner.drive(first, fork, run_config=config)
+    assert (result.final_output, result.to_state().value.taken) == ("done", 1)
 
 
 async def test_an_id_in_use_is_a_conflict_and_changes_nothing() -> None:

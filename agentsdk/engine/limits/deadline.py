@@ -61,6 +61,11 @@ async def within_time(run: Run, drive: Callable[[], Awaitable[None]]) -> None:
         if run.state.ended is None:
             run.began = None
             await (run.record(spent) if failure is None else run.record_beside(failure, spent))
+    await _stop(run, over, spent)
+
+
+async def _stop(run: Run, over: LimitKind, spent: TimeSpent) -> None:
+    limits = run.limits
     used, limit = (spent.elapsed, limits.deadline) if over == "deadline" else (spent.working, limits.active_time)
     assert limit is not None
     await stop(run, Reached(over, round(used, 3), limit, limits))
