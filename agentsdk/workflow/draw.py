@@ -1,45 +1,40 @@
-"""A run of a workflow as a drawing: its steps over time, in Mermaid's form."""
+"""A workflow as a drawing: its program before it runs, or with what has happened in a run; or the steps of a run over time."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections.abc import Callable
 
 from agentsdk.core.state import State
-from agentsdk.types.events import RunEnded, StepBegan, Stopped, TimeSpent, ToolAttemptFailed, ToolFinished
-
-_UNSAFE = re.compile(r"[:;#,\s]+")
-"""What ends a name in a Mermaid chart."""
-
-
-def drawn(state: State) -> str:
-    """The steps of a run as a Gantt chart: those that failed are marked `crit`, those that are open `active`."""
-    begun: dict[str, StepBegan] = {}
-    finished: dict[str, ToolFinished] = {}
-    attempts: Counter[str] = Counter()
-    latest = 0.0
-    for event in state.log:
-        if isinstance(event, StepBegan):
-            begun[event.call_id] = event
-        elif isinstance(event, ToolFinished):
-            finished[event.call_id] = event
-        elif isinstance(event, ToolAttemptFailed):
-            attempts[event.call_id] += 1
-        if not isinstance(event, TimeSpent | RunEnded | Stopped):
-            latest = max(latest, getattr(event, "at", 0.0))
-    lines = ["gantt", "    dateFormat x", "    axisFormat %H:%M:%S"]
-    section = ""
-    for key, step in begun.items():
-        wanted = "undone" if key.startswith("undo/") else "steps"
-        if wanted != section:
-            section = wanted
-            lines.append(f"    section {section}")
-        lines.append(_line(key, step, finished.get(key), attempts[key], latest))
-    return "\n".join(lines)
+from agentsdk.types.errors import UserError
+from agentsdk.workflow.happened import with_run
+from agentsdk.workflow.outline import outline
+from agentsdk.workflow.render import Format, Kind, check_given, render
+from agentsdk.workflow.retold import retold
+from agentsdk.workflow.timeline import timeline
 
 
-def _line(key: str, step: StepBegan, result: ToolFinished | None, failed: int, latest: float) -> str:
-    mark = "active" if result is None else "crit" if result.is_error else "done"
-    end = latest if result is None else result.at or step.at
-    name = _UNSAFE.sub(" ", key) + (f" ({failed + 1} attempts)" if failed else "")
-    return f"    {name} :{mark}, {round(step.at * 1000)}, {round(end * 1000)}"
+def drawn_program(name: str, function: Callable[..., object], kind: Kind, format: Format) -> str:
+    """The program of a workflow as a diagram. Raises `UserError` where it has no source."""
+    check_given(format=format, kind=kind)
+    if kind == "timeline":
+        raise UserError(f"workflow {name!r} has no timeline before it runs, expected a run; call draw(state, kind='timeline')")
+    found = outline(name, function)
+    if found is None:
+        raise UserError(
+            f"workflow {name!r} has no source to draw, or another one than when it was imported, expected that of an async "
+            "function in a file; write it to a module and start again, or draw a run of it"
+        )
+    return render(found.diagram, format)
+
+
+def drawn_run(name: str, function: Callable[..., object] | None, state: State, kind: Kind, format: Format) -> str:
+    """What has happened in a run. `function` is the program as the run has it, None where that version is not known."""
+    check_given(format=format, kind=kind)
+    if state.first_agent != name:
+        raise UserError(
+            f"workflow {name!r} was given a run of {state.first_agent!r} to draw, expected one of its own; call that one's draw"
+        )
+    if kind == "timeline":
+        return timeline(name, state, format)
+    found = None if function is None else outline(name, function)
+    return render(retold(name, state) if found is None else with_run(found, state), format)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
 from agentsdk import RunConfig, Runner
@@ -38,12 +40,15 @@ async def test_a_run_is_drawn_over_time() -> None:
             await invite(room)
 
     result = await meeting.run("blue", run_config=RunConfig(clock=clock))
-    assert meeting.draw(result.to_state()).splitlines()[3:] == ["    section steps", "    ask :active, 1000, 1000"]
+    assert meeting.draw(result.to_state(), kind="timeline").splitlines()[3:] == [
+        "    section steps",
+        "    ask :active, 1000, 1000",
+    ]
     state = result.to_state()
     state.answer(state.interruptions[0], True)
     with pytest.raises(WorkflowFailedError) as raised:
         await Runner.run(meeting, state, run_config=RunConfig(clock=clock))
-    assert meeting.draw(raised.value.state) == "\n".join(
+    assert meeting.draw(raised.value.state, kind="timeline") == "\n".join(
         [
             "gantt",
             "    dateFormat x",
@@ -56,3 +61,25 @@ async def test_a_run_is_drawn_over_time() -> None:
             "    undo/undo book :done, 4000, 4250",
         ]
     )
+    root = ElementTree.fromstring(meeting.draw(raised.value.state, kind="timeline", format="svg"))
+    shown = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert shown == [
+        *("meeting: 3.2 s from 1970-01-01 00:00:01 UTC", "ask", "0 ms", "book", "2 attempts, 3.0 s, undone"),
+        *("invite", "ValueError after 0 ms", "undo/undo book", "0.2 s"),
+    ]
+    bars = [float(bar.attrib["width"]) for bar in root.iter("{http://www.w3.org/2000/svg}rect")][1:]
+    assert bars[1] > 10 * bars[3] > 10 * bars[0] > 0
+
+
+async def test_a_name_cannot_break_a_chart_over_time() -> None:
+    @step(name='a: crit, 1, 2\n section <b> "x"')
+    async def nasty(x: int) -> int:
+        return x
+
+    @workflow
+    async def program(x: int) -> int:
+        return await nasty(x)
+
+    state = (await program.run(1)).to_state()
+    assert len(program.draw(state, kind="timeline").splitlines()) == 5
+    ElementTree.fromstring(program.draw(state, kind="timeline", format="svg"))
