@@ -91,7 +91,7 @@ class _Checking:
 
         async def rehearsed(program: Program, call: Call) -> ToolFinished | None:
             known = None if isinstance(call, AnswerCall) else self._known.get((program.run.path, call.key))
-            result = await call.come_to_result(program) if known is None else known
+            result = known or await call.refusal(program) or await call.come_to_result(program)
             for _ in range(chance.randrange(_MOST_PASSES)):
                 await asyncio.sleep(0)
             return result

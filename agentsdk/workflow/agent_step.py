@@ -10,45 +10,54 @@ import msgspec
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
+from agentsdk.define.program_tool import ProgramInput
 from agentsdk.engine import hooks
 from agentsdk.engine.channel import NestedChannel
-from agentsdk.engine.final_output import final_value
+from agentsdk.engine.final_output import final_value, last_rejection
 from agentsdk.engine.guards import guards_of
 from agentsdk.engine.loop import run_loop
 from agentsdk.engine.nested import find_current_agent, in_words
 from agentsdk.engine.prepare import check_agent_names, find_agent, find_agents
-from agentsdk.engine.run import Run
+from agentsdk.engine.programs import last_reply
+from agentsdk.engine.run import Run, version_of
 from agentsdk.engine.streaming import stream_nested_to
 from agentsdk.types.errors import (
     AgentsException,
     GuardrailError,
     GuardrailFailedError,
+    InvalidOutputError,
     LimitExceededError,
     ModelError,
     ProviderError,
+    ToolError,
     UserError,
     WorkflowFailedError,
 )
 from agentsdk.types.events import RunStarted, ToolFinished
 from agentsdk.types.items import Message
-from agentsdk.workflow.call import Call, Program, failure
+from agentsdk.types.text import shortened
+from agentsdk.workflow.call import MAX_DETAIL, Call, Program, failure
+from agentsdk.workflow.rule import Judgement, validator_of
+from agentsdk.workflow.scope import PLACE
 
 
 class AgentOutput(msgspec.Struct):
-    """The recorded result of an agent's step: the agent that gave it, and what."""
+    """The recorded result of an agent's step: the agent that gave it, and what. `version`: of a workflow as a step."""
 
     agent: str
     output: str
     is_json: bool = False
+    version: str = ""
 
 
 class AgentCall(Call):
     """A call of an agent: `text` is the input of its run, of at most `max_turns` turns.
 
-    `read` reads the output where the agent is a workflow.
+    `read` reads the output, of a version, where the agent is a workflow. `check` judges the output. `replies`
+    gives the replies in place of a model.
     """
 
-    __slots__ = ("_read", "agent", "max_turns", "run", "text")
+    __slots__ = ("_read", "_replies", "_validators", "agent", "max_turns", "run", "text")
 
     def __init__(
         self,
@@ -57,7 +66,9 @@ class AgentCall(Call):
         agent: Agent[Any, Any],
         text: str,
         max_turns: int | None,
-        read: Callable[[str], object] | None = None,
+        read: Callable[[str, str], object] | None = None,
+        check: Callable[[Any], Judgement] | None = None,
+        replies: ProgramInput[Any] | None = None,
     ) -> None:
         check_agent_names(agent)
         output = Declaration.of(agent).output
@@ -66,14 +77,18 @@ class AgentCall(Call):
                 f"agent {agent.name!r} gives images, sounds or files, expected an output that JSON can be: a step's result is "
                 "recorded; have a tool of it keep them, and give their ids"
             )
-        guards = guards_of(agent, run.deps.config, None)  # what guards it now must guard it wherever it goes on
-        arguments = msgspec.json.encode({"input": text}).decode()
+        validators = () if check is None else (validator_of(check),)
+        guards = list(guards_of(agent, run.deps.config, None))  # what guards it now must guard it wherever it goes on
+        guards += [("check", one.name) for one in validators]
+        arguments = text if replies is not None else msgspec.json.encode({"input": text}).decode()
         super().__init__(key, agent.name, arguments, *[part for guard in guards for part in guard])
         self.run = run
         self.agent = agent
         self.text = text
         self.max_turns = max_turns
         self._read = read
+        self._replies = replies
+        self._validators = validators
 
     async def come_to_result(self, program: Program) -> ToolFinished | None:
         """The final output of its run; None while that waits."""
@@ -85,10 +100,13 @@ class AgentCall(Call):
                 "less, or raise RunConfig.max_depth"
             )
         child = run.child(self.key, self.agent)
-        child.drive = self.agent.driver or run_loop
+        if self.agent.driver is None:
+            child.drive = run_loop
         child.limits = RunLimits(turns=self.max_turns)
+        child.validators = self._validators
+        child.program = self._replies
         channel = None if run.channel is None else NestedChannel(run.channel)
-        started_at = run.deps.now()
+        started_at, place = run.deps.now(), PLACE.set(None)  # what its tools call is no step of this program
         try:
             if channel is not None:
                 find_agents(child, self.agent)
@@ -98,14 +116,24 @@ class AgentCall(Call):
         except (ModelError, GuardrailError, LimitExceededError, WorkflowFailedError) as error:
             if not _is_its_own(error, child):
                 raise
-            return failure(self.key, type(error).__name__, in_words(child.agent.name, error), started_at, run.deps.now())
+            detail = in_words(child.agent.name, error)
+            if isinstance(error, InvalidOutputError):
+                detail = f"{detail} {last_rejection(child)[0]}"
+            return failure(self.key, type(error).__name__, shortened(detail, MAX_DETAIL), started_at, run.deps.now())
         finally:
+            PLACE.reset(place)
             if channel is not None:
                 channel.close()
         ended = child.state.ended
         if ended is None:
             return None
-        output = AgentOutput(child.state.agent, ended.output, ended.is_json)
+        last = None if self._replies is None else last_reply(child)
+        if last is not None and last.response.finish == "error":
+            detail = shortened(ended.output, MAX_DETAIL)
+            return failure(self.key, ToolError.__name__, detail, started_at, run.deps.now())
+        started = child.state.log[0]
+        version = started.version if isinstance(started, RunStarted) else ""
+        output = AgentOutput(child.state.agent, ended.output, ended.is_json, version)
         untrusted, text = child.taint is not None, msgspec.json.encode(output).decode()
         return ToolFinished(self.key, text, started_at=started_at, at=run.deps.now(), untrusted=untrusted)
 
@@ -114,7 +142,7 @@ class AgentCall(Call):
         assert isinstance(result.output, str)
         given = msgspec.json.decode(result.output, type=AgentOutput)
         if self._read is not None:
-            return self._read(given.output)
+            return self._read(given.output, given.version)
         agent = find_agent(self.agent, given.agent)
         if agent is None:
             raise ValueError("the agent that gave it is gone")
@@ -127,7 +155,8 @@ class AgentCall(Call):
             return
         untrusted = self.run.taint is not None  # who wrote it has read what strangers wrote
         message = Message("user", self.text, untrusted=untrusted)
-        await child.record(RunStarted("", self.agent.name, (message,), 0, child.deps.now()))
+        version = version_of(self.agent)
+        await child.record(RunStarted("", self.agent.name, (message,), 0, child.deps.now(), version=version))
         await hooks.agent_started(child)
 
 

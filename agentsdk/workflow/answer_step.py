@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 
+from agentsdk.core.state import Outside
 from agentsdk.engine.decisions import misfit_of_schema
+from agentsdk.engine.run import Run
 from agentsdk.types.events import AnswerAwaited, AnswerRefused, ToolFinished
 from agentsdk.workflow.call import Call, Program, failure
 from agentsdk.workflow.codec import Codec
+
+logger = logging.getLogger("agentsdk")
 
 TIMED_OUT = "TimeoutError"
 
@@ -15,10 +21,10 @@ TIMED_OUT = "TimeoutError"
 class AnswerCall(Call):
     """A call that waits for an answer of `codec`'s type: at most `seconds`, or until the Unix timestamp `until`.
 
-    `default`, JSON text, is the answer then, or the step fails where that is `""`.
+    `default`, JSON text, is the answer then, or the step fails where that is `""`. Signals of the name `signal` answer it.
     """
 
-    __slots__ = ("choices", "codec", "default", "question", "seconds", "until")
+    __slots__ = ("choices", "codec", "default", "question", "seconds", "signal", "until")
 
     def __init__(
         self,
@@ -32,6 +38,7 @@ class AnswerCall(Call):
         seconds: float | None = None,
         until: float | None = None,
         default: str = "",
+        signal: str = "",
     ) -> None:
         super().__init__(key, name, arguments)
         self.codec = codec
@@ -40,25 +47,25 @@ class AnswerCall(Call):
         self.seconds = seconds
         self.until = until
         self.default = default
+        self.signal = signal
 
     async def come_to_result(self, program: Program) -> ToolFinished | None:
         """The answer, once it has come and fits; the default one from the deadline on."""
         run, key = program.run, self.key
-        turn = run.state.turn
-        assert turn is not None, "a step that has begun is of an open turn"
-        awaited = turn.outside.awaited.get(key)
+        awaited = _outside(run).awaited.get(key)
         if awaited is None:
             now = run.deps.now()
             deadline = self.until if self.seconds is None else now + self.seconds
             schema = msgspec.json.encode(self.codec.schema).decode()
-            awaited = AnswerAwaited(key, now, deadline, self.default, schema, self.question, self.choices)
+            awaited = AnswerAwaited(key, now, deadline, self.default, schema, self.question, self.choices, signal=self.signal)
             await program.record(awaited)
-        now, given = run.deps.now(), turn.outside.answers.get(key)
-        if given is not None:
+        now = run.deps.now()
+        while (given := _outside(run).answers.get(key)) is not None:
             why = misfit_of_schema(awaited.schema, given.answer) or self._misfit(given.answer)
             if not why:
                 return ToolFinished(key, given.answer, started_at=awaited.at, at=now)
             await program.record(AnswerRefused(key, why))
+            logger.warning("an answer to step %r of run %r did nothing: %s", key, run.root_id, why)
         if awaited.deadline is None:
             return None
         if now < awaited.deadline:
@@ -79,6 +86,12 @@ class AnswerCall(Call):
         except ValueError:
             return "the answer does not fit its type"
         return ""
+
+
+def _outside(run: Run) -> Outside:
+    turn = run.state.turn
+    assert turn is not None, "a step that has begun is of an open turn"
+    return turn.outside
 
 
 class ValueCall(Call):

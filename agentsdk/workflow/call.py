@@ -14,11 +14,12 @@ from agentsdk.engine.run import Run
 from agentsdk.types.events import RunEvent, StepBegan, ToolFinished
 from agentsdk.types.spec import Effect
 from agentsdk.types.text import shortened, storable_text
+from agentsdk.workflow.timeouts import Timeouts
 
 MAX_ARGUMENTS = 10_000
 """How many characters of arguments are recorded: of longer ones only the digest is."""
 
-_MAX_DETAIL = 500
+MAX_DETAIL = 500
 """How much of what a step's error says is recorded."""
 
 
@@ -60,6 +61,10 @@ class Call:
             return "its arguments are others"
         return "" if self.digest == recorded.digest else "its arguments, or what guards it, are others"
 
+    async def refusal(self, program: Program) -> ToolFinished | None:
+        """Why it is not to begin, recorded as its result; None where it may."""
+        return None
+
     async def come_to_result(self, program: Program) -> ToolFinished | None:
         """Its result; None while it waits for a person, an answer or a time. Called again once something has been decided."""
         raise NotImplementedError
@@ -70,7 +75,7 @@ class Call:
 
     def failed(self, error: BaseException, started_at: float, at: float) -> ToolFinished:
         """What is recorded where it failed for good."""
-        detail = shortened(storable_text(str(error)), _MAX_DETAIL)
+        detail = shortened(storable_text(str(error)), MAX_DETAIL)
         return failure(self.key, type(error).__name__, detail, started_at, at)
 
 
@@ -78,7 +83,9 @@ class Program(Protocol):
     """The program of a run in motion, as its calls know it. `news` counts how often something was decided meanwhile."""
 
     run: Run
+    loop: asyncio.AbstractEventLoop
     news: int
+    timeouts: Timeouts
 
     async def perform(self, call: Call) -> Any:
         """The value of a call's result. Raises `StepFailedError` where it has failed for good."""

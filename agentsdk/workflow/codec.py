@@ -39,6 +39,11 @@ class Codec:
         self._read = adapter.validator.validate_json
 
     @property
+    def annotation(self) -> object:
+        """The type of the values."""
+        return self._annotation
+
+    @property
     def is_text(self) -> bool:
         """Whether the values are texts."""
         return self._annotation is str
@@ -110,3 +115,9 @@ class Signature:
     def parameters(self) -> Mapping[str, Codec]:
         """The parameters, by their names."""
         return self._codecs
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names of the parameters that have no default."""
+        given = self._signature.parameters
+        return tuple([name for name in self._codecs if given[name].default is inspect.Parameter.empty])

@@ -11,12 +11,15 @@ from typing import Any, TypeVar, cast, overload
 
 from agentsdk.core.given_json import json_text
 from agentsdk.define.agent import Agent
-from agentsdk.types.declared import Fields, a, any_text, number, optional, sequence_of, whole
+from agentsdk.define.tool import FunctionTool
+from agentsdk.types.declared import CALLABLE, Fields, a, any_text, number, optional, sequence_of, whole
 from agentsdk.types.errors import UserError
 from agentsdk.workflow.agent_step import AgentCall
 from agentsdk.workflow.answer_step import AnswerCall, ValueCall
 from agentsdk.workflow.codec import Codec
+from agentsdk.workflow.rule import Judgement
 from agentsdk.workflow.scope import PLACE, Body, Scope, current_scope
+from agentsdk.workflow.tool_step import call_of_tool
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,6 +27,8 @@ R = TypeVar("R")
 _FIELDS = Fields(
     "flow",
     agent=a(Agent, "an Agent"),
+    check=optional(CALLABLE),
+    tool=a(FunctionTool, "a tool; pass what @function_tool made"),
     max_turns=optional(whole("a whole number, 1 or more", 1)),
     question=any_text("a str; say what a person is asked"),
     choices=sequence_of(any_text("a str"), "a list of the answers there are"),
@@ -41,17 +46,50 @@ class Flow:
     Raises `UserError` outside of a workflow, but for `each`, `now`, `random` and `new_id`, which need none.
     """
 
-    def agent(self, agent: Agent[Any, T], input: object, *, max_turns: int | None = 20) -> Coroutine[None, None, T]:
-        """Run an agent on `input`, a text or anything that has a JSON form: its final output, of its output type.
+    def agent(
+        self,
+        agent: Agent[Any, T],
+        input: object,
+        *,
+        max_turns: int | None = 20,
+        check: Callable[[T], Judgement] | None = None,
+    ) -> Coroutine[None, None, T]:
+        """Run an agent on `input`, a text or anything that has a JSON form: its final output, of its output type. Of a workflow
+        `input` is the argument, and this is a call of it.
 
         Its run is part of the workflow's: one log, one set of limits, and its approvals are the workflow's interruptions.
-        Raises `StepFailedError` where it refuses, is stopped by a guardrail or by `max_turns`, or has no output that fits.
+        `check`, sync or async, is called with the output, and raises where that is not to be: the agent is told why, and
+        answers again, `max_output_retries` times.
+        Raises `StepFailedError` where it refuses, is stopped by a guardrail or by `max_turns`, or has no output that fits
+        and passes `check`.
         """
-        _FIELDS.check_given("flow.agent", agent=agent, max_turns=max_turns)
+        _FIELDS.check_given("flow.agent", agent=agent, max_turns=max_turns, check=check)
         scope = _scope("agent")
+        if agent.driver is not None:  # it is a workflow
+            if check is not None:
+                raise UserError(
+                    f"flow.agent was given check= for the workflow {agent.name!r}, expected it for agents that models drive; "
+                    "look at the result in the program"
+                )
+            return cast("Callable[[object], Coroutine[None, None, T]]", agent)(input)
         text = input if isinstance(input, str) else json_text(f"the input of agent {agent.name!r}", input)
         program = scope.program
-        return program.perform(AgentCall(scope.key(agent.name), program.run, agent, text, max_turns))
+        return program.perform(AgentCall(scope.key(agent.name), program.run, agent, text, max_turns, check=check))
+
+    @overload
+    def tool(self, tool: FunctionTool[Any], /, **arguments: object) -> Coroutine[None, None, str]: ...
+    @overload
+    def tool(self, tool: FunctionTool[Any], kind: type[T], /, **arguments: object) -> Coroutine[None, None, T]: ...
+    def tool(self, tool: FunctionTool[Any], kind: Any = str, /, **arguments: object) -> Coroutine[None, None, Any]:
+        """Call a tool, as an agent would: its result as a text, or of type `kind`, as which its JSON is read.
+
+        Its effect, timeout, retries, guardrails and approval are as it declares them; a call that waits for a person is an
+        interruption of the workflow. Raises `StepFailedError` where it fails, or is refused.
+        """
+        _FIELDS.check_given("flow.tool", tool=tool)
+        scope = _scope("tool")
+        given = json_text(f"the arguments of tool {tool.name!r}", arguments)
+        return scope.program.perform(call_of_tool(scope.key(tool.name), scope.program.run, tool, given, _codec(kind)))
 
     @overload
     def ask(self, question: str, about: object = ..., *, timeout: float | None = ...) -> Coroutine[None, None, bool]: ...
@@ -88,14 +126,14 @@ class Flow:
         return scope.program.perform(call)
 
     def wait_for(self, name: str, kind: type[T], *, timeout: float | None = None) -> Coroutine[None, None, T]:
-        """Wait for the signal `name`, whose data is of type `kind`: posted with `Runner.decide(run_id, Decision(name, "answer",
-        answer=...), run_config=...)` once the run waits for it.
+        """Wait for the signal `name`, whose data is of type `kind`: `Runner.signal(run_id, name, data, run_config=...)`.
 
+        One that was given before is taken at once; of several the first that has not been taken.
         After `timeout` seconds the step fails with `TimeoutError`.
         """
         _FIELDS.check_given("flow.wait_for", name=name, timeout=timeout)
         scope = _scope("wait_for")
-        return scope.program.perform(AnswerCall(scope.key(name), name, "{}", _codec(kind), seconds=timeout))
+        return scope.program.perform(AnswerCall(scope.key(name), name, "{}", _codec(kind), seconds=timeout, signal=name))
 
     def sleep(self, seconds: float) -> Coroutine[None, None, None]:
         """Wait so many seconds. A stored run is left meanwhile, where that is long, and taken up by a `Worker`."""

@@ -5,6 +5,8 @@ it waits until the program has had all recorded results, is recorded, and its bo
 
 What goes wrong here, and not in a body, never reaches the program's own code: it ends the run. So does a wait for a person:
 once nothing of the program can go on, its tasks are cancelled, and the next process runs it again from its start.
+
+One module, as the calls, what they wait for, and when all of them rest are one state machine.
 """
 
 from __future__ import annotations
@@ -16,37 +18,42 @@ from typing import Any, Literal
 
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.state import OpenTurn
+from agentsdk.core.steps import CANCEL
 from agentsdk.engine.concurrency import end_tasks
 from agentsdk.engine.run import Run
 from agentsdk.engine.signals import take_signals
 from agentsdk.ports.clock import sleep
-from agentsdk.types.errors import StateMismatchError, StepFailedError, UserError, WorkflowChangedError
+from agentsdk.types.errors import StateMismatchError, StepFailedError, UserError
 from agentsdk.types.events import CallsInDoubt, ProgramWaits, RunEvent, ToolsIntended
 from agentsdk.workflow.call import REHEARSAL, Call, failure, failure_of
+from agentsdk.workflow.changed import called_otherwise, not_called
 from agentsdk.workflow.rest import Rest
 from agentsdk.workflow.results import Results
 from agentsdk.workflow.scope import PLACE, Scope
+from agentsdk.workflow.timeouts import Timeouts
 
 _PATIENCE = 1.0
 """Seconds up to which a stored run waits for a time by itself; for longer it is left, to be taken up then."""
 
 CANCELLED = "CancelledError"
 
-Ending = Literal["", "over", "waits", "failed"]
+Ending = Literal["", "over", "waits", "cancelled", "failed"]
 
 
 class RunningProgram:
     """The program of one run in motion. `news` counts how often something was decided while it ran.
 
-    `tasks` are those of the program, as far as they have made a call. `undoable` are the finished steps that can be undone,
+    `tasks` are those of the program, as far as they have made a call, and whether they have waited since they began: before, an
+    eager one runs within the task that begins it, which has more to do. `undoable` are the finished steps that can be undone,
     with their results, in the order in which these were recorded. `is_closing`: what calls a step now is cancelled.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.loop = asyncio.get_running_loop()
         self.news = 0
         self._root = run.root
-        self.tasks: set[asyncio.Task[Any]] = set()
+        self.tasks: dict[asyncio.Task[Any], bool] = {}
         self.undoable: list[tuple[Call, Any]] = []
         self.is_closing = False
         self._failure: BaseException | None = None
@@ -62,14 +69,17 @@ class RunningProgram:
         self._timers: dict[str, tuple[float, asyncio.Task[None]]] = {}
         self._taking: asyncio.Task[None] | None = None
         self._rehearsal = REHEARSAL.get()
-        self._results = Results()
-        self._results.read(run.state)
+        self.timeouts = Timeouts(self.fail)
+        self.results = Results()
+        self.results.read(run.state)
 
     # What the steps of the program call.
 
     async def perform(self, call: Call) -> Any:
         """The value of a step's result. Raises `StepFailedError` where it has failed for good."""
-        self.adopt(asyncio.current_task())
+        task = asyncio.current_task(self.loop)
+        assert task is not None, "steps are awaited in tasks"
+        self.adopt(task)
         if self.is_closing:
             await asyncio.sleep(0)  # a program that will not end does not keep the others from going on
             raise asyncio.CancelledError
@@ -77,11 +87,14 @@ class RunningProgram:
         self._activity += 1
         try:
             self._find(call)
-            if call.key not in self._results.results:
+            if call.key not in self.results.results:
                 await self._come_to_result(call)
-            if not self._results.may_take(call.key):
-                await self._block(self._results.wait_for(call.key))
-            result = self._results.take(call.key)
+            if self._over is None:
+                raise asyncio.CancelledError  # it was left behind
+            if not (self.tasks.get(task) and self.results.may_take(call.key)):
+                await self._block(self.results.wait_for(call.key))
+                self.tasks[task] = True
+            result = self.results.take(call.key)
             value = None if result.is_error else self._value(call, result)
         except asyncio.CancelledError:
             if not self.is_closing:
@@ -90,6 +103,8 @@ class RunningProgram:
             raise
         except Exception as error:
             self.fail(error)
+            if self._over is None:
+                raise asyncio.CancelledError from None  # the program is cancelled already
             return await asyncio.get_running_loop().create_future()  # until it is cancelled
         finally:
             self._open -= 1
@@ -111,7 +126,7 @@ class RunningProgram:
         try:
             await self.run.record(*events)
         finally:
-            self._results.read(self.run.state)
+            self.results.read(self.run.state)
 
     def wake_at(self, key: str, at: float) -> None:
         """Look again at a call that waits once it is `at`, a Unix timestamp, if this process still has the run then."""
@@ -129,8 +144,8 @@ class RunningProgram:
     def adopt(self, task: asyncio.Task[Any] | None) -> None:
         """Take a task for one of the program's: it ends with that."""
         if task is not None and task not in self.tasks:
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
+            self.tasks[task] = False
+            task.add_done_callback(lambda done: self.tasks.pop(done, None))
 
     def fail(self, error: BaseException) -> None:
         """End the run with `error`."""
@@ -171,9 +186,7 @@ class RunningProgram:
             raise closed
         if self._failure is not None:
             raise self._failure
-        if self._ends("waits"):
-            return None
-        return task
+        return task if self._ends("over") else None
 
     def require_complete(self) -> None:
         """Raises where the program has ended, and not all that it began, or that is recorded, has."""
@@ -182,8 +195,8 @@ class RunningProgram:
                 f"workflow {self.run.agent.name!r} ended while {self._left} of its steps were at work, expected each to be "
                 "awaited; await the tasks that it begins, and resume"
             )
-        if self._results.are_due:
-            raise self._changed()
+        if self.results.are_due:
+            raise not_called(self.run.agent.name, self.results.next)
 
     def _ends(self, ending: Ending) -> bool:
         return self._ending == ending
@@ -198,31 +211,29 @@ class RunningProgram:
 
     def _find(self, call: Call) -> None:
         """Find a call in the record. Raises `WorkflowChangedError` where another one stands in its place."""
-        recorded = self._results.begun.get(call.key)
+        recorded = self.results.begun.get(call.key)
         if recorded is None:
             return
         if why := call.differs_from(recorded):
-            raise WorkflowChangedError(
-                f"workflow {self.run.agent.name!r} calls step {call.key!r} otherwise than is recorded: {why}; give the changed "
-                "workflow another name and finish this run with the old one, or fork the run before that step",
-                step=call.key,
-            )
+            raise called_otherwise(self.run.agent.name, call.key, why)
 
     async def _come_to_result(self, call: Call) -> None:
         """Have the result of a call recorded."""
-        key, results, is_begun = call.key, self._results, False
-        while results.are_due:
-            await self._block(results.wait_for_all())
+        key, results, rehearsal, is_begun = call.key, self.results, self._rehearsal, False
+        if results.are_due:
+            await self._wait_for_all()
         while key not in results.results:
             if self.run.parent is None and self.run.has_signals:
                 await self._take_signals()
                 continue
             news = self.news
             if not self._is_held():
+                if key not in results.begun and rehearsal is None and (refused := await call.refusal(self)) is not None:
+                    await self.record(call.began(self.run.deps.now()), refused)
+                    return
                 is_begun = await self._begin(call) or is_begun
                 turn = self._turn()
                 if key not in turn.in_doubt and (is_begun or call.effect != "once"):
-                    rehearsal = self._rehearsal
                     result = await (call.come_to_result(self) if rehearsal is None else rehearsal(self, call))
                     if result is not None:
                         await self.record(result)
@@ -233,12 +244,22 @@ class RunningProgram:
             if news == self.news and key not in results.results:
                 await self._block(self._next_news())
 
+    async def _wait_for_all(self) -> None:
+        """Wait until the program has had all results: of many calls one after another, as each may have a result at once."""
+        results, again = self.results, False
+        try:
+            while results.are_due:
+                await self._block(results.wait_for_all(again=again))
+                again = True
+        finally:
+            results.wake_next()
+
     async def _begin(self, call: Call) -> bool:
         """Record that a step begins; False where it had begun before."""
         run = self.run
-        if call.key not in self._results.begun:
+        if call.key not in self.results.begun:
             await self.record(call.began(run.deps.now()))
-        elif call.key not in self._turn().intended:
+        elif (program := self._turn().program) is not None and call.key in program.retried:
             await self.record(ToolsIntended((call.key,), run.deps.now()))
         else:
             return False
@@ -261,8 +282,9 @@ class RunningProgram:
 
     async def _give_up(self, call: Call) -> None:
         """The program has cancelled the call: that is its result, where it has none."""
-        results = self._results
-        key = call.key
+        results, key = self.results, call.key
+        if key in self._timers:
+            self._timers[key][1].cancel()  # the run may be left without it
         if key in results.begun and key not in results.results:
             try:
                 await self.record(failure(key, CANCELLED, at=self.run.deps.now()))
@@ -294,8 +316,10 @@ class RunningProgram:
                 self._taking = None
             taking.result()
         finally:
-            self._results.read(self.run.state)
+            self.results.read(self.run.state)
             self._tell()
+            if self.results.is_cut:
+                self._end("cancelled")
 
     # Waiting, and coming to rest.
 
@@ -317,6 +341,7 @@ class RunningProgram:
     def _tell(self) -> None:
         """Something was decided, or it is later: who waits looks again."""
         self.news += 1
+        self._activity += 1
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
@@ -324,23 +349,21 @@ class RunningProgram:
 
     def _woken(self, key: str, timer: asyncio.Task[None]) -> None:
         del self._timers[key]
-        if not timer.cancelled():
-            error = timer.exception()
-            if error is not None:
-                self.fail(error)
+        error = None if timer.cancelled() else timer.exception()
+        if error is not None:
+            self.fail(error)
         self._tell()
 
     def _may_rest(self) -> None:
         """Look whether the program comes to rest, now that all its calls wait."""
         if len(self._blocked) >= self._open and (self._blocked or self._ending) and not self._rest.is_coming:
-            self._seen = self._activity
+            self._seen = self._activity + self.results.woken
             self._rest.begin()
 
     def _look(self) -> None:
         if len(self._blocked) < self._open or self._over is None or self._over.done():
             return
-        is_woken = any(future.done() for future in self._blocked)
-        if is_woken or self._results.is_coming or self._seen != self._activity:
+        if self.results.is_coming or self._seen != self._activity + self.results.woken:
             self._may_rest()
         else:
             self._at_rest()
@@ -349,8 +372,11 @@ class RunningProgram:
         run = self.run
         if self._ending == "over":
             self._finish()
-        elif self._results.are_due:
-            self.fail(self._changed())
+        elif self.results.are_due:
+            if self.results.next == CANCEL:
+                self._end("cancelled")
+            else:
+                self.fail(not_called(run.agent.name, self.results.next))
         elif run.parent is None and run.has_signals:
             self._tell()
         elif not any(self._waits_here(at) for at, _ in self._timers.values()):
@@ -360,15 +386,6 @@ class RunningProgram:
         """Whether the process waits until then, and does not leave the run to whoever takes it up."""
         deps = self.run.deps
         return deps.config.store is None or at - deps.now() <= _PATIENCE
-
-    def _changed(self) -> WorkflowChangedError:
-        step = self._results.next
-        return WorkflowChangedError(
-            f"workflow {self.run.agent.name!r} does not call step {step!r}, which is recorded next, expected the same steps in "
-            "the same order of results: nothing but steps, flow and other tasks may decide what it calls, or be awaited; "
-            "give the changed workflow another name, or fork the run before that step",
-            step=step,
-        )
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         """The part's own task is done. Where it failed, calls that are at work come to their results first."""
@@ -391,10 +408,11 @@ class RunningProgram:
 
     async def _close(self) -> asyncio.CancelledError | None:
         """End all tasks of the program; the cancellation that reached the run meanwhile, if any."""
+        self._over = None
         self._rest.stop()
-        self._results.close()
+        self.results.close()
+        self.timeouts.close()
         timers = [timer for _, timer in self._timers.values()]
-        taking = [] if self._taking is None else [self._taking]
-        tasks, self.tasks = self.tasks, set()
+        taking, tasks, self.tasks = [] if self._taking is None else [self._taking], self.tasks, {}
         why = self._failure or asyncio.CancelledError()
         return await end_tasks([*tasks, *timers, *taking], self.run.deps.grace, why)

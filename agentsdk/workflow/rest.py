@@ -9,59 +9,87 @@ after `PASSES` passes: enough for twenty of these means inside each other.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sized
-from typing import cast
 from weakref import WeakKeyDictionary
 
 PASSES = 150
-
-_waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
-"""How many wait for rest in each loop: they are no work that keeps the others waiting."""
 
 
 class Rest:
     """Calls `then` once the tasks that can run by now, and all that these wake, have run."""
 
-    __slots__ = ("_handle", "_then")
+    __slots__ = ("_then", "_until")
 
     def __init__(self, then: Callable[[], None]) -> None:
         self._then = then
-        self._handle: asyncio.Handle | None = None
+        self._until = 0
 
     @property
     def is_coming(self) -> bool:
         """Whether it is waited for."""
-        return self._handle is not None
+        return self._until > 0
 
     def begin(self) -> None:
         """Wait for it from now on."""
-        self.stop()
-        self._wait(PASSES)
+        self._until = _passes(asyncio.get_running_loop()).wait(self)
 
     def stop(self) -> None:
         """Wait for it no more."""
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
-            _waiting[asyncio.get_running_loop()] -= 1
+        self._until = 0
 
-    def _wait(self, left: int) -> None:
-        loop = asyncio.get_running_loop()
-        _waiting[loop] = _waiting.get(loop, 0) + 1
-        self._handle = loop.call_soon(self._pass, left)
-
-    def _pass(self, left: int) -> None:
-        loop = asyncio.get_running_loop()
-        _waiting[loop] -= 1
-        self._handle = None
-        if left and not is_idle(loop):
-            self._wait(left - 1)
-        else:
+    def come(self, until: int) -> None:
+        """It is there for who waits since `PASSES` before `until`."""
+        if self._until == until:
+            self._until = 0
             self._then()
 
 
+class _Passes:
+    """The passes of one loop, counted while somebody waits for rest: all who do share them."""
+
+    def __init__(self) -> None:
+        self.is_counting = False
+        self._count = 0
+        self._waiting: deque[tuple[int, Rest]] = deque()
+
+    def wait(self, rest: Rest) -> int:
+        """Have `rest` come after this pass or a later one: the number of the last."""
+        until = self._count + PASSES
+        self._waiting.append((until, rest))
+        if not self.is_counting:
+            self._begin()
+        return until
+
+    def _begin(self) -> None:
+        self.is_counting = True
+        asyncio.get_running_loop().call_soon(self._pass)
+
+    def _pass(self) -> None:
+        self.is_counting = False
+        self._count += 1
+        waiting = self._waiting
+        come = len(waiting) if is_idle(asyncio.get_running_loop()) else 0
+        while come < len(waiting) and waiting[come][0] <= self._count:
+            come += 1
+        come_now = [waiting.popleft() for _ in range(come)]
+        if waiting:
+            self._begin()
+        for until, rest in come_now:
+            rest.come(until)
+
+
+_all_passes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Passes] = WeakKeyDictionary()
+
+
+def _passes(loop: asyncio.AbstractEventLoop) -> _Passes:
+    passes = _all_passes.get(loop)
+    if passes is None:
+        passes = _all_passes[loop] = _Passes()
+    return passes
+
+
 def is_idle(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether nothing but what runs now is to be run, as far as others do not wait for just that; False where the loop does
-    not say."""
-    ready = cast("Sized | None", getattr(loop, "_ready", None))  # of asyncio's own loops, in all versions; uvloop has none
-    return ready is not None and len(ready) <= _waiting.get(loop, 0)
+    """Whether nothing but what runs now is to be run, the count of passes aside; False where the loop does not say."""
+    ready: Sized | None = getattr(loop, "_ready", None)  # of asyncio's own loops, in all versions; uvloop has none
+    return ready is not None and (not ready or len(ready) <= _passes(loop).is_counting)

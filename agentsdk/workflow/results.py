@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 
 from agentsdk.core.state import State
+from agentsdk.core.steps import CANCEL
 from agentsdk.types.events import InputReplaced, StepBegan, ToolFinished
 from agentsdk.workflow.rest import Rest, is_idle
 
@@ -18,17 +19,23 @@ class Results:
     """The recorded results of a program's steps that it has not had yet.
 
     `begun` are the steps that have begun, by their keys. `results` are those that are due, by the keys of their steps.
+    `woken` counts the calls that were let go on. `cancelled` says that the run was cancelled, and is to be undone; `is_cut`
+    whether that came while the program ran.
     """
 
     def __init__(self) -> None:
         self.begun: dict[str, StepBegan] = {}
         self.results: dict[str, ToolFinished] = {}
+        self.woken = 0
+        self.cancelled: StepBegan | None = None
+        self.is_cut = False
         self._read = 0
         self._due: deque[str] = deque()
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self._dropped: set[str] = set()
-        self._caught_up: list[asyncio.Future[None]] = []
+        self._caught_up: deque[asyncio.Future[None]] = deque()
         self._rest = Rest(self._at_rest)
+        self._loop = asyncio.get_running_loop()
 
     def read(self, state: State) -> None:
         """Take in what was added to the log since."""
@@ -38,6 +45,9 @@ class Results:
             if kind is StepBegan:
                 assert isinstance(event, StepBegan)
                 self.begun[event.call_id] = event
+                if event.call_id == CANCEL:
+                    self._due.append(CANCEL)
+                    self.cancelled, self.is_cut = event, self._read > 0
             elif kind is ToolFinished:
                 assert isinstance(event, ToolFinished)
                 self.results[event.call_id] = event
@@ -64,7 +74,7 @@ class Results:
 
     def may_take(self, key: str) -> bool:
         """Whether the program, which calls this step just now, may have its result at once: all else of it is at rest."""
-        return self._due[0] == key and not self._rest.is_coming and is_idle(asyncio.get_running_loop())
+        return self._due[0] == key and not self._rest.is_coming and is_idle(self._loop)
 
     def wait_for(self, key: str) -> asyncio.Future[None]:
         """What is done once it may."""
@@ -72,11 +82,24 @@ class Results:
         self._go_on()
         return future
 
-    def wait_for_all(self) -> asyncio.Future[None]:
-        """What is done once the program has had all."""
+    def wait_for_all(self, *, again: bool) -> asyncio.Future[None]:
+        """What is done once the program has had all; who waits `again` is first. One is woken at a time: see `wake_next`."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._caught_up.append(future)
+        if again:
+            self._caught_up.appendleft(future)
+        else:
+            self._caught_up.append(future)
         return future
+
+    def forget_cancel(self) -> None:
+        """What comes behind the cancel is due now."""
+        self._due = deque([key for key in self._due if key != CANCEL])
+
+    def wake_next(self) -> None:
+        """Wake the next one that waits for all, unless there are some again. Who was woken does that."""
+        waiting = self._caught_up
+        while waiting and not self._due and not self._wake(waiting.popleft()):
+            pass  # that one was cancelled
 
     def take(self, key: str) -> ToolFinished:
         """The result of a step, which is the next."""
@@ -107,11 +130,16 @@ class Results:
             self._rest.begin()
 
     def _at_rest(self) -> None:
-        if self._due:
-            next_one = self._waiting.get(self._due[0])
-            waiting = [] if next_one is None else [next_one]
-        else:
-            waiting, self._caught_up = self._caught_up, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        if not self._due:
+            self.wake_next()
+            return
+        future = self._waiting.get(self._due[0])
+        if future is not None:
+            self._wake(future)
+
+    def _wake(self, future: asyncio.Future[None]) -> bool:
+        if future.done():
+            return False
+        self.woken += 1
+        future.set_result(None)
+        return True

@@ -8,11 +8,35 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from agentsdk.engine.run import Run
 from agentsdk.workflow.call import Program
+
+
+class Place(NamedTuple):
+    """Where in a program steps are called: by which `name` of keys, in tasks and loops of the kinds `path`."""
+
+    name: str
+    path: tuple[Literal["each", "task"], ...] = ()
+
+
+def key_name(name: str) -> str:
+    """The name of a step as it stands in keys."""
+    return name.replace("/", "_").replace("#", "_")
+
+
+def place_of(key: str) -> Place:
+    """The place that a key says; a step that undoes has that of its name."""
+    *path, last = key.removeprefix("undo/").split("/")
+    numbered = [part.isdecimal() for part in path]
+    kinds: list[Literal["each", "task"]] = []
+    for part, is_number in enumerate(numbered):
+        if is_number:
+            kinds.append("each" if part and not numbered[part - 1] else "task")
+    return Place(last.partition("#")[0], tuple(kinds))
 
 
 class Scope:
@@ -31,13 +55,13 @@ class Scope:
     def key(self, name: str) -> str:
         """The key of a call that is made here, now."""
         if not name.isidentifier():
-            name = name.replace("/", "_").replace("#", "_")
+            name = key_name(name)
         number = self._calls[name] = self._calls.get(name, 0) + 1
         return f"{self.path}{name}" if number == 1 else f"{self.path}{name}#{number}"
 
     def of_task(self) -> Scope:
         """The scope of the task that runs: this one, or that of a task which was begun in it."""
-        task = asyncio.current_task()
+        task = asyncio.current_task(self.program.loop)
         if task is self._task:
             return self
         self._tasks += 1

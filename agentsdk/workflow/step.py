@@ -5,21 +5,29 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from agentsdk.define.parameters import local_names
 from agentsdk.ports.clock import sleep
-from agentsdk.types.declared import FLAG, Fields, a, a_name, either, number, one_of, optional, whole
+from agentsdk.types.declared import CALLABLE, FLAG, Fields, a, a_name, either, number, one_of, optional, whole
 from agentsdk.types.errors import StepFailedError, UserError
 from agentsdk.types.events import CallsInDoubt, ToolAttemptFailed, ToolFinished
 from agentsdk.types.settings import ToolRetrySettings, backoff
 from agentsdk.types.spec import Effect
 from agentsdk.workflow.call import Call, Program
 from agentsdk.workflow.codec import Signature
+from agentsdk.workflow.rule import Judgement, judged
 from agentsdk.workflow.scope import PLACE, Body, current_scope
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+DEFAULT_RETRY = 3
+"""How often a step that may run again is tried again, where it says nothing."""
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that one attempt has, where the step says nothing."""
 
 _FIELDS = Fields(
     "step",
@@ -28,12 +36,13 @@ _FIELDS = Fields(
         either(
             whole("", 0),
             a(ToolRetrySettings, ""),
-            what="how often it is tried again, a whole number, or ToolRetrySettings(max_retries=3)",
+            what="how often it is tried again, a whole number, or ToolRetrySettings(max_retries=3); 0 for never",
         )
     ),
     timeout=optional(number("seconds above 0, or None for none", above=0)),
     name=optional(a_name("a name for the step")),
     untrusted=FLAG,
+    check=optional(CALLABLE),
 )
 
 
@@ -46,12 +55,13 @@ class Step(Generic[P, R]):
         *,
         effect: Effect = "once",
         retry: int | ToolRetrySettings | None = None,
-        timeout: float | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
         name: str | None = None,
         untrusted: bool = False,
+        check: Callable[..., Judgement] | None = None,
         scope: dict[str, object] | None = None,
     ) -> None:
-        _FIELDS.check_given("step", effect=effect, retry=retry, timeout=timeout, name=name, untrusted=untrusted)
+        _FIELDS.check_given("step", effect=effect, retry=retry, timeout=timeout, name=name, untrusted=untrusted, check=check)
         self.name = name_of(function, "step") if name is None else name
         if effect == "once" and retry not in (None, 0):
             raise UserError(
@@ -60,9 +70,12 @@ class Step(Generic[P, R]):
             )
         self.function = function
         self.effect: Effect = effect
+        if retry is None and effect != "once":
+            retry = DEFAULT_RETRY
         self.retry = ToolRetrySettings(max_retries=retry) if isinstance(retry, int) else retry
         self.timeout = timeout
         self.untrusted = untrusted
+        self.check = cast("Callable[P, Judgement] | None", check)
         self.undo_step: Step[[R], Any] | None = None
         self._scope: dict[str, object] = {} if scope is None else scope
         self._signature: Signature | None = None
@@ -82,13 +95,12 @@ class Step(Generic[P, R]):
     def undo(self, function: Callable[[R], Coroutine[Any, Any, Any]]) -> Step[[R], Any]:
         """Have `function` undo the step where its workflow fails later: `@pay.undo`. It is given the step's result.
 
-        It may run more than once, with the same `flow.idempotency_key()`.
+        It may run more than once, with the same `flow.idempotency_key()`: it is tried again as the step is, 3 times where that
+        says nothing, and has its timeout.
         """
         scope = local_names(function, 2)
         name = f"undo {self.name}"
-        self.undo_step = Step(
-            function, effect="idempotent", retry=self.retry or 3, timeout=self.timeout, name=name, scope=scope
-        )
+        self.undo_step = Step(function, effect="idempotent", retry=self.retry, timeout=self.timeout, name=name, scope=scope)
         return self.undo_step
 
     @property
@@ -111,6 +123,20 @@ class StepCall(Call):
         self.args = args
         self.kwargs = kwargs
 
+    async def refusal(self, program: Program) -> ToolFinished | None:
+        """What `check` raised of its arguments."""
+        check, deps = self.step.check, program.run.deps
+        if check is None:
+            return None
+        started_at = deps.now()
+        try:
+            await self._run(program, partial(judged, check))
+        except UserError:
+            raise
+        except Exception as error:
+            return self.failed(error, started_at, deps.now())
+        return None
+
     async def come_to_result(self, program: Program) -> ToolFinished | None:
         """The body's result, at this attempt or at one after it; None where it is in doubt."""
         run, step = program.run, self.step
@@ -124,7 +150,7 @@ class StepCall(Call):
                 await run.root.recorder.hold()
             started_at = run.deps.now()
             try:
-                value = await self._attempt(Body(run, self.key))
+                value = await self._run(program, step.function)
             except TimeoutError as error:
                 if step.effect == "once":  # its effect may have happened
                     await program.record(CallsInDoubt((self.key,)))
@@ -154,14 +180,15 @@ class StepCall(Call):
                 raise
             return text  # the words of a person, who said what a step in doubt has returned
 
-    async def _attempt(self, place: Body) -> Any:
-        """Run the body: what it calls is no step of the workflow."""
-        token = PLACE.set(place)
+    async def _run(self, program: Program, function: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
+        """Run the body, or what judges its arguments: what that calls is no step of the workflow."""
+        timeout = self.step.timeout
+        token = PLACE.set(Body(program.run, self.key))
         try:
-            if self.step.timeout is None:
-                return await self.step.function(*self.args, **self.kwargs)
-            async with asyncio.timeout(self.step.timeout):
-                return await self.step.function(*self.args, **self.kwargs)
+            if timeout is None:
+                return await function(*self.args, **self.kwargs)
+            with program.timeouts.of(self.key, timeout):
+                return await function(*self.args, **self.kwargs)
         finally:
             PLACE.reset(token)
 
@@ -191,9 +218,10 @@ def step(
     *,
     effect: Effect = "once",
     retry: int | ToolRetrySettings | None = None,
-    timeout: float | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
     name: str | None = None,
     untrusted: bool = False,
+    check: Callable[..., Judgement] | None = None,
 ) -> _StepDecorator: ...
 def step(
     function: Callable[P, Coroutine[Any, Any, R]] | None = None,
@@ -201,20 +229,24 @@ def step(
     *,
     effect: Effect = "once",
     retry: int | ToolRetrySettings | None = None,
-    timeout: float | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT,
     name: str | None = None,
     untrusted: bool = False,
+    check: Callable[..., Judgement] | None = None,
 ) -> Step[P, R] | _StepDecorator:
     """Make an async function a step: `@step`, or `@step(effect="none", retry=3)`.
 
     `effect` says what running it again would do, as for tools. One that may run twice is tried again `retry` times where it
-    raises, or as the settings say; `timeout`, in seconds, is for one attempt. A `once` step that was cut, by its timeout too,
-    is in doubt: the workflow waits until a person says what became of it. What an `untrusted` one returns strangers may have
-    written: it taints the run. `name`: by default the function's.
+    raises (None: 3 times), or as the settings say; `timeout`, in seconds, is for one attempt, None for as long as it takes. A
+    `once` step that was cut, by its timeout too, is in doubt: the workflow waits until a person says what became of it. What an
+    `untrusted` one returns strangers may have written: it taints the run. `name`: by default the function's.
+
+    `check`, sync or async, is a rule: called with the step's arguments before it begins, it raises where they are not to be.
+    The step has then failed for good, without its body.
 
     Arguments and result are recorded as JSON by their annotations. Raises `UserError` for what cannot be a step.
     """
-    options = {"effect": effect, "retry": retry, "timeout": timeout, "name": name, "untrusted": untrusted}
+    options = {"effect": effect, "retry": retry, "timeout": timeout, "name": name, "untrusted": untrusted, "check": check}
     if function is None:
         return _StepDecorator(options)
     return Step(function, scope=local_names(function, 2))

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 from agentsdk.core.run_state import RunState
+from agentsdk.core.state import State
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.parameters import local_names
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine import hooks
-from agentsdk.engine.run import Run, input_of
-from agentsdk.engine.signals import take_signals
+from agentsdk.engine.replay import Replay
+from agentsdk.engine.run import Run
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.runner import Runner
-from agentsdk.types.errors import (
-    AgentsException,
-    CallbackError,
-    StateMismatchError,
-    StepFailedError,
-    UserError,
-    WorkflowFailedError,
-)
-from agentsdk.types.events import RunEnded
-from agentsdk.types.items import Item, Message
+from agentsdk.types.declared import Fields, a, any_text, one_of, sequence_of
+from agentsdk.types.errors import UserError
+from agentsdk.types.events import RunStarted
 from agentsdk.workflow.agent_step import AgentCall
+from agentsdk.workflow.changed import unknown_version
 from agentsdk.workflow.codec import Signature
-from agentsdk.workflow.program import RunningProgram
+from agentsdk.workflow.drive import drive
+from agentsdk.workflow.render import Format, Kind
 from agentsdk.workflow.scope import current_scope
 
 I = TypeVar("I")  # noqa: E741 - what a workflow is given
 R = TypeVar("R")
+
+OnCancel = Literal["stop", "undo"]
+"""What becomes of a run that somebody cancels."""
 
 
 class Workflow(Agent[Any, R], Generic[I, R]):
@@ -48,24 +45,50 @@ class Workflow(Agent[Any, R], Generic[I, R]):
         function: Callable[[I], Coroutine[Any, Any, R]],
         name: str | None = None,
         scope: Mapping[str, object] | None = None,
+        version: str = "",
+        earlier: Sequence[Workflow[Any, Any]] = (),
+        on_cancel: OnCancel = "stop",
     ) -> None:
         from agentsdk.workflow.step import name_of
 
+        _FIELDS.check_given("workflow", version=version, earlier=earlier, on_cancel=on_cancel)
         own_name = name_of(function, "workflow")
         self.function = function
+        self.version = version
+        """What new runs of it are recorded as."""
+        self.on_cancel: OnCancel = on_cancel
         self.__doc__ = function.__doc__
         self._scope: Mapping[str, object] = {} if scope is None else scope
         self._signature: Signature | None = None
         super().__init__(own_name if name is None else name)
+        self._versions: dict[str, Workflow[Any, Any]] = {version: self}
+        for one in earlier:
+            if one.name != self.name or not self._versions.keys().isdisjoint(one._versions):
+                raise UserError(
+                    f"workflow {self.name!r} of version {version!r} was given version {one.version!r} of {one.name!r} as an "
+                    "earlier one, expected the same name and another version; write @workflow(name=..., version=...) over each"
+                )
+            self._versions |= one._versions
 
     def __call__(self, input: I) -> Coroutine[None, None, R]:
         """In a workflow, a step of that: a run nested in its run. Elsewhere what the function does."""
         scope = current_scope()
         if scope is None:
             return self.function(input)
-        program, read = scope.program, self.signature.result.read
-        call = AgentCall(scope.key(self.name), program.run, self, self.written(input), None, read)
+        program = scope.program
+        call = AgentCall(scope.key(self.name), program.run, self, self.written(input), None, self._read)
         return program.perform(call)
+
+    def _read(self, output: str, version: str) -> object:
+        """The output of a finished run of a version."""
+        return self.of_version(version).signature.result.read(output)
+
+    def of_version(self, version: str) -> Workflow[Any, Any]:
+        """Itself, or the earlier one of that version. Raises `WorkflowChangedError` where it knows none."""
+        found = self._versions.get(version)
+        if found is None:
+            raise unknown_version(self.name, version, sorted(self._versions))
+        return found
 
     @property
     def signature(self) -> Signature:
@@ -85,9 +108,9 @@ class Workflow(Agent[Any, R], Generic[I, R]):
         return next(iter(self.signature.parameters.values())).write(input)
 
     @property
-    def driver(self) -> Callable[[Any], Coroutine[Any, Any, None]]:
+    def driver(self) -> ProgramDriver:
         """What runs the program."""
-        return partial(_drive, self)
+        return ProgramDriver(self)
 
     if not TYPE_CHECKING:  # to a type checker it would say that a workflow takes any attribute
 
@@ -125,29 +148,89 @@ class Workflow(Agent[Any, R], Generic[I, R]):
         """`Runner.drive`: begin the run, go on with it, or give what it has come to: whichever is due."""
         return await Runner.drive(self, run_id, self.written(input), run_config=run_config, context=context)
 
-    @staticmethod
-    def draw(state: RunState) -> str:
-        """What has happened in a run, as a Mermaid chart (`gantt`): its steps over time, with failures, retries and undoing."""
-        from agentsdk.workflow.draw import drawn
+    def draw(self, state: RunState | None = None, *, kind: Kind = "flow", format: Format = "mermaid") -> str:
+        """The program as a diagram, from its source; of a run (`state`) with what has happened: what was done, how long it
+        took, what failed, waits, was passed by, and was undone.
 
-        return drawn(state.value)
+        `kind="timeline"`: the steps of a run over time, in place of the flow. `format`: text of a Mermaid chart, or an SVG
+        picture. Nothing of the program is run. Raises `UserError` for a program without source that is drawn before a run, or
+        for the run of another one.
+        """
+        from agentsdk.workflow.draw import drawn_program, drawn_run
+
+        if state is None:
+            return drawn_program(self.name, self.function, kind, format)
+        started = state.value.log[0]
+        known = self._versions.get(started.version) if isinstance(started, RunStarted) else None
+        return drawn_run(self.name, None if known is None else known.function, state.value, kind, format)
 
     async def submit(self, input: I, *, run_config: RunConfig, run_id: str | None = None, at: float | None = None) -> str:
         """`Runner.submit`: put a run of it into the store, for a `Worker` to take; its id."""
         return await Runner.submit(self, self.written(input), run_config=run_config, run_id=run_id, at=at)
 
 
+class ProgramDriver:
+    """Drives the runs of a workflow."""
+
+    def __init__(self, workflow: Workflow[Any, Any]) -> None:
+        self._workflow = workflow
+
+    @property
+    def version(self) -> str:
+        """The version of the workflow."""
+        return self._workflow.version
+
+    @property
+    def undoes_cancelled(self) -> bool:
+        """Whether a cancelled run is undone."""
+        return self._workflow.on_cancel == "undo"
+
+    def at(self, version: str) -> Callable[[Run], Coroutine[Any, Any, None]]:
+        """What drives a run of that version."""
+        return partial(drive, self._workflow.of_version(version))
+
+    async def replay(self, recorded: State, config: RunConfig) -> Replay:
+        """Run the program over the record of a run, and nothing else."""
+        from agentsdk.workflow.replay import replay_program
+
+        return await replay_program(self._workflow, recorded, config)
+
+
+_FIELDS = Fields(
+    "workflow",
+    version=any_text("a str; name the version"),
+    on_cancel=one_of("'stop' or 'undo'", ("stop", "undo")),
+    earlier=sequence_of(a(Workflow, "what @workflow made of a function"), "a list of workflows, those of earlier versions"),
+)
+
+
 @overload
 def workflow(function: Callable[[I], Coroutine[Any, Any, R]], /) -> Workflow[I, R]: ...
 @overload
-def workflow(*, name: str) -> Callable[[Callable[[I], Coroutine[Any, Any, R]]], Workflow[I, R]]: ...
 def workflow(
-    function: Callable[[I], Coroutine[Any, Any, R]] | None = None, /, *, name: str | None = None
+    *,
+    name: str | None = None,
+    version: str = "",
+    earlier: Sequence[Workflow[Any, Any]] = (),
+    on_cancel: OnCancel = "stop",
+) -> Callable[[Callable[[I], Coroutine[Any, Any, R]]], Workflow[I, R]]: ...
+def workflow(
+    function: Callable[[I], Coroutine[Any, Any, R]] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    version: str = "",
+    earlier: Sequence[Workflow[Any, Any]] = (),
+    on_cancel: OnCancel = "stop",
 ) -> Workflow[I, R] | Callable[[Callable[[I], Coroutine[Any, Any, R]]], Workflow[I, R]]:
-    """Make an async function of one argument a workflow: `@workflow`, or `@workflow(name="refund")`.
+    """Make an async function of one argument a workflow: `@workflow`, or `@workflow(name="refund", version="2")`.
 
     It may call steps and `flow`, and whatever else gives the same each time: it is run again from its start whenever a process
     goes on with it, and what is recorded is not done again. Stored runs know it by its name, by default the function's.
+
+    A run is recorded with the `version`, and goes on under that: `earlier` are the workflows of the same name as they were in
+    versions that still have runs. With `on_cancel="undo"` a run that `Runner.cancel` cancels undoes its finished steps before
+    it stops.
 
     Raises `UserError` for what cannot be a workflow.
     """
@@ -155,114 +238,6 @@ def workflow(
         return Workflow(function, name, local_names(function, 2))
 
     def make(function: Callable[[I], Coroutine[Any, Any, R]]) -> Workflow[I, R]:
-        return Workflow(function, name, local_names(function, 2))
+        return Workflow(function, name, local_names(function, 2), version, earlier, on_cancel)
 
     return make
-
-
-async def _drive(workflow: Workflow[Any, Any], run: Run) -> None:
-    """Run the program of `run` to its end, or until it waits."""
-    signature = workflow.signature
-    ended = run.state.ended
-    if ended is not None:
-        run.final_output = _read(workflow, ended.output)
-        return
-    given = _given(workflow, input_of(run.state))
-    program = RunningProgram(run)
-    task = await program.play(lambda: workflow.function(given))
-    if task is None:
-        await program.rest()
-        return
-    error = asyncio.CancelledError() if task.cancelled() else task.exception()
-    if error is not None:
-        failed = _failed_step(error)
-        if failed is None:
-            raise _broken(workflow, error) from error
-        await _undo(workflow, program, failed)
-        return
-    program.require_complete()
-    output = signature.result.write(task.result())
-    if run.has_signals:
-        await take_signals(run, ends=True)
-        if run.state.paused is not None:
-            return
-    run.final_output = _read(workflow, output)
-    await run.record(RunEnded(output, True, at=run.deps.now(), elapsed=run.stop_clock()))
-    await hooks.agent_ended(run, run.final_output)
-
-
-async def _undo(workflow: Workflow[Any, Any], program: RunningProgram, failed: StepFailedError) -> None:
-    """Undo what finished steps did, the last first. Raises `WorkflowFailedError`, unless that waits."""
-    undone: list[str] = []
-    not_undone: list[str] = []
-
-    async def undo() -> None:
-        for call, value in reversed(program.undoable):
-            assert call.undo is not None, "only what can be undone is kept"
-            try:
-                await call.undo(value)
-            except StepFailedError:
-                not_undone.append(call.key)
-            else:
-                undone.append(call.key)
-
-    if program.undoable:
-        task = await program.play(undo, "undo/")
-        if task is None:
-            await program.rest()
-            return
-        task.result()
-    program.require_complete()
-    done = f"undone: {', '.join(map(repr, undone)) or 'nothing'}"
-    if not_undone:
-        done += f"; not undone: {', '.join(map(repr, not_undone))}"
-    raise WorkflowFailedError(
-        f"workflow {workflow.name!r} failed at step {failed.step!r} ({failed.error_type}), expected its program to catch that, "
-        f"or the step to succeed; {done}; fork the run before that step to try again",
-        step=failed.step,
-        undone=tuple(undone),
-        not_undone=tuple(not_undone),
-    ) from failed
-
-
-def _failed_step(error: BaseException) -> StepFailedError | None:
-    """The failed step that an error which left the program is of, or the first of a group; None where any is something else."""
-    if isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        failed = [_failed_step(one) for one in group.exceptions]
-        return None if None in failed else failed[0]
-    return error if isinstance(error, StepFailedError) else None
-
-
-def _broken(workflow: Workflow[Any, Any], error: BaseException) -> BaseException:
-    if isinstance(error, AgentsException):
-        return error
-    return CallbackError(
-        f"workflow {workflow.name!r} raised {type(error).__name__}, expected it to return, or a step to fail; mend it and "
-        "resume error.state: what is recorded is not done again"
-    )
-
-
-def _given(workflow: Workflow[Any, Any], items: tuple[Item, ...]) -> object:
-    """The argument that a run began with."""
-    message = items[0] if len(items) == 1 else None
-    text = message.content if isinstance(message, Message) else None
-    try:
-        if not isinstance(text, str):
-            raise ValueError("not one text")
-        return next(iter(workflow.signature.parameters.values())).read(text)
-    except ValueError as error:
-        raise UserError(
-            f"workflow {workflow.name!r} was given an input that does not fit its argument, expected that as JSON text; use "
-            "workflow.run(...), or pass workflow.written(...)"
-        ) from error
-
-
-def _read(workflow: Workflow[Any, Any], output: str) -> object:
-    try:
-        return workflow.signature.result.read(output)
-    except ValueError as error:
-        raise StateMismatchError(
-            f"the recorded output of workflow {workflow.name!r} does not fit what it returns now, expected the type that it "
-            "was recorded as; give it that type again"
-        ) from error

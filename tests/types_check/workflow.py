@@ -10,6 +10,7 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
 from agentsdk.result import RunResult
 from agentsdk.runner import Runner
+from agentsdk.tools import function_tool
 from agentsdk.worker import Worker
 from agentsdk.workflow import Step, Workflow, flow, step, workflow
 
@@ -48,6 +49,21 @@ fetch(1)  # type: ignore[arg-type, unused-coroutine]  # pyright: ignore[reportAr
 async def wrong(receipt: Order) -> None: ...
 
 
+@function_tool
+def look_up(id: str) -> Order:
+    return Order(id)
+
+
+async def is_open(order: Order) -> None: ...
+
+
+@step(check=is_open)
+async def book(order: Order) -> None: ...
+
+
+step(check=lambda order: True)  # type: ignore[arg-type, return-value]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
 async def half(number: int) -> float:
     return number / 2
 
@@ -64,9 +80,13 @@ async def refund(id: str) -> Receipt | None:
     assert_type(await flow.each(half, [1, 2]), list[float])
     assert_type(await flow.agent(analyst, id), Order)
     assert_type(await flow.agent(Agent(name="Writer"), id), str)
+    assert_type(await flow.agent(analyst, id, check=book.check), Order)
+    await flow.agent(Agent(name="Writer"), id, check=book.check)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert_type(await flow.ask("Shall I?"), bool)
     assert_type(await flow.ask("Why?", answer=str, choices=["a", "b"]), str)
     assert_type(await flow.wait_for("shipped", Receipt, timeout=5), Receipt)
+    assert_type(await flow.tool(look_up, id="7"), str)
+    assert_type(await flow.tool(look_up, Order, id="7"), Order)
     assert_type(await flow.now(), float)
     assert_type(await flow.new_id(), str)
     await flow.sleep(1)
@@ -74,6 +94,14 @@ async def refund(id: str) -> Receipt | None:
 
 
 @workflow(name="outer")
+async def outer_1(number: int) -> str:
+    return ""
+
+
+assert_type(outer_1, Workflow[int, str])
+
+
+@workflow(name="outer", version="2", earlier=[outer_1])
 async def outer(number: int) -> int:
     assert_type(await refund(str(number)), Receipt | None)
     return number

@@ -63,7 +63,7 @@ class Steps:
                 raise ConnectionError(f"no {name} today")
             return x + 1
 
-        return step(name=name, effect=effect, **options)(body)
+        return step(name=name, effect=effect, **{"retry": 0, **options})(body)
 
 
 @dataclass(frozen=True)

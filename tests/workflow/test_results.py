@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def program_of(tree: Tree, runs: list[int]) -> Workflow[int, list[str]]:
             await work(inner)
             seen.append(place)
             return
-        jobs = [play(one, f"{place}.{number}", seen) for number, one in enumerate(inner)]
+        jobs = (play(one, f"{place}.{number}", seen) for number, one in enumerate(inner))
         await _wait(way, jobs)
         seen.append(f"{place} {way}")
 
@@ -72,7 +73,7 @@ def program_of(tree: Tree, runs: list[int]) -> Workflow[int, list[str]]:
     return program
 
 
-async def _wait(way: str, jobs: list[Any]) -> None:
+async def _wait(way: str, jobs: Iterable[Any]) -> None:
     if way == "sequence":
         for job in jobs:
             await asyncio.create_task(job)
@@ -114,6 +115,17 @@ async def _wait_for_tasks(way: str, tasks: list[asyncio.Task[None]]) -> None:
                 group.create_task(told(number, task))
             for event in done:
                 await (event.wait() if way == "event" else queue.get())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="tasks are eager from Python 3.12 on")
+@settings(max_examples=20)
+@given(tree=trees)
+def test_tasks_that_run_at_once_see_the_same_over_their_record(tree: Tree) -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined, unused-ignore]
+        await check(tree, everywhere=True)
+
+    asyncio.run(main())
 
 
 async def check(tree: Tree, *, everywhere: bool = False) -> None:
@@ -158,3 +170,35 @@ async def test_twenty_means_inside_each_other_are_waited_for(ways: tuple[str, st
 async def test_fifty_workflows_side_by_side_each_see_their_own_record() -> None:
     race: Tree = ("first", [("group", [("step", 5), ("gather", [("step", 2)])]), ("as_completed", [("step", 3), ("step", 4)])])
     await asyncio.gather(*[check(("sequence", [race, ("step", number % 7), race])) for number in range(50)])
+
+
+@pytest.fixture
+async def callbacks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many callbacks the loop has been given, in a list of one."""
+    loop, given = asyncio.get_running_loop(), [0]
+    call_soon = loop.call_soon
+
+    def counted(*args: Any, **options: Any) -> asyncio.Handle:
+        given[0] += 1
+        return call_soon(*args, **options)
+
+    monkeypatch.setattr(loop, "call_soon", counted)
+    return given
+
+
+async def test_workflows_side_by_side_wait_for_rest_together(monkeypatch: pytest.MonkeyPatch, callbacks: list[int]) -> None:
+    never_idle(monkeypatch)
+    program = program_of(("sequence", [("step", 1)] * 3), [])
+    await program.run(1)
+    of_one, callbacks[0] = callbacks[0], 0
+    await asyncio.gather(*[program.run(1) for _ in range(40)])
+    assert callbacks[0] < 10 * of_one, f"forty workflows took {callbacks[0]} callbacks, one {of_one}"
+
+
+async def test_of_steps_that_wait_to_begin_one_is_woken_for_each_result(callbacks: list[int]) -> None:
+    taken: list[int] = []
+    for count in (20, 200):
+        callbacks[0] = 0
+        await program_of(("gather", [("step", 0)] * count), []).run(1)
+        taken.append(callbacks[0])
+    assert taken[1] < 15 * taken[0], f"ten times the steps took {taken[1]} callbacks in place of {taken[0]}"

@@ -18,7 +18,7 @@ from agentsdk.errors import CallbackError, StateMismatchError, StepFailedError, 
 from agentsdk.events import ToolAttemptFailed, ToolFinished
 from agentsdk.tools import ToolRetrySettings
 from agentsdk.types.events import StepBegan
-from agentsdk.workflow import flow, step, workflow
+from agentsdk.workflow import flow, step, timeouts, workflow
 from tests.workflow.programs import AT_ONCE, Clock
 
 pytestmark = pytest.mark.anyio
@@ -149,7 +149,7 @@ async def test_a_failed_attempt_is_recorded_with_the_time_of_the_next() -> None:
 async def test_a_timeout_fails_a_step_that_may_run_again_and_leaves_one_that_may_not_in_doubt() -> None:
     hangs = asyncio.Event()
 
-    @step(effect="none", timeout=0.001)
+    @step(effect="none", retry=0, timeout=0.001)
     async def look() -> str:
         await hangs.wait()
         return "seen"
@@ -180,6 +180,121 @@ async def test_a_timeout_fails_a_step_that_may_run_again_and_leaves_one_that_may
         except WorkflowFailedError as error:
             assert output in str(error) and isinstance(error.__cause__, StepFailedError)
             assert error.__cause__.detail == "the bank says no"
+
+
+@pytest.mark.parametrize(
+    ("options", "runs"),
+    [({"effect": "none"}, 4), ({"effect": "idempotent"}, 4), ({"effect": "none", "retry": 0}, 1), ({}, 1), ({"retry": 0}, 1)],
+)
+async def test_a_step_that_may_run_again_is_tried_three_times_more_where_it_says_nothing(options: Any, runs: int) -> None:
+    tried: list[str] = []
+
+    @step(**options)
+    async def put() -> None:
+        tried.append("put")
+        raise ConnectionError
+
+    @workflow
+    async def program(x: int) -> None:
+        await put()
+
+    with pytest.raises(WorkflowFailedError):
+        await program.run(1, run_config=RunConfig(clock=Clock()))
+    assert tried == ["put"] * runs
+
+
+async def test_a_step_has_a_timeout_where_it_says_nothing() -> None:
+    @step
+    async def says_nothing() -> None: ...
+
+    @says_nothing.undo
+    async def undo_it(nothing: None) -> None: ...
+
+    @step(timeout=None)
+    async def forever() -> None: ...
+
+    @forever.undo
+    async def undo_forever(nothing: None) -> None: ...
+
+    assert [one.timeout for one in (says_nothing, undo_it, forever, undo_forever)] == [300.0, 300.0, None, None]
+
+
+async def test_each_body_has_its_own_time_and_ends_within_it() -> None:
+    cut: list[str] = []
+    hangs = asyncio.Event()
+
+    async def hang(name: str) -> str:
+        try:
+            await hangs.wait()
+        except asyncio.CancelledError:
+            cut.append(name)
+            if name == "late":
+                return "it was done all the same"
+            if name == "worse":
+                raise ConnectionError from None
+            raise
+        return name
+
+    def named(name: str, timeout: float | None) -> Any:
+        @step(name=name, effect="none", retry=0, timeout=timeout)
+        async def one() -> str:
+            return await hang(name)
+
+        return one
+
+    @step(effect="none", retry=0)
+    async def after() -> str:
+        hangs.set()
+        return "after"
+
+    async def outcome(one: Any) -> str:
+        try:
+            return str(await one())
+        except StepFailedError as error:
+            return error.error_type
+
+    @workflow
+    async def program(x: int) -> list[str]:
+        patient = asyncio.create_task(outcome(named("patient", 60)))
+        said = await asyncio.gather(*[outcome(named(name, 0.002 * at)) for at, name in enumerate(("b", "late", "worse"), 1)])
+        said += await asyncio.gather(outcome(named("a", 0.001)), outcome(named("none", 0.001)))
+        return [*said, await after(), await patient]
+
+    result = await program.run(1)
+    assert result.final_output == ["TimeoutError", "it was done all the same", "ConnectionError"] + ["TimeoutError"] * 2 + [
+        "after",
+        "patient",
+    ]
+    assert sorted(cut) == ["a", "b", "late", "none", "worse"]
+
+
+async def test_a_body_that_ignores_its_timeout_ends_the_run_and_not_the_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(timeouts, "TIMEOUT_GRACE", 0.001)
+    let_go, ignored = asyncio.Event(), 0
+
+    @step(timeout=0.001)
+    async def deaf() -> str:
+        nonlocal ignored
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                ignored += 1
+        return "at last"
+
+    @workflow
+    async def program(x: int) -> str:
+        return await deaf()
+
+    with pytest.raises(CallbackError, match=r"step 'deaf' passed its timeout of 0\.001 seconds and ignores") as raised:
+        await program.run(1, run_config=RunConfig(cancel_grace=0.01))
+    assert (ignored, "still running although cancelled: 'agentsdk program'" in caplog.text) == (2, True)
+    let_go.set()
+    assert raised.value.state is not None
+    (item,) = (await Runner.run(program, raised.value.state)).interruptions
+    assert isinstance(item, ToolInDoubtItem), "it may have had its effect"
 
 
 def _provide(state: RunState, item: Any) -> None:
@@ -403,6 +518,30 @@ async def test_a_step_that_cannot_be_recorded_stops_the_run(program: str, messag
     with pytest.raises(UserError, match=message) as raised:
         await calling.run(1)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("given", ["a surrogate", "a cycle"])
+async def test_what_json_cannot_be_begins_nothing(given: str) -> None:
+    did: list[object] = []
+
+    @step
+    async def keep(x: list[Any]) -> None:
+        did.append(x)
+
+    @workflow
+    async def program(x: int) -> None:
+        await keep(["\ud800"] if given == "a surrogate" else _in_itself())
+
+    with pytest.raises(UserError, match="argument 'x' of step 'keep' is a 'list' that cannot be recorded") as raised:
+        await program.run(1)
+    assert isinstance(raised.value.state, RunState) and did == []
+    assert not any(isinstance(event, StepBegan) for event in raised.value.state.value.log)
+
+
+def _in_itself() -> list[Any]:
+    given: list[Any] = []
+    given.append(given)
+    return given
 
 
 async def test_a_workflow_takes_one_argument_of_its_type() -> None:
