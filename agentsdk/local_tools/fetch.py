@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import zlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from email.message import Message
 from functools import cache
@@ -33,6 +33,12 @@ PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 ENCODINGS = "gzip, deflate"
 """What `capped_body` can inflate."""
+
+_HEADERS = {
+    "accept": "text/html, text/*, application/json;q=0.9, */*;q=0.1",
+    "accept-encoding": ENCODINGS,
+    "user-agent": "Mozilla/5.0 (compatible; agentsdk)",
+}
 
 _NO_CHARSETS = ("idna", "mbcs", "oem", "palmos", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 """Codecs of Python's own. To decode a page by punycode takes minutes."""
@@ -64,7 +70,7 @@ class Fetcher:
             async with asyncio.timeout(self._timeout):
                 target = self._rules.parsed(url)
                 for _ in range(MAX_REDIRECTS + 1):
-                    async with self._answer(target) as reply:
+                    async with answered(self._rules, "GET", target, _HEADERS, self._timeout) as reply:
                         location = reply.headers.get("location")
                         if reply.status not in _REDIRECTS or not location:
                             return await self._page(target, reply)
@@ -79,31 +85,6 @@ class Fetcher:
         except httpx.HTTPError as error:
             raise TransientToolError(f"the connection failed ({type(error).__name__}); try again or another page") from None
 
-    @asynccontextmanager
-    async def _answer(self, url: httpx.URL) -> AsyncGenerator[HttpxReply, None]:
-        """The answer of the first address that takes the connection."""
-        import httpx
-
-        port = url.port or PORTS[url.scheme]
-        addresses = await self._rules.addresses(host_of(url), port)
-        headers = {"host": url.netloc.decode("ascii"), "accept": "text/html, text/*, application/json;q=0.9, */*;q=0.1"}
-        headers |= {"accept-encoding": ENCODINGS, "user-agent": "Mozilla/5.0 (compatible; agentsdk)"}
-        async with httpx.AsyncClient(trust_env=False, timeout=self._timeout, verify=_certificates()) as client:
-            for position, address in enumerate(addresses):
-                pinned = url.copy_with(host=address, fragment=None)
-                request = client.build_request("GET", pinned, headers=headers, extensions={"sni_hostname": host_of(url)})
-                try:
-                    reply = HttpxReply(await client.send(request, stream=True, follow_redirects=False), None)
-                except httpx.ConnectError:
-                    if position + 1 < len(addresses):
-                        continue
-                    raise
-                try:
-                    yield reply
-                finally:
-                    await reply.aclose()
-                return
-
     async def _page(self, url: httpx.URL, reply: HttpxReply) -> Page:
         if reply.status in PASSING:
             raise TransientToolError(f"{host_of(url)!r} answered with status {reply.status}; try again later or another page")
@@ -114,6 +95,36 @@ class Fetcher:
         body, truncated = await capped_body(reply, self._max_bytes)
         charset = _charset(message.get_content_charset("") or "")
         return Page(str(url), message.get_content_type(), charset, body, truncated)
+
+
+@asynccontextmanager
+async def answered(
+    rules: HostRules, method: str, url: httpx.URL, headers: Mapping[str, str], timeout: float, content: bytes | None = None
+) -> AsyncGenerator[HttpxReply, None]:
+    """The answer to a request, of the first address of the URL's host that takes the connection. Redirects are not followed.
+
+    Raises what `HostRules.addresses` raises, and `httpx.HTTPError`.
+    """
+    import httpx
+
+    addresses = await rules.addresses(host_of(url), url.port or PORTS[url.scheme])
+    headers = {"host": url.netloc.decode("ascii"), **headers}
+    async with httpx.AsyncClient(trust_env=False, timeout=timeout, verify=_certificates()) as client:
+        for position, address in enumerate(addresses):
+            pinned = url.copy_with(host=address, fragment=None)
+            sni = {"sni_hostname": host_of(url)}
+            request = client.build_request(method, pinned, headers=headers, content=content, extensions=sni)
+            try:
+                reply = HttpxReply(await client.send(request, stream=True, follow_redirects=False), None)
+            except httpx.ConnectError:
+                if position + 1 < len(addresses):
+                    continue
+                raise
+            try:
+                yield reply
+            finally:
+                await reply.aclose()
+            return
 
 
 @cache

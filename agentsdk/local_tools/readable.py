@@ -55,7 +55,7 @@ async def readable_text(page: bytes, charset: str = "", seconds: float = SECONDS
                 process.kill()
             await process.wait()
     if process.returncode == _MISSING:
-        raise UserError("reading HTML needs resiliparse, which is not installed; pip install 'agentsdk[web]'")
+        raise UserError("reading HTML needs resiliparse, which is not installed; pip install 'agentsdk[html]'")
     if process.returncode != 0:
         raise FetchError("the page could not be read, expected HTML; use another")
     title, _, body = text.decode("utf-8", "replace").partition("\n")

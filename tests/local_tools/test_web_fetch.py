@@ -328,7 +328,7 @@ async def test_reading_is_cancelled_with_the_call() -> None:
 
 async def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readable, "_PROGRAM", "import sys; sys.exit(3)")
-    with pytest.raises(UserError, match=r"pip install 'agentsdk\[web\]'"):
+    with pytest.raises(UserError, match=r"pip install 'agentsdk\[html\]'"):
         await readable.readable_text(b"<p>hello")
     monkeypatch.setattr(readable, "_PROGRAM", "import sys; sys.exit(1)")
     with pytest.raises(FetchError, match="could not be read"):
