@@ -8,9 +8,6 @@ missed.
 from __future__ import annotations
 
 import argparse
-import asyncio
-import json
-import os
 import signal
 import sys
 import tempfile
@@ -20,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
-from agentsdk.core.codec import decode_events
 from agentsdk.core.next_step import ToolInDoubtItem
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import ToolContext
@@ -31,9 +27,8 @@ from agentsdk.ports.run_store import RunStore
 from agentsdk.runner import Runner
 from agentsdk.stores.sqlite import SQLiteRunStore
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.types.events import ModelReplied, ToolFinished, ToolsIntended, unnested
-from agentsdk.types.items import FunctionCall
-from agentsdk.types.summary import RunSummary
+from benchmarks.crash.outside import Outside, die, forked
+from benchmarks.crash.watched import Watched, saved_calls
 from benchmarks.report import rows_table
 
 CALLS = 20
@@ -52,8 +47,8 @@ print(len(seen), "calls")
 seen
 """
 
-Point = Literal["step saved", "intent saved", "effect done", "result saved"]
-POINTS: tuple[Point, ...] = ("step saved", "intent saved", "effect done", "result saved")
+Point = Literal["response saved", "intent saved", "effect done", "result saved"]
+POINTS: tuple[Point, ...] = ("response saved", "intent saved", "effect done", "result saved")
 ONCE = (11, 14, *range(15, 21))
 """The calls whose effect is once."""
 
@@ -72,21 +67,21 @@ SAMPLE = (
     Kill(8, "effect done"),
     Kill(12, "result saved"),
     Kill(14, "effect done"),
-    Kill(19, "step saved"),
+    Kill(19, "response saved"),
 )
 
 
-class World:
-    """The outside of one run: the ledger of what its calls did, in a file; and where the process dies."""
+class World(Outside):
+    """The outside of one run: the ledger of what its calls did; and where the process dies."""
 
     def __init__(self, folder: Path, kill: Kill | None) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self._kill = kill
 
     def reached(self, number: int, point: Point) -> None:
         """Die, if this is where."""
         if self._kill == (number, point):
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
 
     def do(self, number: int, key: str) -> str:
         """What a call does."""
@@ -94,46 +89,13 @@ class World:
         self.reached(number, "effect done")
         return f"call {number} is done"
 
-    def write(self, name: str, line: object) -> None:
-        """Add a line to a file."""
-        with (self.folder / name).open("a") as file:
-            file.write(json.dumps(line) + "\n")
-
-    def read(self, name: str) -> list[Any]:
-        """The lines of a file."""
-        path = self.folder / name
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-class Watched:
-    """A store that dies after an append, if that is where to die."""
-
-    def __init__(self, store: RunStore, world: World) -> None:
-        self._store = store
-        self._world = world
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
-        signals = await self._store.append(run_id, expected_rev, events, summary)
-        for path, event in map(unnested, decode_events(events)):
-            match event:
-                case ModelReplied(response) if path:
-                    calls = [item.call_id for item in response.output if isinstance(item, FunctionCall)]
-                    self._reached("step saved", calls)
-                case ToolsIntended(call_ids) if path:
-                    self._reached("intent saved", call_ids)
-                case ToolFinished(call_id) if path:
-                    self._world.write("results", _number(call_id))
-                    self._reached("result saved", [call_id])
-                case _:
-                    pass
-        return signals
-
-    def _reached(self, point: Point, call_ids: Sequence[str]) -> None:
-        for call_id in call_ids:
-            self._world.reached(_number(call_id), point)
+    def saved(self, rev: int, events: Sequence[bytes]) -> None:
+        """Note the results of the program's calls, and die if this is where."""
+        for point, path, call_id in saved_calls(events):
+            if path:
+                if point == "result saved":
+                    self.write("results", _number(call_id))
+                self.reached(_number(call_id), point)
 
 
 def agent_of(world: World, *, is_begun: bool) -> Agent[None, str]:
@@ -158,7 +120,7 @@ def agent_of(world: World, *, is_begun: bool) -> Agent[None, str]:
 async def live(world: World) -> None:
     """Begin the run, or go on with it, to its end. What is in doubt is settled by the ledger, as a person would."""
     store = SQLiteRunStore(world.folder / "runs.db")
-    config = RunConfig(store=cast(RunStore, Watched(store, world)), run_id=RUN_ID, lease=3600.0, tracing_disabled=True)
+    config = RunConfig(store=cast(RunStore, Watched(store, world.saved)), run_id=RUN_ID, lease=3600.0, tracing_disabled=True)
     agent = agent_of(world, is_begun=bool(world.read("begun")))
     if world.read("begun"):
         result = await Runner.resume(agent, RUN_ID, run_config=config, take_over=True)
@@ -209,11 +171,11 @@ def lived(folder: Path, kill: Kill | None) -> tuple[Tally, list[Any]]:
     """Take a run through a kill and to its end: what it led to, and how the run ended."""
     folder.mkdir()
     world = World(folder, kill)
-    code = _process(world)
+    code = forked(lambda: live(world))
     recorded, before = Counter(world.read("results")), Counter(line["call"] for line in world.read("ledger"))
     died = code == -signal.SIGKILL
     if died:
-        code = _process(World(folder, None))
+        code = forked(lambda: live(World(folder, None)))
     if code:
         raise RuntimeError(f"the last process of {folder.name} ended with {code}, expected 0; see its stderr")
     ledger, results = world.read("ledger"), Counter(world.read("results"))
@@ -227,19 +189,6 @@ def lived(folder: Path, kill: Kill | None) -> tuple[Tally, list[Any]]:
         again += max(more, 0)
     doubted = len(world.read("in doubt"))
     return Tally(int(died), lost, repeated, again, doubted), world.read("outcome")
-
-
-def _process(world: World) -> int:
-    """Have a process of its own live; its exit code, negative for a signal."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            asyncio.run(live(world))
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def main() -> int:

@@ -3,7 +3,8 @@
 The model is scripted, once as a good model calls tools (side by side where it can) and once as it writes a program. Both make
 the same changes, and the program gives what the answer says, which is checked. Tokens are those of each request and reply,
 counted as OpenAI's models bill them, without a prompt cache. The model takes 0.2 s and 5 ms a token of its reply, a call 20 ms.
-The exit code is 1 where fewer than eight tasks take fewer tokens as programs.
+Then: how large the programs' snapshots are, and how long a step of a program takes. The exit code is 1 where fewer than eight
+tasks take fewer tokens as programs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from statistics import median
+from typing import Any, NamedTuple
 
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.define.agent import Agent
@@ -24,13 +27,16 @@ from agentsdk.define.tool import FunctionTool
 from agentsdk.local_tools.code import CodeTool
 from agentsdk.models.token_counter import TiktokenCounter
 from agentsdk.ports.model import ModelRequest
+from agentsdk.result import RunResult
 from agentsdk.runner import Runner
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
+from agentsdk.types.events import ModelReplied, Nested
 from agentsdk.types.items import FunctionCall, Message
 from benchmarks.report import rows_table
 
 FIXED_S, TOKEN_S, CALL_S = 0.2, 0.005, 0.02
+STEPS = 200
 FEWER = 8
 """The tasks, of ten, that must take fewer tokens as programs."""
 
@@ -284,8 +290,19 @@ class CountedModel:
             yield event
 
 
-async def measured(task: Task, *, as_program: bool) -> tuple[int, int, float, tuple[str, ...], str]:
-    """A task done: turns, tokens, seconds, what was changed, and what the last calls gave."""
+class Done(NamedTuple):
+    """A task done: what was changed, what the last calls gave, and the characters of each snapshot of its program."""
+
+    turns: int
+    tokens: int
+    seconds: float
+    changed: tuple[str, ...]
+    gave: str
+    snapshots: list[int]
+
+
+async def measured(task: Task, *, as_program: bool) -> Done:
+    """Do a task."""
     done.clear()
     replies = [[call("run_code", code=task.program)]] if as_program else [list(calls) for calls in task.plain()]
     model = CountedModel([*replies, task.answer])
@@ -297,22 +314,51 @@ async def measured(task: Task, *, as_program: bool) -> tuple[int, int, float, tu
     outputs = [item for item in result.to_input_list() if item.get("type") == "function_call_output"]
     if errors := [item for item in outputs if "Error" in str(item["output"])]:
         raise RuntimeError(f"task {task.name!r} had an error: {json.dumps(errors)[:500]}")
-    return model.turns, model.tokens, seconds, tuple(sorted(done)), str(outputs[-1]["output"])
+    changed, gave = tuple(sorted(done)), str(outputs[-1]["output"])
+    return Done(model.turns, model.tokens, seconds, changed, gave, snapshots(result))
+
+
+def snapshots(result: RunResult[str]) -> list[int]:
+    """The characters of each snapshot from which a program of the run went on."""
+    nested = [event.event for event in result.to_state().value.log if isinstance(event, Nested)]
+    return [
+        len(event.snapshot) for event in nested if isinstance(event, ModelReplied) and event.response.finish == "tool_calls"
+    ]
+
+
+async def seconds_of_a_step() -> float:
+    """The median of a program's steps, each from one call to the next, of a tool that does nothing."""
+    called: list[float] = []
+
+    @function_tool(effect="none")
+    async def tick() -> None:
+        """Nothing."""
+        called.append(time.perf_counter())
+
+    replies = [call("run_code", code=f"for _ in range({STEPS}):\n    await tick()"), "Done."]
+    agent = Agent[Any, str]("Worker", tools=[CodeTool([tick])], model=ScriptedModel(replies))
+    await Runner.run(agent, "Go.", run_config=RunConfig(tracing_disabled=True))
+    return median(after - before for before, after in pairwise(called))
 
 
 async def main() -> int:
     """Do each task both ways; whether enough of them take fewer tokens as programs."""
     rows: list[tuple[object, ...]] = [("task", "turns", "as program", "tokens", "as program", "seconds", "as program")]
-    fewer = 0
+    fewer, sizes = 0, list[int]()
     await TiktokenCounter().count([Message("user", "x")])  # the first takes the time to load its ranks
     for task in TASKS:
-        turns, tokens, seconds, changed, _ = await measured(task, as_program=False)
-        its_turns, its_tokens, its_seconds, its_changes, gave = await measured(task, as_program=True)
-        if (its_changes, gave) != (changed, task.gives):
-            raise RuntimeError(f"task {task.name!r} gave {gave} and changed {its_changes}, expected {task.gives} and {changed}")
-        fewer += its_tokens < tokens
-        rows.append((task.name, turns, its_turns, tokens, its_tokens, f"{seconds:.2f}", f"{its_seconds:.2f}"))
+        plain = await measured(task, as_program=False)
+        program = await measured(task, as_program=True)
+        if (program.changed, program.gave) != (plain.changed, task.gives):
+            expected = f"expected {task.gives} and {plain.changed}"
+            raise RuntimeError(f"task {task.name!r} gave {program.gave} and changed {program.changed}, {expected}")
+        fewer += program.tokens < plain.tokens
+        sizes += program.snapshots
+        both = (plain.turns, program.turns, plain.tokens, program.tokens, f"{plain.seconds:.2f}", f"{program.seconds:.2f}")
+        rows.append((task.name, *both))
     print(rows_table(rows))
+    print(f"a snapshot of a program: {min(sizes)} to {max(sizes)} characters")
+    print(f"a step of a program, from one call to the next: {await seconds_of_a_step() * 1000:.1f} ms (median of {STEPS})")
     print(f"fewer tokens as a program: {fewer} of {len(TASKS)}, expected at least {FEWER}")
     return int(fewer < FEWER)
 

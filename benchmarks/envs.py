@@ -38,13 +38,19 @@ DURABLE: dict[str, tuple[str, ...]] = {
 }
 """What the benchmarks of durable runs need beside: kept apart, so that the figures of an import stay those of the package."""
 
+WORKFLOWS: dict[str, tuple[str, ...]] = {
+    "pydantic-graph": ("pydantic-graph==2.68.0",),
+    "dbos": ("dbos==3.4.0",),
+}
+"""What the benchmark of workflows needs beside."""
+
 MCP: dict[str, tuple[str, ...]] = {
     "openai-agents-mcp": (*REQUIREMENTS["openai-agents"], "mcp==2.3.0"),
     "pydantic-ai-mcp": ("pydantic-ai-slim[openai,mcp]==2.68.0", "mcp==2.3.0"),
 }
 """What the rows of misbehaving MCP servers need beside."""
 
-_ALL = REQUIREMENTS | DURABLE | MCP
+_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP
 
 
 @dataclass(frozen=True)

@@ -2,5 +2,6 @@
 
 `world.py` is what a run does and what stays when its process dies. `victim.py` is the processes that die, and `ours.py`,
 `openai_agents.py`, `langgraph.py` how such a process runs an agent. `life.py` takes one run through its kills and audits it,
-`kills.py` all runs of a contestant. `race.py` has processes race to resume one run.
+`kills.py` all runs of a contestant. `race.py` has processes race to resume one run. `outside.py` and `watched.py` are for
+other kills too.
 """

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, cast
 
-from agentsdk.core.codec import decode_events
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.define.agent import Agent
 from agentsdk.define.context import ToolContext
@@ -17,13 +16,13 @@ from agentsdk.ports.run_store import RunStore
 from agentsdk.runner import Runner
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import RunConflictError
-from agentsdk.types.events import ModelReplied, ToolFinished, ToolsIntended
+from agentsdk.types.events import ModelReplied, ToolFinished
 from agentsdk.types.items import FunctionCall, FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
-from agentsdk.types.summary import RunSummary
 from agentsdk.types.usage import Usage
 from benchmarks.crash.stores import open_store
 from benchmarks.crash.victim import Order, finished, found, wait_for_person
+from benchmarks.crash.watched import Watched, saved_calls
 from benchmarks.crash.world import PROMPT, World
 
 LEASE = 3600.0
@@ -46,7 +45,7 @@ async def live(order: Order) -> None:
     """Begin the run, or go on with it, until it has its final output."""
     world = order.world
     store = open_store(order.store)
-    config = config_of(cast(RunStore, Watched(store, world)), order.run_id, order.durability)
+    config = config_of(cast(RunStore, Watched(store, watching(world))), order.run_id, order.durability)
     agent = agent_of(world)
     try:
         if order.resume:
@@ -75,39 +74,16 @@ def digest(event: bytes) -> str:
     return hashlib.sha256(event).hexdigest()[:16]
 
 
-class Watched:
-    """A store that notes outside what it says to be durable, and dies there if that is where to die."""
+def watching(world: World) -> Callable[[int, Sequence[bytes]], None]:
+    """What notes outside what the store says to be durable, and dies there if that is where to die."""
 
-    def __init__(self, store: RunStore, world: World) -> None:
-        self._store = store
-        self._world = world
+    def saved(rev: int, events: Sequence[bytes]) -> None:
+        world.witness(rev, [digest(event) for event in events])
+        for point, _, call_id in saved_calls(events):
+            _, step, number = call_id.split("_")
+            world.reached(int(step), point, f"{step}-{number}" if point == "result saved" else "")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
-        signals = await self._store.append(run_id, expected_rev, events, summary)
-        self._world.witness(expected_rev, [digest(event) for event in events])
-        for event in decode_events(events):
-            match event:
-                case ModelReplied(response):
-                    for item in response.output:
-                        if isinstance(item, FunctionCall):
-                            self._world.reached(step_of(item.call_id), "response saved")
-                case ToolsIntended(call_ids):
-                    for call_id in call_ids:
-                        self._world.reached(step_of(call_id), "intent saved")
-                case ToolFinished(call_id):
-                    step, number = call_id.split("_")[1:]
-                    self._world.reached(int(step), "result saved", f"{step}-{number}")
-                case _:
-                    pass
-        return signals
-
-
-def step_of(call_id: str) -> int:
-    """The step that a call belongs to."""
-    return int(call_id.split("_")[1])
+    return saved
 
 
 class ServedModel:

@@ -6,12 +6,11 @@ Files, so that they survive the process. No contestant's package is imported her
 from __future__ import annotations
 
 import fcntl
-import json
-import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from benchmarks.crash.outside import Outside, die
 
 Point = Literal["request sent", "response saved", "intent saved", "effect done", "result saved"]
 POINTS: tuple[Point, ...] = ("request sent", "response saved", "intent saved", "effect done", "result saved")
@@ -82,11 +81,11 @@ def kill_at(step: int, point: Point) -> Kill:
     return Kill(step, point, calls[step // len(_STEPS) % len(calls)].item)
 
 
-class World:
+class World(Outside):
     """The outside of one run of so many steps: a folder."""
 
     def __init__(self, folder: str | Path, steps: int, kill: Kill | None = None) -> None:
-        self.folder = Path(folder)
+        super().__init__(folder)
         self.steps = steps
         self._kill = kill
 
@@ -94,7 +93,7 @@ class World:
         """Die, if this is where."""
         kill = self._kill
         if kill is not None and (step, point) == (kill.step, kill.point) and item in ("", kill.item):
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
 
     def ask(self, results: Sequence[tuple[str, str]]) -> tuple[int, tuple[Call, ...]]:
         """The model's server: given the results so far (call id and text), the step and its calls; none when all is done.
@@ -105,7 +104,7 @@ class World:
         step = 1 + (int(results[-1][0].split("_")[1]) if results else 0)
         until = sum(len(calls_of(before)) for before in range(1, step))
         wrong = list(results) != expected[:until]
-        self._write("requests", {"step": step, "wrong": wrong})
+        self.write("requests", {"step": step, "wrong": wrong})
         if wrong:
             raise ValueError(f"the history before step {step} is not that of the run")
         self.reached(step, "request sent")
@@ -122,7 +121,7 @@ class World:
         with (self.folder / "ledger.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             seen = call.effect == "idempotent" and any(line["key"] == key for line in self.ledger())
-            self._write("ledger", {"item": item, "key": key, "done": not seen}, sync=True)
+            self.write("ledger", {"item": item, "key": key, "done": not seen}, sync=True)
         self.reached(int(item.split("-")[0]), "effect done", item)
         return call.result
 
@@ -140,18 +139,4 @@ class World:
 
     def witness(self, rev: int, digests: Sequence[str]) -> None:
         """Note what a store has said to be durable."""
-        self._write("witness", {"rev": rev, "digests": list(digests)})
-
-    def read(self, name: str) -> list[dict[str, Any]]:
-        """The lines of a file."""
-        path = self.folder / name
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
-
-    def _write(self, name: str, line: dict[str, Any], *, sync: bool = False) -> None:
-        file = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(file, json.dumps(line).encode() + b"\n")
-            if sync:
-                os.fsync(file)
-        finally:
-            os.close(file)
+        self.write("witness", {"rev": rev, "digests": list(digests)})

@@ -1,7 +1,8 @@
 """`python -m benchmarks.deploy`: 200 runs, 4 workers that are stopped and killed at random for 60 s; what becomes of the runs.
 
 On SQLite, PostgreSQL and Redis. Must be: every run finished or waiting for a person, nothing lost, nothing repeated without a
-key, nothing stranded. Linux only. The exit code is 1 when a bound is missed.
+key, nothing stranded. With `--workflow` all runs are of a workflow, and workers are killed, not stopped. Linux only. The exit
+code is 1 when a bound is missed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from agentsdk import RunStore
 from benchmarks.crash.stores import STORES, running
-from benchmarks.deploy.service import Outcome, Service
+from benchmarks.deploy.service import PLANS, WORKFLOW, Outcome, Service
 from benchmarks.report import rows_table
 
 HEAD = ("", "runs", "SIGTERM", "kill -9", "finished", "waiting", "lost", "repeated", "stranded", "in doubt", "seconds")
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=4, help="how many workers (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long workers are ended (default: %(default)s)")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between two ends (default: %(default)s)")
+    parser.add_argument("--workflow", action="store_true", help="a workflow in place of agents, kill -9 alone")
     parser.add_argument("--seed", type=int, default=0, help="which workers end, and how (default: %(default)s)")
     flags = parser.parse_args()
 
@@ -44,7 +46,8 @@ def main() -> int:
     for name in flags.store or ("sqlite", "postgres", "redis"):
         print(f"{name} ", end="", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="agentsdk-deploy-") as folder, running(name, Path(folder)) as address:
-            service = Service(address, Path(folder), workers=flags.workers, seed=flags.seed)
+            plans, stopped = ((WORKFLOW,), 0.0) if flags.workflow else (PLANS, 0.5)
+            service = Service(address, Path(folder), workers=flags.workers, seed=flags.seed, plans=plans, stopped=stopped)
             outcome = asyncio.run(service.play(flags.runs, chaos, over=flags.seconds))
         print(file=sys.stderr)
         rows.append(row(name, outcome))

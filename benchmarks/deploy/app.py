@@ -1,4 +1,7 @@
-"""The agents of the workers. A run's input is its plan: the names of tools, called one a turn; each leaves a line in a file."""
+"""What the workers run. An agent's input is its plan, the names of tools, called one a turn; each leaves a line in a file.
+
+So does each step of the workflow.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from agentsdk import (
     Usage,
     function_tool,
 )
+from agentsdk.errors import StepFailedError
 from agentsdk.events import ModelStreamEvent, ResponseCompleted
+from agentsdk.workflow import flow, step, workflow
 
 REPLY_S = float(os.environ.get("DEPLOY_REPLY_S", "0.2"))
 WORK_S = float(os.environ.get("DEPLOY_WORK_S", "0.2"))
@@ -44,14 +49,19 @@ class Planned:
 
 
 async def leave_line(context: ToolContext[Any], tool: str) -> str:
-    """The tool's effect: one line, written at once."""
+    """The tool's effect: one line."""
+    return await write_line(context.run_id, tool, context.idempotency_key)
+
+
+async def write_line(run_id: str, name: str, key: str) -> str:
+    """One line, written at once; then some work."""
     file = os.open(EFFECTS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(file, f"{context.run_id} {tool} {context.idempotency_key}\n".encode())
+        os.write(file, f"{run_id} {name} {key}\n".encode())
     finally:
         os.close(file)
     await asyncio.sleep(WORK_S)
-    return f"{tool} is done"
+    return f"{name} is done"
 
 
 @function_tool(effect="none")
@@ -85,7 +95,66 @@ async def hang() -> str:
     return "never"
 
 
+@step(effect="none")
+async def fetch(run_id: str) -> str:
+    """A step that may be done again."""
+    return await write_line(run_id, "fetch", flow.idempotency_key())
+
+
+@step(effect="none")
+async def weigh(run_id: str) -> str:
+    """One of several at once."""
+    return await write_line(run_id, "weigh", flow.idempotency_key())
+
+
+@step
+async def give_back(run_id: str) -> str:
+    """Money: never twice."""
+    return await write_line(run_id, "give_back", flow.idempotency_key())
+
+
+@step(effect="idempotent")
+async def reserve(run_id: str) -> str:
+    """What is undone where the parcel cannot be sent."""
+    await write_line(run_id, "reserve", flow.idempotency_key())
+    return run_id
+
+
+@reserve.undo
+async def release(run_id: str) -> None:
+    """Undo it."""
+    await write_line(run_id, "release", flow.idempotency_key())
+
+
+@step(effect="none", retry=0)
+async def collect(run_id: str) -> None:
+    """It always fails."""
+    raise ConnectionError("nobody collects parcels today")
+
+
+@workflow
+async def parcel(run_id: str) -> None:
+    """A workflow in the other one that fails, and undoes what it has done."""
+    await reserve(run_id)
+    await collect(run_id)
+
+
+@workflow
+async def refund(run_id: str) -> str:
+    """Steps side by side, an agent, a person, a time, a payment, and a part that fails and is undone."""
+    await fetch(run_id)
+    await asyncio.gather(flow.each(weigh, [run_id] * 3, limit=2), flow.agent(clerk, "look pay"))
+    if await flow.ask("Refund it?"):
+        await give_back(run_id)
+    await flow.sleep(1.5)
+    try:
+        await parcel(run_id)
+    except StepFailedError:
+        return await give_back(run_id)
+    return "nothing"
+
+
 helper = Agent[None, str](name="helper", model=Planned(), tools=[pay, book])
 ask_helper = helper.as_tool("ask_helper", "Have the helper pay and book.")
 clerk = Agent[None, str](name="clerk", model=Planned(), tools=[look, book, pay, send, hang, ask_helper])
-agents = [clerk]
+agents = [clerk, refund]

@@ -9,15 +9,16 @@ import sys
 import time
 from asyncio.subprocess import Process
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentsdk import RunConfig, RunConflictError, Runner, RunQuery, RunStore, ToolApprovalItem
 from agentsdk.core.keys import SCHEME, call_key
+from agentsdk.core.next_step import ToolAnswerItem
 from benchmarks.crash.stores import Address, open_store
-from benchmarks.deploy.app import clerk
+from benchmarks.deploy.app import clerk, refund
 from benchmarks.envs import REPO
 from benchmarks.processes import environment
 
@@ -25,11 +26,16 @@ LEASE = 2.0
 DECIDES_EVERY_S = 0.1
 GIVES_UP_S = 20.0
 PLANS = ("look pay", "book pay look", "send", "pay send book", "ask_helper pay", "look look send ask_helper", "pay")
-ONCE = ("pay", "send")
+WORKFLOW = "refund"
+"""The plan of a run of the workflow."""
+
+ONCE = ("pay", "send", "give_back")
 
 
 def planned(plan: str) -> Counter[str]:
-    """How often each tool is to have its effect."""
+    """How often each tool, or step, is to have its effect."""
+    if plan == WORKFLOW:
+        return Counter(fetch=1, weigh=3, look=1, pay=1, give_back=2, reserve=1, release=1)
     names = Counter(plan.split())
     helped = names.pop("ask_helper", 0)
     return names + Counter(pay=helped, book=helped)
@@ -68,8 +74,20 @@ Chaos = Callable[["Service", RunStore], Awaitable[None]]
 class Service:
     """The processes around one store, and the person who decides."""
 
-    def __init__(self, address: Address, folder: Path, *, workers: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        address: Address,
+        folder: Path,
+        *,
+        workers: int,
+        seed: int = 0,
+        plans: Sequence[str] = PLANS,
+        stopped: float = 0.5,
+    ) -> None:
+        """`stopped`: the share of workers that are stopped as a deploy does; the others are killed."""
         self.address = address
+        self._given = plans
+        self._stopped = stopped
         self.outcome = Outcome()
         self._effects = folder / "effects"
         self._log = folder / "workers.log"
@@ -107,7 +125,7 @@ class Service:
             self.outcome.phases[summary.phase] += 1
         at = self._chance.randrange(self._count)
         process = self._workers[at]
-        if self._chance.random() < 0.5:
+        if self._chance.random() < self._stopped:
             process.send_signal(signal.SIGTERM)
             self.outcome.stopped += 1
         else:
@@ -139,9 +157,10 @@ class Service:
     async def _submit(self, store: RunStore, runs: int, over: float) -> None:
         config = RunConfig(store=store)
         for number in range(runs):
-            run_id, plan = f"run-{number}", PLANS[number % len(PLANS)]
+            run_id, plan = f"run-{number}", self._given[number % len(self._given)]
             at = time.time() + self._chance.uniform(0, over) if over else None
-            await Runner.submit(clerk, plan, run_id=run_id, at=at, priority=number % 3, run_config=config)
+            agent, given = (refund, refund.written(run_id)) if plan == WORKFLOW else (clerk, plan)
+            await Runner.submit(agent, given, run_id=run_id, at=at, priority=number % 3, run_config=config)
             self._plans[run_id] = plan
         self.outcome.runs = runs
 
@@ -155,6 +174,9 @@ class Service:
                 for item in state.interruptions:
                     if isinstance(item, ToolApprovalItem):
                         state.approve(item)
+                    elif isinstance(item, ToolAnswerItem):
+                        if item.question:  # else it waits for a time
+                            state.answer(item, True)
                     elif call_key(SCHEME, summary.run_id, item.path, item.call_id) in keys:
                         self.outcome.in_doubt += 1
                         state.provide_result(item, result=f"{item.tool_name} is done")

@@ -141,6 +141,8 @@ class Seen:
     left: list[str]
     closing: float
     """Seconds that closing took."""
+    longest: float
+    """Seconds of the longest run, by the loop's clock: also those that it jumped over."""
     url: str = ""
 
     def lines(self, word: str) -> list[str]:
@@ -191,18 +193,21 @@ async def _another(front: HttpFront) -> str:
 async def _played(contestant: Contestant, row: Row, target: Target, journal: str) -> Seen:
     tasks, files = asyncio.all_tasks(), len(os.listdir("/proc/self/fd"))
     server = contestant.server(target)
+    loop = asyncio.get_running_loop()
     scripts: list[Script] = []
+    longest = 0.0
     for _ in row.runs:
         script = Script([*[(wanted, row.arguments) for wanted in row.wanted], ("plain", {})])
         scripts.append(script)
+        began = loop.time()
         try:
             await contestant.run(server, script)
         except Exception as error:
             chain = f" from {error.__cause__!r}" if error.__cause__ else ""
             script.error = f"{type(error).__name__}: {str(error)[:300]}{chain[:300]}"
             script.is_group = isinstance(error, BaseExceptionGroup)
+        longest = max(longest, loop.time() - began)
         await asyncio.to_thread(alive, _lines(journal), ("leaves",))  # a server that is leaving is not there in the next run
-    loop = asyncio.get_running_loop()
     began = loop.time()
     try:
         await contestant.close(server)
@@ -216,7 +221,7 @@ async def _played(contestant: Contestant, row: Row, target: Target, journal: str
     left += [f"task {task.get_name()}" for task in asyncio.all_tasks() - tasks if task.get_name() != HANDLER]
     if (more := len(os.listdir("/proc/self/fd")) - files) > 0 and not target.url:
         left.append(f"{more} open files")
-    return Seen(scripts, lines, left, closing, target.url)
+    return Seen(scripts, lines, left, closing, longest, target.url)
 
 
 def _lines(journal: str) -> list[str]:
