@@ -10,6 +10,7 @@ PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile
 SEED ?= 0
 NPM_SERVERS := $(foreach name,filesystem everything memory sequential-thinking,@modelcontextprotocol/server-$(name)@2026.8.31)
 NPM_CLIENT := @modelcontextprotocol/client@2.4.0
+NPM_MERMAID := mermaid@11.17.2 jsdom@29.1.1
 # Processes that run the tests concurrently, each with servers of its own.
 WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
@@ -34,13 +35,13 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium
+test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
 
-orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium
+orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
 
 coverage: $(VENV)/.dev $(VENV)/.model
@@ -113,16 +114,24 @@ $(VENV)/.npm: $(VENV)/.dev
 	elif npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/npm $(NPM_SERVERS) $(NPM_CLIENT); then touch $@; \
 	else echo 'npm cannot install its MCP servers: their tests are skipped'; fi
 
-# The providers' client libraries, whose types judge what is sent: in an environment of their own, as they bring much along.
+# The providers' client libraries, whose types judge what is sent: in an environment of their own, as they bring much along. Where
+# they cannot be had the tests that ask them are skipped; the next time it is tried again.
 $(VENV)/.clients: $(VENV)/.pip pyproject.toml scripts/official_clients.py
 	@echo "== the providers' client libraries"
-	@$(RUN) scripts/official_clients.py --install || echo 'they cannot be installed: the tests that ask them are skipped'
-	@touch $@
+	@if $(RUN) scripts/official_clients.py --install; then touch $@; \
+	else echo 'they cannot be installed: the tests that ask them are skipped'; fi
 
 # Nothing where the system has one. Where none can be had the tests of the browser are skipped; the next time it is tried again.
 $(VENV)/.chromium: $(VENV)/.dev scripts/get_chromium.py
 	@echo '== a Chromium for the tests of the browser'
 	@if $(RUN) scripts/get_chromium.py $(VENV)/chromium; then touch $@; fi
+
+# Mermaid, which reads the charts that workflows are drawn as, and a page for it: it reads none without.
+$(VENV)/.mermaid: $(VENV)/.dev
+	@echo '== Mermaid'
+	@if ! command -v npm >/dev/null; then echo 'npm is not installed: its test is skipped'; \
+	elif npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/mermaid $(NPM_MERMAID); then touch $@; \
+	else echo 'npm cannot install Mermaid: its test is skipped'; fi
 
 $(VENV)/.model: $(VENV)/.package
 	@echo '== the weights of the local model (98 MB, once)'

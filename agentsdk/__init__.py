@@ -147,6 +147,7 @@ SUBMODULES = (
     "mcp",
     "models",
     "output",
+    "patterns",
     "permissions",
     "runs",
     "sandboxes",
@@ -155,6 +156,7 @@ SUBMODULES = (
     "testing",
     "tools",
     "toolsets",
+    "web",
     "workflow",
     "tracing",
 )

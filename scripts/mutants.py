@@ -90,7 +90,7 @@ MUTANTS = [
     Mutant(
         "a finished call run again on resume",
         "agentsdk/engine/tool_calls.py",
-        "if asked.call_id in results or asked.call_id in turn.in_doubt:",
+        "if asked.call_id in turn.results or asked.call_id in turn.in_doubt:",
         "if asked.call_id in turn.in_doubt:",
     ),
     Mutant(

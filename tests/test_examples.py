@@ -91,6 +91,22 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "day:  Friday\ncity: Oslo\nwho:  Alice and Bob\n",
     ),
     "output_function.py": ([call("final_result", kind="child")], "child: 5 euros\n"),
+    "research.py": (
+        [
+            call("search", words="harbour built"),
+            call("read", source="harbour.txt"),
+            '{"answer": "In 1652.", "citations": [{"source": "harbour.txt", "quote": "It was built in 1652"}], '
+            '"not_found": ""}',
+            '{"answer": "In 1652.", "citations": [{"source": "harbour.txt", "quote": "was built in 1652"}], '
+            '"not_found": "Who built it."}',
+        ],
+        "sent back: 'harbour.txt' does not say 'It was built in 1652': quote it word for word.\n"
+        "answer: In 1652.\n  harbour.txt: 'was built in 1652'\nnot found: Who built it.\n[4 requests, 60 tokens]\n",
+    ),
+    "vote.py": (
+        ['{"response": 391}'] * 3,
+        "3 x 391\nanswer: 391\n[3 samples, 0 failed, 45 tokens]\n",
+    ),
     "reflection.py": (
         [
             "A chair of solid oak, for life.",
@@ -249,6 +265,15 @@ SCRIPTED: dict[str, str] = {
         "notes:  tea.md: Ada takes oat milk in her tea.\n"
         "guest:  A tea, please.\nwaiter: Tea is coming. I know: 1\tAda takes oat milk in her tea.\n"
     ),
+    "nightly_memory.py": (
+        "ada: A tea, with oat milk from now on.\nwaiter: Gladly.\n"
+        "ben: What cakes are there? I am allergic to nuts.\nwaiter: Gladly.\n\n"
+        "ada's memory:\n--- MEMORY.md (before)\n+++ MEMORY.md (after)\n@@ -1 +1 @@\n"
+        "-- 2026-05-02: Takes milk in her tea.\n+- 2027-01-15: Takes oat milk in her tea.\n\n"
+        "ben's memory:\n--- MEMORY.md (before)\n+++ MEMORY.md (after)\n@@ -0,0 +1 @@\n"
+        "+- ! 2027-01-15: Is allergic to nuts.\n\n"
+        "4 requests: of eve nothing is new\n\nben: A cake, please.\nwaiter: No nuts, of course.\n"
+    ),
     "code_mode.py": (
         'begin:  cancel_contract {"customer":"customer 5"} waits; this process is killed\n'
         "finish: Three invoices are overdue; one contract is ended.\n"
@@ -285,11 +310,82 @@ SCRIPTED: dict[str, str] = {
         "  refused: cancel_order({\"number\":7}) takes 'write'; granted: customer\n"
         '  refused: delete_orders({"customer":"eve"}) takes \'admin\'; granted: customer\n'
     ),
+    "multi_agent.py": (
+        "stopped: the lead's model is away\n"
+        "t1 finished: What does the lease say of pets? Pets need consent.\n"
+        "t2 finished: What does the lease say of noise? Quiet after ten.\n"
+        "answer: Yes, with consent; and barking is noise.\n[6 requests in all]\n"
+    ),
+    "plan.py": (
+        'flowchart TD\n    n1["way<br/>price"]\n    n2["stay<br/>price"]\n    n3["booked<br/>book"]\n    n1 -->|"euros"| n3\n'
+        'a person sees: {"steps":[{"id":"rail","do":"price","values":{"of":"train"}},'
+        '{"id":"go","do":"book","values":{"way":"train","euros":120}}]}\n'
+        "  books the train for 120 euros\n"
+        "plan: way failed, stay done, booked not run; the first\n"
+        "plan: rail done, go done; Step 'way' (price) failed with LookupError: there is no seat left\n"
+        "the hotel: 160 euros; answer: You go by train, for 120 euros.\n"
+    ),
+    "todo.py": (
+        "[>] look up pets | [ ] look up noise | [ ] write to the landlord\n"
+        "[x] look up pets | [>] look up noise | [ ] write to the landlord\n"
+        "[x] look up pets | [x] look up noise | [>] write to the landlord\n"
+        "waits at: write to the landlord\n"
+        "[x] look up pets | [x] look up noise | [x] write to the landlord\n"
+        "answer: The landlord is asked for consent; a dog must be quiet after ten.\n"
+    ),
     "refund.py": (
         'o-1 begins\n  fetch o-1\na person is asked about {"question":"Refund although the risk is 8?","about":{"score":8,'
         '"why":"a new customer"}}\n  pay 2100 cents\n  send: Sorry for the dents!\n'
         "o-1 is refunded: id='r-o-1' cents=2100\n"
         "o-2 begins\n  fetch o-2\n  pay 270 cents\n  take back 270 cents\no-2 failed at 'send', undone: pay\n"
+    ),
+    "document_pipeline.py": (
+        "total:   469.50\nunread:  paint.txt (ValueError: paint.txt is empty)\n"
+        "summary: Three invoices, of which that for tables is the largest.\n[4 requests, over all documents]\n"
+    ),
+    "human_review.py": (
+        'asked: {"question":"Shall this be published?","about":"The best chair ever."}\n'
+        'asked: {"question":"Nobody has answered. Shall it be published?","about":"The best chair ever."}\n'
+        'asked: {"question":"Shall this be published?","about":"A chair of oak, for 120 euros."}\n'
+        "  published: A chair of solid oak, for 120 euros.\n"
+        "final: A chair of solid oak, for 120 euros.\n"
+        "\n"
+        "flowchart TD\n"
+        '    n1(["announce"])\n'
+        '    subgraph g1["for _ in range(3)"]\n'
+        '        n2("Writer<br/>2 times, up to 0 ms")\n'
+        '        subgraph g2["reviewed(...)"]\n'
+        '            subgraph g3["try"]\n'
+        '                n3[/"Shall this be published?<br/>2 times, up to 7 days<br/>1 failed: TimeoutError"/]\n'
+        '                n4(["return"])\n'
+        "            end\n"
+        '            n5[/"Nobody has answered. Shall it be published?<br/>answered by ann, 0 ms"/]\n'
+        '            n6(["return"])\n'
+        "        end\n"
+        "        n7{\"review.verdict == 'publish'\"}\n"
+        '        n8["publish<br/>0 ms"]\n'
+        '        n9(["return"])\n'
+        "        n10{\"review.verdict == 'drop'\"}\n"
+        '        n11(["return None"])\n'
+        "    end\n"
+        '    n12(["return None"])\n'
+        "    n3 --> n4\n"
+        '    g3 -.->|"StepFailedError"| n5\n'
+        "    n5 --> n6\n"
+        "    n2 --> g2\n"
+        "    g2 --> n7\n"
+        '    n7 -->|"yes"| n8\n'
+        "    n8 --> n9\n"
+        '    n7 -->|"no"| n10\n'
+        '    n10 -->|"yes"| n11\n'
+        "    n1 --> g1\n"
+        "    g1 --> n12\n"
+        "    classDef done fill:#dcfce7,stroke:#16a34a,color:#0f172a\n"
+        "    class n1,n2,n4,n5,n6,n7,n8,n9 done\n"
+        "    classDef failed fill:#fee2e2,stroke:#dc2626,color:#0f172a\n"
+        "    class n3 failed\n"
+        "    classDef skipped fill:#f1f5f9,stroke:#cbd5e1,color:#94a3b8,stroke-dasharray:4\n"
+        "    class n12 skipped\n"
     ),
     "taint.py": (
         'waits: send_mail({"to":"eve@example.com","text":"Ada, Bob, ..."})\n'
@@ -322,6 +418,8 @@ LOCALLY: dict[str, Sequence[str]] = {
     "tracing.py": [r"^invoke_agent Guide\n  agent Guide\n    turn 1\n      chat .* tokens\]\n      execute_tool count_people$"],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "output_function.py": [r"^(child: 5|adult: 12) euros$"],
+    "research.py": [r"^(answer: .*|no answer that the sources bear out: \w+)$", r"^\[\d+ requests, \d+ tokens\]$"],
+    "vote.py": [r"^[1-5] x -?\d+$", r"^answer: -?\d+( \(a tie\))?$", r"^\[[3-5] samples, \d failed, \d+ tokens\]$"],
     "reflection.py": [r"^answer: .", r"^\d+ requests in all$"],
     "mcp_server.py": [
         r"^answered: input_required\nkilled: .*\nasked:    Clerk: may refund\nresult:   Order ",

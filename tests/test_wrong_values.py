@@ -50,6 +50,7 @@ from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
+from agentsdk.patterns import Memory, cited_from, debate, map_reduce, plan_then_execute, router, supervisor, todo_tool, vote
 from agentsdk.permissions import Grant
 from agentsdk.sandboxes import BubblewrapSandbox, DockerSandbox, LocalSandbox, SandboxLimits, SandlockSandbox
 from agentsdk.sessions import SessionQuery
@@ -73,7 +74,8 @@ from agentsdk.tools import (
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
-from agentsdk.workflow import Step, flow, step, workflow
+from agentsdk.web import Caller, Webhooks, WebhookTarget, WebLimits, web_app
+from agentsdk.workflow import Condition, Dag, Plan, PlanStep, Step, flow, plan_output, plan_workflow, step, workflow
 from tests.local_tools.test_computer import Desk
 from tests.shown import show
 
@@ -250,6 +252,14 @@ def fetching(
     )
 
 
+async def remembered(memory: Memory) -> None:
+    try:
+        await memory.remember(await Runner.run(agent(), "go"), dream=True)
+        await run(agent(tools=[memory.tool()]), await memory.recall() or "go")
+    finally:
+        await memory.aclose()
+
+
 async def used_and_closed(made: MCPServerInProcess) -> None:
     try:
         await run(agent(toolsets=[made]))
@@ -285,8 +295,19 @@ async def plain_step(x: int) -> int:
     return x
 
 
-def step_of(effect: Any = "once", retry: Any = None, timeout: Any = None, name: Any = None, untrusted: Any = False) -> Any:
-    return step(effect=effect, retry=retry, timeout=timeout, name=name, untrusted=untrusted)(plain_step)
+def step_of(
+    effect: Any = "once",
+    retry: Any = None,
+    timeout: Any = None,
+    name: Any = None,
+    untrusted: Any = False,
+    check: Any = None,
+) -> Any:
+    return step(effect=effect, retry=retry, timeout=timeout, name=name, untrusted=untrusted, check=check)(plain_step)
+
+
+def workflow_of(name: Any = "w", version: Any = "2", earlier: Any = (), on_cancel: Any = "stop") -> Any:
+    return workflow(name=name, version=version, earlier=earlier, on_cancel=on_cancel)(plain_step)
 
 
 def flow_of(method: str) -> Callable[..., Callable[[], Awaitable[Any]]]:
@@ -297,6 +318,12 @@ def flow_of(method: str) -> Callable[..., Callable[[], Awaitable[Any]]]:
 
     make.__signature__ = inspect.signature(getattr(flow, method))  # type: ignore[attr-defined]
     return make
+
+
+async def planned(made: Any) -> None:
+    """A plan, or what makes one, carried out."""
+    plan = made if isinstance(made, Plan) else Plan([made if isinstance(made, PlanStep) else PlanStep("a", "x", when=[made])])
+    await plan_workflow({"x": step(plain_step)}).run(plan)
 
 
 async def in_workflow(made: Any) -> None:
@@ -409,6 +436,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     ),
     "PythonTool": (PythonTool, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=[made]))),
     "MemoryTool": (MemoryTool, {"folder": "."}, lambda made: run(agent(tools=[made]))),
+    "Memory": (Memory, {"folder": ".", "model": ScriptedModel(["2"] * 100_000)}, remembered),
     "file_tools": (file_tools, {"sandbox": LocalSandbox(".", unsafe=True)}, lambda made: run(agent(tools=made))),
     "web_fetch": (fetching, {}, lambda made: run(agent(tools=[made]))),
     "web_search": (searching, {}, lambda made: run(agent(tools=[made]))),
@@ -418,6 +446,11 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, used_and_closed),
+    "web_app": (web_app, {"store": agentsdk.MemoryRunStore(), "agents": agent(), "authenticate": None}, unused),
+    "Caller": (Caller, {"tenant": "acme"}, unused),
+    "WebLimits": (WebLimits, {}, unused),
+    "WebhookTarget": (WebhookTarget, {"url": "https://example.com", "secret": b"x" * 32}, unused),
+    "Webhooks": (Webhooks, {"store": agentsdk.MemoryRunStore(), "target": lambda run: None}, unused),
     "asgi_app": (asgi_app, {"thing": agent()}, lambda made: made.aclose()),
     "MCPServerStreamableHttp": (MCPServerStreamableHttp, {"params": {"url": "http://127.0.0.1:9/mcp"}}, unused),
     "SandboxLimits": (SandboxLimits, {}, with_sandbox),
@@ -427,6 +460,13 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "LocalSandbox": (LocalSandbox, {"unsafe": True}, closing),
     "step": (step_of, {}, in_workflow),
     "Step": (Step, {"function": plain_step}, in_workflow),
+    "vote": (vote, {"agent": agent()}, unused),
+    "workflow": (workflow_of, {}, lambda made: made.run(1)),
+    "debate": (debate, {"debaters": [agent()], "judge": agent()}, unused),
+    "supervisor": (supervisor, {"lead": agent(), "workers": [agent()]}, unused),
+    "map_reduce": (map_reduce, {"mapper": agent(), "reducer": agent()}, unused),
+    "cited_from": (cited_from, {"texts": {"a": "b"}}, unused),
+    "router": (router, {"classifier": agent(), "agents": [agent()], "default": agent()}, unused),
     "flow.ask": (flow_of("ask"), {"question": "?"}, in_workflow),
     "flow.agent": (flow_of("agent"), {"agent": agent(), "input": "x"}, in_workflow),
     "flow.each": (flow_of("each"), {"function": plain_step, "items": [1]}, in_workflow),
@@ -434,6 +474,18 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "flow.sleep": (flow_of("sleep"), {"seconds": 0}, in_workflow),
     "flow.until": (flow_of("until"), {"at": 0}, in_workflow),
     "Workflow.run": (workflow(plain_step).run, {"input": 1}, lambda running: running),
+    "Condition": (Condition, {"field": "a"}, planned),
+    "PlanStep": (PlanStep, {"id": "a", "do": "x", "values": {"x": 1}}, planned),
+    "Plan": (Plan, {"steps": [PlanStep("a", "x", inputs={"x": "input"})], "input": 1}, planned),
+    "Dag": (Dag, {"actions": {"x": step(plain_step)}, "edges": [("input", "x.x")]}, lambda made: made.run(1)),
+    "plan_output": (plan_output, {"actions": [step(plain_step)]}, lambda made: run(agent(output_type=made))),
+    "plan_then_execute": (
+        plan_then_execute,
+        {"actions": [step(plain_step)], "planner": agent(tools=[]), "writer": agent()},
+        lambda made: made.run("go"),
+    ),
+    "todo_tool": (todo_tool, {}, lambda made: run(agent(tools=[add, made]))),
+    "plan_workflow": (plan_workflow, {"actions": [step(plain_step)]}, lambda made: made.run(Plan([]))),
     "RunQuery": (RunQuery, {}, lambda made: MemoryRunStore().list(made)),
     "SessionQuery": (SessionQuery, {}, lambda made: agentsdk.SQLiteSession.list("sessions.db", made)),
     "MemorySession": (MemorySession, {"session_id": "s"}, with_session),
