@@ -21,10 +21,11 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 class Codec:
     """The values of one type. `what` says whose they are. Raises `UserError` for a type that pydantic cannot describe."""
 
-    __slots__ = ("_annotation", "_read", "_what", "_write")
+    __slots__ = ("_annotation", "_read", "_schema", "_what", "_write")
 
     def __init__(self, annotation: object, what: str) -> None:
         self._annotation: Any = annotation
+        self._schema: JsonObject | None = None
         self._what = what
         try:
             # In a tuple, as a model or a dataclass alone takes no settings.
@@ -50,8 +51,10 @@ class Codec:
 
     @property
     def schema(self) -> JsonObject:
-        """The JSON schema of the values."""
-        return TypeAdapter[Any](self._annotation).json_schema()
+        """The JSON schema of the values, made when it is first asked for."""
+        if self._schema is None:
+            self._schema = TypeAdapter[Any](self._annotation).json_schema()
+        return self._schema
 
     def write(self, value: object) -> str:
         """`value` as JSON text. Raises `UserError` where it is not of the type."""
