@@ -9,7 +9,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
-from agentsdk.core.next_step import PendingCall, interruptions
+from agentsdk.core.next_step import PendingCall, interruptions, pending_calls
 from agentsdk.core.run_state import RunState
 from agentsdk.core.state import State, transcript
 from agentsdk.define.agent import Agent
@@ -63,7 +63,11 @@ class _Outcome(Generic[TOutput]):
         run = self._going
         if run.state.ended is None:
             waiting = len(self.interruptions)
-            why = f"{waiting} call(s) wait for a person" if waiting else "it was paused or stopped, or still goes on"
+            why = "it was paused or stopped, or still goes on"
+            if waiting:
+                why = f"{waiting} call(s) wait for a person"
+            elif pending_calls(run.state):
+                why = "it waits for a time"
             raise UserError(
                 f"the run of agent {run.state.first_agent!r} has no final output: {why}; look at result.interruptions, "
                 "decide on result.to_state() and pass that to Runner.run"
@@ -86,7 +90,7 @@ class _Outcome(Generic[TOutput]):
 
     @property
     def interruptions(self) -> list[PendingCall]:
-        """The calls that wait for a person; empty when the run is not paused."""
+        """The calls that wait for a person or an answer."""
         return list(interruptions(self._state))
 
     @property
@@ -117,13 +121,14 @@ class _Outcome(Generic[TOutput]):
     @property
     def stop_reason(self) -> str:
         """Why the run went no further: `"finished"`; the kind of the limit that it stopped at, or gave its output at;
-        `"waiting"` for a person; `"paused"`; or `"stopped"` where it was asked to stop after a turn, or still goes on."""
+        `"waiting"` for a person, an answer or a time; `"paused"`; or `"stopped"` where it was asked to stop after a turn, or
+        still goes on."""
         state = self._state
         if state.limit is not None:
             return state.limit.limit
         if state.ended is not None:
             return "finished"
-        if self.interruptions:
+        if pending_calls(state):
             return "waiting"
         return "stopped" if state.paused is None else "paused"
 
@@ -248,7 +253,7 @@ class RunResult(_Outcome[TOutput]):
 
     def __repr__(self) -> str:
         state = self._state
-        waits = bool(self.interruptions or state.paused) or (state.limit is not None and state.limit.pauses)
+        waits = bool(pending_calls(state) or state.paused) or (state.limit is not None and state.limit.pauses)
         status = "finished" if state.ended is not None else "paused" if waits else "stopped"
         limit = "" if state.limit is None else f", limit_reached={state.limit.limit!r}"
         return f"RunResult({status}, agent={state.agent!r}, turns={state.turns}{limit})"

@@ -114,6 +114,13 @@ class ToolAnswerItem(PendingCall):
         return self.awaited.deadline
 
 
+@dataclass(frozen=True, slots=True)
+class PendingTimer(PendingCall):
+    """A call of a program that waits until `deadline`, a Unix timestamp in seconds, and for nobody: no interruption."""
+
+    deadline: float = field(kw_only=True, compare=False)
+
+
 @dataclass(slots=True)
 class FinalOutput:
     """The run is over. `output` is text, or JSON where `is_json`."""
@@ -129,7 +136,7 @@ class RunAgain:
 
 @dataclass(slots=True)
 class Interruption:
-    """The run waits for a person, or for an answer from outside."""
+    """The run waits for a person, for an answer from outside, or in a workflow for a time."""
 
     pending: tuple[PendingCall, ...]
 
@@ -163,8 +170,13 @@ def resolve_next_step(spec: AgentSpec, state: State, processed: ProcessedRespons
     return RUN_AGAIN
 
 
-def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall, ...]:
+def interruptions(state: State) -> tuple[PendingCall, ...]:
     """The calls that wait for a person or an answer, nested ones included, in call order."""
+    return tuple([item for item in pending_calls(state) if type(item) is not PendingTimer])
+
+
+def pending_calls(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall, ...]:
+    """The interruptions, and the calls that wait for a time alone."""
     turn = state.turn
     if turn is None or not (turn.asked or turn.in_doubt or turn.children or turn.outside.awaited):
         return ()
@@ -177,14 +189,23 @@ def interruptions(state: State, path: tuple[str, ...] = ()) -> tuple[PendingCall
         if call_id in turn.in_doubt:
             pending.append(ToolInDoubtItem(call, state.agent, path))
         elif (child := turn.children.get(call_id)) is not None and not _is_asked_again(turn, call_id):
-            pending.extend(interruptions(child, (*path, call_id)))
+            pending.extend(pending_calls(child, (*path, call_id)))
         elif waits_for_decision(turn, call_id):
             pending.append(ToolApprovalItem(call, state.agent, path, refused, reason=turn.asked[call_id].reason))
         elif (awaited := turn.outside.awaited.get(call_id)) is not None and call_id not in turn.outside.answers:
-            pending.append(ToolAnswerItem(call, state.agent, path, refused, awaited=awaited))
+            deadline = _time_of(turn, awaited)
+            if deadline is not None:
+                pending.append(PendingTimer(call, state.agent, path, deadline=deadline))
+            else:
+                pending.append(ToolAnswerItem(call, state.agent, path, refused, awaited=awaited))
     for run_id, child in validator_runs(turn):
-        pending.extend(interruptions(child, (*path, run_id)))
+        pending.extend(pending_calls(child, (*path, run_id)))
     return tuple(pending)
+
+
+def _time_of(turn: OpenTurn, awaited: AnswerAwaited) -> float | None:
+    """The time that is waited for; None where somebody may answer. Of what a program waits for only times have a default."""
+    return awaited.deadline if turn.program is not None and awaited.default else None
 
 
 def validator_runs(turn: OpenTurn) -> Iterator[tuple[str, State]]:
@@ -196,7 +217,8 @@ def validator_runs(turn: OpenTurn) -> Iterator[tuple[str, State]]:
 
 def next_deadline(pending: Sequence[PendingCall]) -> float | None:
     """The first time (a Unix timestamp in seconds) at which one of these calls waits no more; None where all wait for ever."""
-    deadlines = [item.deadline for item in pending if isinstance(item, ToolAnswerItem) and item.deadline is not None]
+    timed = [item for item in pending if isinstance(item, ToolAnswerItem | PendingTimer)]
+    deadlines = [item.deadline for item in timed if item.deadline is not None]
     return min(deadlines, default=None)
 
 
@@ -215,7 +237,7 @@ def _is_asked_again(turn: OpenTurn, call_id: str) -> bool:
 
 
 def _interruption(spec: AgentSpec, state: State, turn: OpenTurn, processed: ProcessedResponse) -> NextStep | None:
-    pending = interruptions(state)
+    pending = pending_calls(state)
     return Interruption(pending) if pending else None
 
 

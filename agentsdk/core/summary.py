@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from agentsdk.core.limits.totals import followed
-from agentsdk.core.next_step import PendingCall, interruptions, next_deadline
+from agentsdk.core.next_step import PendingCall, PendingTimer, next_deadline, pending_calls
 from agentsdk.core.state import State
 from agentsdk.types.events import RunStarted
 from agentsdk.types.items import FunctionCall
@@ -21,11 +21,10 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     """The summary of a run at `now`. It is in work while its owner holds it beyond that."""
     started = state.log[0]
     assert isinstance(started, RunStarted)
-    pending = interruptions(state)
-    waiting = len(pending)
+    pending = pending_calls(state)
     cost = followed(state.log)
     held = held_until > now
-    status = "running" if held else _status(state, waiting)
+    status = "running" if held else _status(state, pending)
     stopped = state.stopped
     summary = RunSummary(
         run_id=state.run_id,
@@ -34,7 +33,7 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
         agent=state.agent,
         started_at=started.at,
         updated_at=now,
-        waiting=waiting,
+        waiting=sum([type(item) is not PendingTimer for item in pending]),
         forked_from=started.forked_from,
         owner=owner,
         held_until=held_until,
@@ -60,7 +59,7 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     )
 
 
-def _status(state: State, waiting: int) -> RunStatus:
+def _status(state: State, pending: Sequence[PendingCall]) -> RunStatus:
     stopped = state.stopped
     if state.ended is not None:
         return "finished"
@@ -68,7 +67,7 @@ def _status(state: State, waiting: int) -> RunStatus:
         return "cancelled"
     if stopped is not None and stopped.reason == CANCELLED:
         return "ready"  # its process was stopped: what it was at goes on elsewhere, before anybody is waited for
-    if waiting or _is_halted(state):
+    if pending or _is_halted(state):
         return "waiting"
     return "ready" if stopped is None else "failed"
 
@@ -79,7 +78,7 @@ def _is_halted(state: State) -> bool:
 
 
 def _due_at(started: RunStarted, state: State, status: RunStatus, pending: Sequence[PendingCall], now: float) -> float:
-    """When a worker may take a run that nobody holds: now, or once an answer is waited for no more; 0 for not at all."""
+    """When a worker may take a run that nobody holds: now, or once a call waits no more; 0 for not at all."""
     if status == "ready":
         return max(now, started.due_at)
     if status != "waiting" or _is_halted(state) or state.stopped is not None:

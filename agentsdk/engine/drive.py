@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from agentsdk.core.call_order import held_calls
-from agentsdk.core.next_step import interruptions, next_deadline, validator_runs
+from agentsdk.core.next_step import next_deadline, pending_calls, validator_runs
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.core.state import State, is_cancelled
 from agentsdk.define.agent import Agent
@@ -175,7 +175,7 @@ def is_suspended(state: State, first: Agent[Any, Any], now: float) -> bool:
         return True
     if state.ended is None and state.limit is not None and state.limit.pauses:
         return True
-    pending = interruptions(state)
+    pending = pending_calls(state)
     deadline = next_deadline(pending)
     return bool(pending) and (deadline is None or now < deadline) and only_waits(state, find_agent(first, state.agent))
 
@@ -184,10 +184,10 @@ def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
     """Whether every call of the open turn has its result, or waits for a person or an answer. Handoffs come after them."""
     turn = state.turn
     if turn is not None and turn.program is not None:
-        return turn.program.waiting == len(interruptions(state))
+        return turn.program.waiting == len(pending_calls(state))
     if agent is None or turn is None or turn.response is None:
         return False
-    waiting = {item.call_id for item in interruptions(state) if not item.path} | held_calls(turn)
+    waiting = {item.call_id for item in pending_calls(state) if not item.path} | held_calls(turn)
     for call in turn.calls:
         if call.call_id in waiting or handoff_of(call, Declaration.of(agent).handoffs) is not None:
             continue
@@ -197,7 +197,7 @@ def only_waits(state: State, agent: Agent[Any, Any] | None) -> bool:
                 return False
             continue
         child = turn.children.get(call.call_id)
-        if child is None or not interruptions(child) or not only_waits(child, nested_agent(state, agent, call.call_id)):
+        if child is None or not pending_calls(child) or not only_waits(child, nested_agent(state, agent, call.call_id)):
             return False
     judging = [(run_id, child) for run_id, child in validator_runs(turn) if child.ended is None]
-    return all(interruptions(child) and only_waits(child, nested_agent(state, agent, run_id)) for run_id, child in judging)
+    return all(pending_calls(child) and only_waits(child, nested_agent(state, agent, run_id)) for run_id, child in judging)

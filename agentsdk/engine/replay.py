@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 from msgspec import Struct
 
 from agentsdk.core.diff import MAX_SHOWN_CHARS, Divergence
-from agentsdk.core.next_step import Interruption, interruptions, next_deadline
+from agentsdk.core.next_step import Interruption, next_deadline, pending_calls
 from agentsdk.core.revisions import step_start
 from agentsdk.core.state import OpenTurn, State
 from agentsdk.define.agent import Agent, AgentTool, HandoffDeclaration, InputGuardrail, OutputGuardrail
@@ -104,7 +104,7 @@ class _Step(Struct, frozen=True):
     @property
     def description(self) -> str:
         """The step in words; equal for equal steps."""
-        return _describe(Interruption(interruptions(self.state)) if self.closed is None else self.closed)
+        return _describe(Interruption(pending_calls(self.state)) if self.closed is None else self.closed)
 
 
 def _steps(recorded: State, first: Agent[Any, Any]) -> Iterator[_Step]:
@@ -139,7 +139,7 @@ def _waits_for_answer(turn: OpenTurn, call_id: str) -> bool:
 def _pause(whole: State, first: Agent[Any, Any]) -> Iterator[_Step]:
     """The step of a run that waits for a person and has nothing else left to do."""
     agent = find_agent(first, whole.agent)
-    if interruptions(whole) and (agent is None or only_waits(whole, agent)):
+    if pending_calls(whole) and (agent is None or only_waits(whole, agent)):
         yield _Step(len(whole.log), whole, agent, None)
 
 
@@ -171,7 +171,7 @@ async def _taken(step: _Step, config: RunConfig) -> str:
             # What the error handler then gave is recorded, and the handler not asked again.
             is_handled = isinstance(error, ModelError) and isinstance(step.closed, RunEnded)
             return step.description if is_handled else f"raises {type(error).__name__}"
-    return _describe(Interruption(interruptions(run.state)) if run.closed is None else run.closed)
+    return _describe(Interruption(pending_calls(run.state)) if run.closed is None else run.closed)
 
 
 class _Asked(BaseException):
@@ -237,7 +237,7 @@ class _NoCatalog:
 def _last_moment(state: State) -> float:
     """After every expiry, as an approval that still held would have left nothing to wait for; before the next deadline, as an
     answer that was late would have left nothing either."""
-    deadline = next_deadline(interruptions(state))
+    deadline = next_deadline(pending_calls(state))
     return math.inf if deadline is None else math.nextafter(deadline, -math.inf)
 
 

@@ -27,10 +27,10 @@ from agentsdk.types.errors import UserError
 RunStatus = Literal["running", "waiting", "ready", "finished", "failed", "cancelled"]
 """What can be done with a run. docs/durability.md draws how one follows another.
 
-`running`: in work, or left by a process that died (its `held_until` has passed then). `waiting`: for a person, an answer or a
-limit that somebody raises; or it is paused. `ready`: it could go on now, but nobody works on it: submitted, decided, signalled,
-or handed back by a process that was stopped. `finished`: with a final output. `failed`: by the error that `reason` names.
-`cancelled`: somebody said so. A run that has failed or is cancelled can be gone on with by who asks for it.
+`running`: in work, or left by a process that died (its `held_until` has passed then). `waiting`: for a person, an answer, a
+limit that somebody raises, or a time; or it is paused. `ready`: it could go on now, but nobody works on it: submitted, decided,
+signalled, or handed back by a process that was stopped. `finished`: with a final output. `failed`: by the error that `reason`
+names. `cancelled`: somebody said so. A run that has failed or is cancelled can be gone on with by who asks for it.
 """
 
 Phase = Literal["prepare", "ask", "act", "judge", ""]
@@ -46,11 +46,12 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """The row a store keeps beside a run's log, replaced with every append.
 
     `rev` is the number of events in the log. Times are Unix timestamps. `owner` worked on the run last, and alone may append
-    until `held_until`. `waiting` counts the calls that wait for a person. `agent` is the agent whose turn it is, `first_agent`
-    the one that the run began with and is resumed with; `""` in a run whose last append was by a version that did not say so.
-    `reason` is what stopped the run, the name of an error's class or `CancelledError`, or else the kind of the limit that it
-    stopped at or that its final output was given at; `error` is that error's message, shortened. `forked_from` is the run this
-    one was forked from. `paid` is `cost` as text, which stays exact in every store; `""` where that is not known.
+    until `held_until`. `waiting` counts the calls that wait for a person or an answer: 0 in a run that only waits for a time.
+    `agent` is the agent whose turn it is, `first_agent` the one that the run began with and is resumed with; `""` in a run
+    whose last append was by a version that did not say so. `reason` is what stopped the run, the name of an error's class or
+    `CancelledError`, or else the kind of the limit that it stopped at or that its final output was given at; `error` is that
+    error's message, shortened. `forked_from` is the run this one was forked from. `paid` is `cost` as text, which stays exact
+    in every store; `""` where that is not known.
 
     `due_at`: when a worker may take the run, 0 where none may; the time at which its lease passes, its time comes, or the wait
     for an answer is over. Of those that are due, the highest `priority` is taken first. `metadata` is what `RunConfig.metadata`

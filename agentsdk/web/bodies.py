@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem
+from agentsdk.core.next_step import PendingCall, PendingTimer, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem, pending_calls
 from agentsdk.core.run_state import RunState
 from agentsdk.types.base import JsonObject
 from agentsdk.types.signals import CancelMode, DecisionAction
@@ -134,10 +134,11 @@ class RunPage(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A call that waits, for whom `waits_for` says: an approval, an answer, or a word on what became of it.
+    """A call that waits, for what `waits_for` says: an approval, an answer, a word on what became of it, or a time.
 
     `refused` says why what was decided before did not count. A call that waits for an answer may have a `question`, `choices`,
-    the JSON `schema` of the answer, and a `deadline`, a Unix timestamp.
+    the JSON `schema` of the answer, and a `deadline`, a Unix timestamp. One that waits for a time goes on at its `deadline`:
+    nobody decides on it.
     """
 
     call_id: str
@@ -145,7 +146,7 @@ class Call(msgspec.Struct, frozen=True):
     agent: str
     tool: str
     arguments: str
-    waits_for: Literal["approval", "answer", "outcome"]
+    waits_for: Literal["approval", "answer", "outcome", "time"]
     reason: str = ""
     refused: str = ""
     question: str = ""
@@ -155,7 +156,7 @@ class Call(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, item: PendingCall) -> Call:
-        """A call by the item of the run's interruptions."""
+        """A call by the item that says that it waits."""
         call = cls(item.call_id, item.path, item.agent, item.tool_name, item.arguments, "outcome", refused=item.refused)
         if isinstance(item, ToolApprovalItem):
             return msgspec.structs.replace(call, waits_for="approval", reason=item.reason)
@@ -168,6 +169,8 @@ class Call(msgspec.Struct, frozen=True):
                 schema=item.answer_schema,
                 deadline=item.deadline,
             )
+        if isinstance(item, PendingTimer):
+            return msgspec.structs.replace(call, waits_for="time", deadline=item.deadline)
         assert isinstance(item, ToolInDoubtItem)
         return call
 
@@ -186,5 +189,5 @@ class RunDetail(Run, frozen=True):
         if ended is not None:
             output = msgspec.json.decode(ended.output) if ended.is_json else ended.output
         fields = msgspec.structs.asdict(Run.of(summary))
-        waiting = () if summary.is_over else state.interruptions
+        waiting = () if summary.is_over else pending_calls(state.value)
         return cls(**fields, calls=[Call.of(item) for item in waiting], output=output)

@@ -121,7 +121,7 @@ class Webhooks:
 
     async def _announce(self, summary: RunSummary) -> None:
         """Submit the notice of a run that is about to rest. Raises `StoreError`, and `CallbackError`."""
-        if summary.status not in RESTS or summary.first_agent == NAME or self._target_of(summary) is None:
+        if not _rests(summary) or summary.first_agent == NAME or self._target_of(summary) is None:
             return
         config = RunConfig(store=self._inner, run_id=_notice_id(summary.run_id, summary.rev))
         given = self.workflow.written(Rest(summary.run_id, summary.rev))
@@ -165,7 +165,7 @@ class Webhooks:
             return "the run is not there"
         if summary.rev > rest.revision:
             return "the run went on"  # its next rest has a notice of its own
-        if summary.rev < rest.revision or summary.status not in RESTS:
+        if summary.rev < rest.revision or not _rests(summary):
             return _AGAIN + "the run does not rest yet"
         target = self._target_of(summary)
         if target is None:
@@ -177,7 +177,7 @@ class Webhooks:
         summary: RunSummary | None = None
         for _ in range(_LOOKS):
             summary = await self._inner.summary(rest.run_id)
-            if summary is None or summary.rev > rest.revision or (summary.rev == rest.revision and summary.status in RESTS):
+            if summary is None or summary.rev > rest.revision or (summary.rev == rest.revision and _rests(summary)):
                 break
             await asyncio.sleep(_LOOK_S)
         return summary
@@ -220,6 +220,12 @@ _FIELDS = Fields(
     allowed_networks=NETWORKS,
     allow_http=FLAG,
 )
+
+
+def _rests(summary: RunSummary) -> bool:
+    """Whether there is something to tell of a run. Of one that waits for a time alone there is not."""
+    sleeps = summary.status == "waiting" and not summary.waiting and summary.due_at > 0
+    return summary.status in RESTS and not sleeps
 
 
 def _notice_id(run_id: str, revision: int) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Literal
 
-from agentsdk.core.next_step import interruptions
+from agentsdk.core.next_step import pending_calls
 from agentsdk.core.state import OpenTurn
 from agentsdk.core.steps import CANCEL
 from agentsdk.engine.concurrency import end_tasks
@@ -205,7 +205,7 @@ class RunningProgram:
         """Record what the program waits for, unless it was only kept from going on."""
         turn = self.run.state.turn
         if turn is not None and turn.program is not None and not self._is_held():
-            await self.run.record(ProgramWaits(len(interruptions(self.run.state))))
+            await self.run.record(ProgramWaits(len(pending_calls(self.run.state))))
 
     # A call, step by step.
 

@@ -44,6 +44,8 @@ function callOf(id, call) {
   const send = (decision) => () => decide(id, { call_id, path, ...decision });
   if (call.waits_for === "approval") {
     said.append(button("Approve", send({ action: "approve" })), button("Reject", send({ action: "reject" })));
+  } else if (call.waits_for === "time") {
+    said.replaceChildren(`Goes on at ${new Date(call.deadline * 1000).toLocaleString()}`);
   } else if (call.waits_for === "outcome") {
     said.append(button("Run it again", send({ action: "retry" })), button("It failed", send({ action: "mark_failed" })));
   } else if (call.choices.length) {

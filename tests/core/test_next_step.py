@@ -17,12 +17,14 @@ from agentsdk.core.next_step import (
     Interruption,
     NextStep,
     PendingCall,
+    PendingTimer,
     RunAgain,
     ToolAnswerItem,
     ToolApprovalItem,
     ToolInDoubtItem,
     interruptions,
     next_deadline,
+    pending_calls,
     resolve_next_step,
     validator_runs,
 )
@@ -44,6 +46,7 @@ from agentsdk.types.events import (
     OutputValidated,
     RunEvent,
     RunStarted,
+    StepBegan,
     ToolFinished,
     ToolsIntended,
     ToolUseJudged,
@@ -227,6 +230,18 @@ def test_waiting_calls_are_named_in_call_order() -> None:
     ]
     assert waiting() == []
     assert waiting(replied(A)) == []
+
+
+def test_a_program_that_waits_for_a_time_waits_for_nobody() -> None:
+    began = [StepBegan("sleep", "sleep", "{}"), AnswerAwaited("sleep", 3.0, 9.0, "null", '{"type":"null"}')]
+    asked = [StepBegan("ask", "ask", "{}"), AnswerAwaited("ask", 3.0, 8.0, question="Now?")]
+    state = fold([STARTED, *began, *asked])
+    pending = pending_calls(state)
+    assert [(type(item), item.call_id) for item in pending] == [(PendingTimer, "sleep"), (ToolAnswerItem, "ask")]
+    assert interruptions(state) == pending[1:]
+    assert (next_deadline(pending), next_deadline(pending[:1])) == (8.0, 9.0)
+    external = fold([STARTED, replied(A), AnswerAwaited("a", 3.0, 9.0, "null")])
+    assert interruptions(external) == pending_calls(external) != (), "a tool that has a default answer may be answered"
 
 
 def test_a_begun_call_that_is_asked_for_again_waits_before_its_nested_run() -> None:

@@ -19,11 +19,19 @@ from mcp import Client
 from agentsdk import Agent, RunConfig, Runner, RunQuery, SQLiteRunStore, UserError, function_tool
 from agentsdk.mcp.serving.serve import agent_server
 from agentsdk.testing import ScriptedModel
+from agentsdk.workflow import flow, workflow
 from tests.mcp.served import Work, add, clerk, shop
 from tests.mcp.test_serve import CANCEL, Person, accept, both, connected, text
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
+
+
+@workflow
+async def nap(at: float) -> str:
+    """Sleep until then."""
+    await flow.until(at)
+    return "awake"
 
 
 @pytest.fixture
@@ -143,6 +151,17 @@ async def test_what_waits_outlives_the_client_and_is_decided_in_the_store_or_at_
     await Runner.decide(state, run_config=config)
     async with connected(clerk, era, {"store": store}) as client:
         assert text(await client.call_tool("Clerk", given)) == "Your money is on its way."
+
+
+@both
+async def test_a_run_that_sleeps_says_until_when_and_asks_nobody(era: str, store: SQLiteRunStore) -> None:
+    async with connected(nap, era, {"store": store}, elicitation_callback=Person(CANCEL)) as client:
+        given = {"input": "4102444800.0", "run_id": "nap-1"}
+        waits = await client.call_tool("nap", given)
+        assert waits.is_error and "waits until 2100-01-01 00:00:00 UTC." in text(waits) and "Call again then" in text(waits)
+        stands = (await client.call_tool("get_run", {"run_id": "nap-1"})).structured_content
+        assert stands is not None
+        assert stands["waits_for"] == ['until({"at":4102444800.0}) waits until 2100-01-01 00:00:00 UTC.']
 
 
 @both

@@ -58,6 +58,13 @@ async def parcel(id: str) -> str:
     return f"{id} is in {await flow.wait_for('arrived', str)}"
 
 
+@workflow
+async def nap(seconds: float) -> str:
+    """Sleep."""
+    await flow.sleep(seconds)
+    return "awake"
+
+
 PAYS: tuple[Say, ...] = (call("pay", name="Ada", amount=3), "Ada has her money.")
 ASKS: tuple[Say, ...] = (call("ask_user", question="Which size?", choices=["small", "large"]), "A large one.")
 

@@ -17,7 +17,7 @@ from agentsdk.errors import StoreError, StoreUnavailableError
 from agentsdk.testing import FaultyStore
 from agentsdk.web import Caller, WebLimits, web_app
 from agentsdk.web.limits import Rates
-from tests.web.served import ADA, ASKS, BOB, EVE, Client, by_token, clerk, listening, refund, served
+from tests.web.served import ADA, ASKS, BOB, EVE, Client, by_token, clerk, listening, nap, refund, served
 
 pytestmark = pytest.mark.anyio
 
@@ -69,6 +69,17 @@ async def test_a_workflow_is_given_what_it_waits_for() -> None:
         signal = {"name": "arrived", "data": "Rome"}
         assert (await client.post(f"/runs/{run_id}/signals", json=signal)).status_code == 202
         assert (await client.until(run_id, "finished"))["output"] == "p-1 is in Rome"
+
+
+async def test_a_workflow_that_sleeps_waits_for_nobody_and_says_until_when() -> None:
+    async with served(nap) as client:
+        run_id = await client.begin(3600, agent="nap")
+        run = await client.until(run_id, "waiting")
+        [sleeping] = run["calls"]
+        assert (run["waiting"], sleeping["tool"], sleeping["waits_for"]) == (0, "sleep", "time")
+        assert sleeping["deadline"] >= run["started_at"] + 3600
+        answer = {"call_id": sleeping["call_id"], "answer": None}
+        refusal(await client.post(f"/runs/{run_id}/answers", json=answer), 409)
 
 
 async def test_a_question_of_an_agent_is_answered_by_one_of_its_choices() -> None:

@@ -25,7 +25,8 @@ from agentsdk.runs import Decision
 from agentsdk.stores import RunStore
 from agentsdk.testing.store_conformance import check_store
 from agentsdk.web import Webhooks, WebhookTarget
-from tests.web.served import clerk, listening, served
+from tests.web.served import clerk, listening, nap, served
+from tests.workflow.programs import StillClock
 
 pytestmark = pytest.mark.anyio
 
@@ -96,6 +97,19 @@ async def ended(store: RunStore, number: int = 1) -> list[RunSummary]:
             if len(notices) >= number:
                 return notices
             seen = await store.wait_due(seen, 0.05)
+
+
+async def test_of_a_run_that_sleeps_nobody_is_told() -> None:
+    clock = StillClock()
+    store = MemoryRunStore()
+    async with receiving() as receiver:
+        webhooks = webhooks_to(receiver, store)
+        config = RunConfig(store=webhooks.store, run_id="r", clock=clock)
+        assert not (await nap.run(60.0, run_config=config)).is_finished
+        clock.now += 60.0
+        assert (await Runner.resume(nap, "r", run_config=config)).is_finished
+    notices = [run for run in await store.list(RunQuery()) if run.first_agent == "webhook"]
+    assert len(notices) == 1, "of its end only"
 
 
 async def said(store: RunStore) -> list[str]:

@@ -36,6 +36,13 @@ class Clock:
         self.now += seconds
 
 
+class StillClock(Clock):
+    """A clock whose time is set."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.Event().wait()
+
+
 @dataclass
 class Steps:
     """Steps over the outside of one process, in which each attempt at a body is counted by the step's key."""

@@ -31,7 +31,7 @@ from agentsdk.testing import FaultyStore, ScriptedModel, call
 from agentsdk.tools import function_tool
 from agentsdk.types.summary import RunSummary
 from agentsdk.workflow import Workflow, flow, step, workflow
-from tests.workflow.programs import Clock
+from tests.workflow.programs import StillClock
 
 pytestmark = pytest.mark.anyio
 
@@ -348,13 +348,6 @@ async def test_a_program_that_ignores_its_end_holds_up_nobody(caplog: pytest.Log
 
     result = await program.run(1)
     assert (len(result.interruptions), done) == (1, ["ignored"] * 3)
-
-
-class StillClock(Clock):
-    """A clock whose time is set."""
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.Event().wait()
 
 
 async def test_a_worker_takes_a_run_when_its_time_has_come() -> None:

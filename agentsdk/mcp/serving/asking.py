@@ -6,10 +6,11 @@ A form of the protocol has flat fields only. An answer that does not fit decides
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import mcp_types as wire
 
-from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem
+from agentsdk.core.next_step import PendingCall, PendingTimer, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem
 from agentsdk.core.run_state import RunState
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
@@ -50,6 +51,8 @@ def told(item: PendingCall) -> str:
         shown = f"{shown[:MAX_SHOWN_ARGUMENTS]}... ({len(item.arguments)} characters in all)"
     call = f"{item.tool_name}({shown})"
     refused = f"\nWhat was said before did not count: {item.refused}" if item.refused else ""
+    if isinstance(item, PendingTimer):
+        return f"{call} waits until {datetime.fromtimestamp(item.deadline, UTC):%Y-%m-%d %H:%M:%S} UTC."
     if isinstance(item, ToolAnswerItem):
         return (item.question or f"{call} waits for its answer.") + refused
     if isinstance(item, ToolInDoubtItem):

@@ -22,6 +22,7 @@ import anyio
 import mcp_types as wire
 import msgspec
 
+from agentsdk.core.next_step import pending_calls
 from agentsdk.core.run_state import RunState
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.begin import clock_of
@@ -175,12 +176,15 @@ class Calls:
 
     def _waits(self, state: RunState, request: MCPRequest) -> wire.CallToolResult:
         """The result that says what the run waits for, and how it can go on."""
-        if not state.interruptions:
+        pending = pending_calls(state.value)
+        if not pending:
             limit = state.limit_reached
             why = "it was paused" if limit is None else f"it reached its limit of {limit.limit}"
         else:
-            why = "; ".join(told(item) for item in state.interruptions)
-        if self.is_durable:
+            why = "; ".join(told(item) for item in pending)
+        if pending and not state.interruptions:
+            remedy = f"Call again then, with the run_id {request.run_id!r} and the same arguments."
+        elif self.is_durable:
             remedy = (
                 f"A person may decide on run {state.run_id!r} in the server's store; then call again with the run_id "
                 f"{request.run_id!r} and the same arguments. Or call from a client that can be asked (elicitation)."

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import mcp_types as wire
 
 from agentsdk.core.json_schema import check_arguments
+from agentsdk.core.next_step import pending_calls
 from agentsdk.mcp.serving.answers import output_text
 from agentsdk.mcp.serving.asking import told
 from agentsdk.mcp.serving.caller import Caller
@@ -55,7 +56,7 @@ async def get_run(calls: Calls, arguments: Mapping[str, Any], caller: Caller) ->
     run_id = require_run_id(arguments["run_id"])
     summary, state = await calls.look(run_id, caller.describe(GET_RUN, run_id))
     output = output_text(state.value)
-    waits_for = [told(item) for item in state.interruptions]
+    waits_for = [told(item) for item in pending_calls(state.value)]
     structured = {
         "run_id": run_id,
         "tool": summary.metadata.get("mcp.tool", ""),
