@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from agentsdk.engine.rerun import ReplayWithChanges
     from agentsdk.ports.clock import Clock
     from agentsdk.result import RunResult, RunResultStreaming
+    from agentsdk.types.owner import RunOwner
     from agentsdk.types.signals import Decision
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "RunDiff",
     "RunErrorHandlerInput",
     "RunErrorHandlerResult",
+    "RunOwner",
     "RunResult",
     "RunResultStreaming",
     "RunState",
@@ -90,6 +92,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.engine.rerun": "ReplayWithChanges",
             "agentsdk.ports.clock": "Clock",
             "agentsdk.result": "RunResult RunResultStreaming",
+            "agentsdk.types.owner": "RunOwner",
             "agentsdk.types.signals": "Decision",
         },
     )

@@ -91,6 +91,10 @@ class Worker:
             error_handlers=error_handlers,
             grace=grace,
         )
+        if config is not None and config.owner is not None:
+            raise UserError(
+                "a Worker was given a RunConfig with an owner, expected none: it makes one for each run; leave it out"
+            )
         self._config = replace(config or RunConfig(), store=store)
         self._store = store_of(self._config)
         self._agents = registry_of(agents)

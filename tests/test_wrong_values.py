@@ -52,6 +52,7 @@ from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedM
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.patterns import Memory, cited_from, debate, map_reduce, plan_then_execute, router, supervisor, todo_tool, vote
 from agentsdk.permissions import Grant
+from agentsdk.runs import RunOwner
 from agentsdk.sandboxes import BubblewrapSandbox, DockerSandbox, LocalSandbox, SandboxLimits, SandlockSandbox
 from agentsdk.sessions import SessionQuery
 from agentsdk.testing import ScriptedModel, call
@@ -344,6 +345,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(tools=[made], model=ScriptedModel([call(made.name, input="x"), "2"]))),
     ),
     "RunConfig": (RunConfig, {}, lambda made: run(agent(), run_config=made)),
+    "RunOwner": (RunOwner, {"name": "engine/r", "attempt": 1}, lambda made: run(agent(), run_config=RunConfig(owner=made))),
     "RunLimits": (RunLimits, {}, lambda made: run(agent(), run_config=RunConfig(limits=made))),
     "ModelSettings": (ModelSettings, {}, with_settings),
     "Thinking": (Thinking, {}, lambda made: with_settings(ModelSettings(thinking=made))),

@@ -52,6 +52,7 @@ from agentsdk.types.declared import (
 from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import InputItem, Item
+from agentsdk.types.owner import RunOwner
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.summary import check_run_id
@@ -193,9 +194,10 @@ class RunConfig:
     that goes on keeps its own. Without a `store` nothing is kept under it.
 
     With a `store` the run is durable: see `durability`, and `Runner.resume`. `lease`: seconds for which a process that has
-    fallen silent keeps others from going on with its run. `store_timeout`: seconds for which a write is tried again while the
-    store is busy or cannot be reached, never longer than the lease. `context_codec` saves the context object with the run.
-    `inbox`: messages put there enter at the next turn.
+    fallen silent keeps others from going on with its run. `owner`: the attempt of an engine that drives the run. It takes the
+    run from an earlier attempt at once, and is refused where a later one has had it. `store_timeout`: seconds for which a write
+    is tried again while the store is busy or cannot be reached, never longer than the lease. `context_codec` saves the context
+    object with the run. `inbox`: messages put there enter at the next turn.
 
     `metadata` are texts of yours by name (a user, a tenant), kept with a new run; `RunQuery(metadata=...)` finds it by them. Of
     the runs that are due, workers take those of the highest `priority` first.
@@ -252,6 +254,7 @@ class RunConfig:
     store: RunStore | None = None
     durability: Durability = "sync"
     lease: float = 30.0
+    owner: RunOwner | None = None
     store_timeout: float = 20.0
     context_codec: ContextCodec[Any] | None = None
     inbox: Inbox | None = None
@@ -359,6 +362,7 @@ _FIELDS = Fields(
         one_of("", get_args(DurabilityLevel)), SECONDS, what=f"one of {get_args(DurabilityLevel)}, or finite seconds above 0"
     ),
     lease=SECONDS,
+    owner=optional(a(RunOwner, "a RunOwner; pass RunOwner('engine/job-7', attempt=2)")),
     store_timeout=number("finite seconds, 0 or more; 20 suits most", least=0),
     context_codec=optional(a(ContextCodec, "a ContextCodec; pass ContextCodec(encode=..., decode=...)")),
     inbox=optional(a(Inbox, "an Inbox; pass Inbox()")),

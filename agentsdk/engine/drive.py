@@ -15,10 +15,10 @@ from agentsdk.define.run_config import RunConfig
 from agentsdk.define.tool import FunctionTool
 from agentsdk.engine.begin import clock_of, input_items
 from agentsdk.engine.checked_store import CheckedStore
-from agentsdk.engine.claim import let_go
+from agentsdk.engine.claim import is_lost, let_go
 from agentsdk.engine.log_positions import nested_agent
 from agentsdk.engine.prepare import find_agent
-from agentsdk.engine.stored import find_run, is_held, store_of
+from agentsdk.engine.stored import find_run, store_of
 from agentsdk.types.errors import RunConflictError, StateMismatchError, UserError
 from agentsdk.types.events import RunStarted
 from agentsdk.types.spec import ToolSpec, handler_of, handoff_of
@@ -63,7 +63,7 @@ async def drive(
             return await run(agent, start)
         except RunConflictError:
             # Another one was first: what it has come to by now is due, unless it is still at it.
-            if owner or attempt == _ATTEMPTS or await is_held(store, run_id, clock_of(config)()):
+            if owner or attempt == _ATTEMPTS or await _is_lost(store, run_id, config):
                 raise
         attempt += 1
 
@@ -157,6 +157,12 @@ def require_tools(state: State, agent: Agent[Any, Any] | None, of_run: Sequence[
             )
         if (child := turn.children.get(call_id)) is not None:
             require_tools(child, nested_agent(state, agent, call_id))
+
+
+async def _is_lost(store: CheckedStore, run_id: str, config: RunConfig) -> bool:
+    """Whether another one has the run, and not an earlier attempt of this one's engine."""
+    summary = await store.summary(run_id)
+    return summary is not None and is_lost(summary, config.owner, clock_of(config)())
 
 
 async def _has_signals(store: CheckedStore, state: State) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Sequence
 
 from agentsdk.core.codec import decode_events, encode_event
@@ -20,6 +19,7 @@ from agentsdk.core.summary import summarize
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import AWAY, Backoff, with_retries
 from agentsdk.engine.checked_store import CheckedStore
+from agentsdk.engine.claim import owner_text
 from agentsdk.engine.concurrency import wait_within_grace
 from agentsdk.engine.grace import LAST_MOMENT, RECORD, STORE, Grace
 from agentsdk.types.errors import (
@@ -77,6 +77,8 @@ class Recorder:
         """How many signals were posted to the run, as far as is known."""
         self.redefined = False
         """Whether the model was last heard by agents of another declaration."""
+        self.on_lost: Callable[[], None] | None = None
+        """Called once another one has taken the run, so that what is still done here is stopped."""
         self._store = store
         self._config = config
         self._lease = config.lease
@@ -85,7 +87,7 @@ class Recorder:
         self._advance = advance
         self._state = state
         self._rev = kept.rev
-        self._owner = kept.owner or os.urandom(8).hex()
+        self._owner = kept.owner or owner_text(config.owner)
         self._attachments = dict(kept.attachments)
         self._is_uncertain = bool(kept.owner)  # whether an append may have been done, or be done yet, that nobody has confirmed
         self._queue: list[RunEvent] = list(state.log[kept.rev :])
@@ -305,6 +307,8 @@ class Recorder:
                 saved.set_exception(self.failure)
                 saved.exception()  # nobody may be waiting for it any more: asyncio does not complain
         self._queue, self._applied, self._waiting, self._underway = [], 0, [], ([], 0, [])
+        if self.on_lost is not None and isinstance(error, RunConflictError):
+            self.on_lost()
 
     async def _append(self, state: State, events: Sequence[RunEvent], is_wanted: bool) -> None:
         loop, backoff = asyncio.get_running_loop(), None

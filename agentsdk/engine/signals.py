@@ -262,10 +262,12 @@ class _Taken:
 
 
 async def cancellable(run: Run, driven: Awaitable[None]) -> None:
-    """Let a stored run be `driven`, and stop it at once when a cancel is posted that says so: `RunCancelledError`."""
-    task = asyncio.current_task()
-    assert task is not None
+    """Let a stored run be `driven`, and stop it at once when a cancel is posted that says so: `RunCancelledError`; or when
+    another one has taken the run: `RunConflictError`."""
+    task, recorder = asyncio.current_task(), run.recorder
+    assert task is not None and recorder is not None
     watch, before = _Watch(run, task), task.cancelling()
+    recorder.on_lost = watch.cancel
     timer = asyncio.get_running_loop().call_later(WATCH_AFTER, watch.begin)
     is_ours = False
     try:
@@ -275,9 +277,12 @@ async def cancellable(run: Run, driven: Awaitable[None]) -> None:
             raise  # nobody has cancelled it, or its process is stopped as well
     finally:
         timer.cancel()
+        recorder.on_lost = None
         if watch.has_cancelled:
             is_ours = task.uncancel() <= before
         await watch.end(run.deps.grace.seconds)
+    if is_ours and recorder.failure is not None:
+        raise recorder.failure
     if is_ours and run.state.ended is None:
         await take_signals(run)
         run.deps.grace.reset()
@@ -292,6 +297,12 @@ class _Watch:
         self._run = run
         self._task = task
         self._waiting: asyncio.Task[None] | None = None
+
+    def cancel(self) -> None:
+        """Stop what the run is at."""
+        if not self.has_cancelled:
+            self.has_cancelled = True
+            self._task.cancel()
 
     def begin(self) -> None:
         """Begin to wait."""
@@ -314,8 +325,7 @@ class _Watch:
                 for record in await with_retries(partial(store.signals, run_id, seen), config, now):
                     seen += 1
                     if _cancels_now(record) and run.state.ended is None:
-                        self.has_cancelled = True
-                        self._task.cancel()
+                        self.cancel()
                         return
                 recorder.signals = max(recorder.signals, seen)
         except AgentsException as error:

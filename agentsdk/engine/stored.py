@@ -23,7 +23,7 @@ from agentsdk.define.declaration import Declaration
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.backoff import with_retries
 from agentsdk.engine.checked_store import CheckedStore
-from agentsdk.engine.claim import let_go
+from agentsdk.engine.claim import let_go, owner_text, take
 from agentsdk.engine.decisions import dated
 from agentsdk.engine.guards import Guard
 from agentsdk.engine.recorder import Recorder
@@ -44,6 +44,7 @@ from agentsdk.types.events import (
     ViewRestored,
 )
 from agentsdk.types.hosted import Prompt
+from agentsdk.types.owner import RunOwner
 from agentsdk.types.spec import AgentSpec, Effect, HandoffSpec, OutputSpec, ToolSpec, ToolUse
 from agentsdk.types.summary import check_run_id
 from agentsdk.types.text import clean_text
@@ -96,12 +97,6 @@ async def find_run(store: CheckedStore, run_id: str, *, required: bool) -> State
         return None
 
 
-async def is_held(store: CheckedStore, run_id: str, now: float) -> bool:
-    """Whether a process works on the run, or had it in work less than a lease ago."""
-    summary = await store.summary(run_id)
-    return summary is not None and summary.held_until > now
-
-
 async def begin_stored(
     run: Run, begin: tuple[RunEvent, ...], store: CheckedStore, first: Agent[Any, Any]
 ) -> tuple[RunEvent, ...]:
@@ -128,6 +123,8 @@ async def begin_stored(
                 f"run {state.run_id!r} has come to revision {rev} of its store on another way than this state, expected its "
                 "latest state; go on with Runner.resume"
             )
+        if (owner := config.owner) is not None:
+            await with_retries(lambda: take(store, summary, owner, now()), config, now)
     kept = kept._replace(rev=rev)
     deps.full_results.update(kept.attachments)
     run.recorder = Recorder(store, config, now, state, kept, run.advance, deps.grace)
@@ -179,7 +176,7 @@ async def save_decisions(store: CheckedStore, decided: RunState, now: float, pri
     for _ in range(_ATTEMPTS):
         before = await load_run(store, run_id)
         follow(before.log, price)
-        state = before
+        standing, state = await store.summary(run_id), before
         for event in decisions:
             moved_on = isinstance(event, InputReplaced | ViewRestored) and len(before.log) != len(seen.log)
             if moved_on or not _waits_for(state, event):
@@ -188,7 +185,9 @@ async def save_decisions(store: CheckedStore, decided: RunState, now: float, pri
                     "load the run again"
                 )
             state = apply(state, event)
-        summary = summarize(state, now=now, owner=os.urandom(8).hex(), held_until=now)
+        # Nobody holds the run, but which attempt had it last is kept: it is later than those before it still.
+        owner = owner_text(None if standing is None else RunOwner.read(standing.owner))
+        summary = summarize(state, now=now, owner=owner, held_until=now)
         try:
             await store.append(run_id, len(before.log), [encode_event(event) for event in decisions], summary)
         except RunConflictError:
