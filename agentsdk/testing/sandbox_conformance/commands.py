@@ -67,7 +67,9 @@ async def folders(ground: Ground) -> None:
 
 @rule("command")
 async def temporary_files(ground: Ground) -> None:
-    done = await ground.run('echo x > "${TMPDIR:-/tmp}/x" && cat "${TMPDIR:-/tmp}/x" && echo y > /dev/null')
+    done = await ground.run(
+        'file="${TMPDIR:-/tmp}/own.$$" && echo x > "$file" && cat "$file" && rm "$file" && echo y > /dev/null'
+    )
     expect((done.exit_code, done.stdout), (0, "x\n"), "a file in TMPDIR")
 
 
