@@ -40,6 +40,7 @@ STREAMS = 1_000
 RATE = 50.0
 BOUND_MS = 100.0
 _FILES = 8_192
+_BACKLOG = 4_096
 _AGAIN_S = 0.05
 
 
@@ -66,15 +67,16 @@ class TimedStore(SQLiteRunStore):
         return signals
 
 
-def serve(path: str, port: int) -> None:
-    """The service: until it is killed."""
+def serve(path: str, listening: int) -> None:
+    """The service, on a socket that its parent keeps: until it is killed."""
     import uvicorn
 
     from agentsdk.web import WebLimits, web_app
 
     limits = WebLimits(streams=100_000, requests_per_second=1e6, request_burst=1_000_000)
     app = web_app(SQLiteRunStore(path), agents=[clerk], authenticate=None, limits=limits)
-    uvicorn.run(app, port=port, log_level="critical", access_log=False, backlog=4_096)
+    config = uvicorn.Config(app, log_level="critical", access_log=False, backlog=_BACKLOG)
+    uvicorn.Server(config).run([socket.socket(fileno=listening)])
 
 
 async def follow(port: int, run_id: str, seen: list[tuple[int, float]], connected: asyncio.Event) -> None:
@@ -117,10 +119,12 @@ async def clients(port: int, streams: int, runs: int) -> None:
     print(json.dumps(seen), flush=True)
 
 
-async def start(*arguments: str) -> Process:
-    """This module as a process."""
+async def start(*arguments: str, keeps: Sequence[int] = ()) -> Process:
+    """This module as a process, which has the files that it `keeps`."""
     command = (sys.executable, "-m", "benchmarks.web", *arguments)
-    return await asyncio.create_subprocess_exec(*command, cwd=REPO, env=environment(), stdout=PIPE, limit=2**28)
+    return await asyncio.create_subprocess_exec(
+        *command, cwd=REPO, env=environment(), stdout=PIPE, limit=2**28, pass_fds=tuple(keeps)
+    )
 
 
 async def until(store: SQLiteRunStore, run_id: str, status: str) -> None:
@@ -137,11 +141,26 @@ async def approve(store: SQLiteRunStore, run_id: str) -> None:
     _ = await Runner.decide(run_id, Decision(item.call_id, "approve"), run_config=config)
 
 
+async def outcome(
+    store: TimedStore, of: Sequence[str], seen: list[list[tuple[int, float]]], live: float
+) -> tuple[list[float], int, int, int]:
+    """The lags in seconds of what was recorded after `live`; how many events were missed, had twice, and recorded in all."""
+    lags: list[float] = []
+    missed = twice = 0
+    for run_id, events in zip(of, seen, strict=True):
+        times = [(store.recorded[run_id, revision], at) for revision, at in events]
+        lags += [at - recorded for recorded, at in times if recorded > live]
+        summary = await store.summary(run_id)
+        assert summary is not None
+        revisions = [revision for revision, _ in events]
+        missed += len(set(range(1, summary.rev + 1)) - set(revisions))
+        twice += len(revisions) - len(set(revisions))
+    return lags, missed, twice, len(store.recorded)
+
+
 async def measure(folder: Path, streams: int, runs: int, rate: float, kill: bool) -> tuple[list[float], int, int, int]:
-    """The lags in seconds, and how many events were missed, had twice, and recorded in all."""
+    """The same, of runs that are approved at this `rate` a second."""
     path = str(folder / "runs.db")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     store = TimedStore(path)
     store.recorded = {}
     worker = Worker(store, agents=[clerk], config=RunConfig(tracing_disabled=True))
@@ -151,42 +170,37 @@ async def measure(folder: Path, streams: int, runs: int, rate: float, kill: bool
         await Runner.submit(clerk, "Pay.", run_id=run_id, run_config=RunConfig(store=store))
     for run_id in ids:
         await until(store, run_id, "waiting")
-    service = await start("--serve", path, "--port", str(port))
-    reading = await start("--clients", str(streams), "--runs", str(runs), "--port", str(port))
+    listening = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)  # kept, so that nobody else gets its port meanwhile
+
+    async def serving() -> Process:
+        return await start("--serve", path, "--listening", str(listening.fileno()), keeps=[listening.fileno()])
+
+    processes = [await serving()]
     try:
+        port = str(listening.getsockname()[1])
+        reading = await start("--clients", str(streams), "--runs", str(runs), "--port", port)
+        processes.append(reading)
         assert reading.stdout is not None
         assert await reading.stdout.readline() == b"connected\n"
         live = time.monotonic()
         for number, run_id in enumerate(ids):
             await approve(store, run_id)
             if kill and number == runs // 2:
-                service.kill()
-                await service.wait()
-                service = await start("--serve", path, "--port", str(port))
+                processes[0].kill()
+                await processes[0].wait()
+                processes[0] = await serving()
             await asyncio.sleep(max(0.0, live + number / rate - time.monotonic()))
         seen: list[list[tuple[int, float]]] = json.loads(await reading.stdout.readline())
         of = [ids[number % runs] for number in range(streams)]
-        lags = [
-            at - store.recorded[run_id, revision]
-            for run_id, events in zip(of, seen, strict=True)
-            for revision, at in events
-            if store.recorded[run_id, revision] > live
-        ]
-        missed = twice = 0
-        for run_id, events in zip(of, seen, strict=True):
-            summary = await store.summary(run_id)
-            revisions = [revision for revision, _ in events]
-            assert summary is not None
-            missed += len(set(range(1, summary.rev + 1)) - set(revisions))
-            twice += len(revisions) - len(set(revisions))
-        return lags, missed, twice, len(store.recorded)
+        return await outcome(store, of, seen, live)
     finally:
         worker.stop()
         await working
-        for process in (service, reading):
+        for process in processes:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+        listening.close()
         await store.aclose()
 
 
@@ -200,10 +214,11 @@ def main() -> int:
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--clients", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--listening", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
     if given.serve:
-        serve(given.serve, given.port)
+        serve(given.serve, given.listening)
         return 0
     if given.clients:
         asyncio.run(clients(given.port, given.clients, given.runs))
