@@ -26,6 +26,9 @@ logger = logging.getLogger("agentsdk")
 PING = b": still here\n\n"
 """A comment: proxies end connections that are silent."""
 
+CHUNK_BYTES = 65_536
+"""How much of what is behind a client is sent at once: a send costs as much as ten events."""
+
 
 class Reader:
     """What waits for one client. `revision` is that of the last event it has."""
@@ -95,13 +98,20 @@ class Feeds:
         ends, reader = loop.time() + seconds, Reader(after, self._most_bytes)
         feed = self._join(run_id, revision, reader)
         try:
+            behind = bytearray()
             for event in decode_events(await self._store.read(run_id, after)):
                 path, inner = unnested(event)
                 reader.revision += 1
-                yield self._piece(RecordedEvent(reader.revision, inner, path))
+                behind += self._piece(RecordedEvent(reader.revision, inner, path))
+                if len(behind) >= CHUNK_BYTES:
+                    yield bytes(behind)
+                    behind.clear()
+            if behind:
+                yield bytes(behind)
             while (left := ends - loop.time()) > 0 and (pieces := await reader.take(min(ping, left))) is not None:
                 if pieces:
                     yield pieces
+            await asyncio.sleep(0)  # all get the end of a run before the first of them is let go
         finally:
             await self._leave(run_id, feed, reader)
 
