@@ -545,13 +545,14 @@ class Runner:
 
         Calls that run again run under the new run's idempotency keys. A person approved calls of the old run: the new one asks
         again for those that have no result yet, and `always_approve` ends; with `keep_approvals` what was decided counts in
-        both, so that one approval can let a call run twice. Raises like `load`, and `RunConflictError` for an id in use.
+        both, so that one approval can let a call run twice. The metadata of `run_config` is put over that of the old run.
+        Raises like `load`, and `RunConflictError` for an id in use.
         """
         from agentsdk.engine.stored import forked, load_run, save_fork, store_of
 
         store, now = store_of(run_config), clock_of(run_config)()
         origin = await load_run(store, run_id, at)
-        fork = forked(origin, _fork_id(new_run_id), now, keep_approvals=keep_approvals)
+        fork = forked(origin, _fork_id(new_run_id), now, keep_approvals=keep_approvals, metadata=run_config.metadata)
         await save_fork(store, fork, now, price_with(run_config.prices))
         return fork.run_id
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
@@ -207,9 +208,16 @@ async def save_fork(store: CheckedStore, fork: State, now: float, price: Price) 
 
 
 def forked(
-    state: State, run_id: str, now: float, *, keep_approvals: bool = False, guards: tuple[Guard, ...] | None = None
+    state: State,
+    run_id: str,
+    now: float,
+    *,
+    keep_approvals: bool = False,
+    guards: tuple[Guard, ...] | None = None,
+    metadata: Mapping[str, str] | None = None,
 ) -> State:
-    """A run of its own that begins as the one that led to `state`; under other `guards`, where they are given.
+    """A run of its own that begins as the one that led to `state`; under other `guards`, where they are given, and with
+    `metadata` over that of the other.
 
     An approval is of one run: what waits to be acted on is asked again, and nothing is approved ahead, unless
     `keep_approvals` gives what was decided to the fork as well.
@@ -222,6 +230,8 @@ def forked(
             "that was begun without a conversation_id; begin a new run with result.to_input_list()"
         )
     started = structs.replace(started, run_id=run_id, at=now, forked_from=state.run_id, keys=SCHEME)
+    if metadata:
+        started = structs.replace(started, metadata={**started.metadata, **metadata})
     if guards is not None:
         started = structs.replace(started, guards=guards)
     copied: list[RunEvent] = [event for event in state.log[1:] if not isinstance(event, SignalsTaken)]  # its mailbox is empty

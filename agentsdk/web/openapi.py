@@ -67,6 +67,9 @@ def _parameter(name: str, where: str, schema: JsonObject, description: str) -> J
 
 
 _RUN_ID = _parameter("run_id", "path", {"type": "string"}, "The run's id")
+_KEY = _parameter(
+    "Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 255}, "The same key, the same run"
+)
 _PARAMETERS: dict[str, list[JsonObject]] = {
     "list": [
         _parameter("status", "query", {"enum": list(get_args(RunStatus))}, "Only runs of this status"),
@@ -76,11 +79,8 @@ _PARAMETERS: dict[str, list[JsonObject]] = {
         _parameter("limit", "query", {"type": "integer", "minimum": 1}, "How many, at most"),
         _parameter("after", "query", {"type": "string"}, "The `after` of the page before"),
     ],
-    "start": [
-        _parameter(
-            "Idempotency-Key", "header", {"type": "string", "minLength": 1, "maxLength": 255}, "The same key, the same run"
-        )
-    ],
+    "start": [_KEY],
+    "fork": [_KEY],
     "events": [
         _parameter("Last-Event-ID", "header", {"type": "integer", "minimum": 0}, "The id of the last event that was seen"),
         _parameter("after", "query", {"type": "integer", "minimum": 0}, "The same, where no header can be sent"),

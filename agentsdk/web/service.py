@@ -10,7 +10,7 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -54,18 +55,20 @@ from agentsdk.web.caller import Authenticate, Caller, may_see
 from agentsdk.web.event_stream import EventStream, Streams
 from agentsdk.web.feeds import Feeds
 from agentsdk.web.inputs import body_of, input_for, key_of, last_event_of, query_of
+from agentsdk.web.keep_slashes import KeepSlashes, id_in_path
 from agentsdk.web.limits import Client, Rates, WebLimits
 from agentsdk.web.openapi import OPERATIONS, Operation, description
 from agentsdk.web.problems import ProblemError, crashed, failed, refused
 
 REQUEST = "web.request"
-"""Where the metadata of a run that was begun under an `Idempotency-Key` has what the request was."""
+"""Where the metadata of a run that was begun, or forked, under an `Idempotency-Key` has what the request was."""
 
 READY_SECONDS = 2.0
 """How long the store may take to answer before the service says that it is not ready."""
 
 
 Handler = Callable[[Request, "Caller | None"], Awaitable[Response]]
+_Begin = Callable[[RunConfig], Awaitable[None]]
 
 
 class Service:
@@ -88,7 +91,7 @@ class Service:
         routes = [self._route(operation) for operation in OPERATIONS]
         routes.append(Route("/openapi.json", self.openapi, methods=["GET"]))
         handlers: Any = {HTTPException: refused, AgentsException: failed, Exception: crashed}
-        return Starlette(routes=routes, exception_handlers=handlers)
+        return Starlette(routes=routes, middleware=[Middleware(KeepSlashes)], exception_handlers=handlers)
 
     def _route(self, operation: Operation) -> Route:
         handler: Handler = getattr(self, operation.name)
@@ -117,7 +120,7 @@ class Service:
 
     async def _run_of(self, request: Request, caller: Caller | None) -> RunSummary:
         """The run that a request is about. Raises `RunNotFoundError`, also for one that the caller may not see."""
-        run_id: str = request.path_params["run_id"]
+        run_id = id_in_path(request.path_params["run_id"])
         summary = await self._store.summary(run_id)
         if summary is None or not may_see(caller, summary):
             raise not_found(run_id)
@@ -129,26 +132,37 @@ class Service:
         body = await body_of(request, StartBody, self._limits)
         agent = self._agent(body.agent)
         given = input_for(agent, body.input)
-        run_id, metadata = os.urandom(16).hex(), dict(self._config.metadata or {})
+        config = self._config
         if caller is not None:
-            metadata |= caller.metadata
-        if key is not None:
-            run_id = digest("web run", *(() if caller is None else (caller.tenant, caller.user)), key)
-            metadata[REQUEST] = digest("web request", agent.name, msgspec.json.encode(body, order="deterministic").decode())
-        config = replace(self._config, run_id=run_id, metadata=metadata)
-        try:
+            config = replace(config, metadata={**(config.metadata or {}), **caller.metadata})
+
+        async def begin(config: RunConfig) -> None:
             await Runner.submit(agent, given, run_config=config, at=body.at)
-        except RunConflictError:
-            if key is None:
-                raise
-        if key is not None:
-            await self._require_same(run_id, metadata[REQUEST])
+
+        run_id = await self._once(begin, config, key, ("web run", *_whose(caller)), agent.name, body)
         return _answer(Started(run_id), 201, {"location": f"{request.url.path}/{run_id}"})
 
-    async def _require_same(self, run_id: str, digested: str) -> None:
+    async def _once(
+        self, begin: _Begin, config: RunConfig, key: str | None, of: Sequence[str], what: str, body: StartBody | ForkBody
+    ) -> str:
+        """The id of the run that `begin` begins: of one key `of` somebody there is one.
+
+        Raises `RunConflictError` where the key was used for something else than `what` with this `body`.
+        """
+        if key is None:
+            run_id = os.urandom(16).hex()
+            await begin(replace(config, run_id=run_id))
+            return run_id
+        run_id = digest(*of, key)
+        asked = digest("web request", what, msgspec.json.encode(body, order="deterministic").decode())
+        try:
+            await begin(replace(config, run_id=run_id, metadata={**(config.metadata or {}), REQUEST: asked}))
+        except RunConflictError:
+            pass  # it is there already
         summary = await self._store.summary(run_id)
-        if summary is not None and summary.metadata.get(REQUEST) != digested:
+        if summary is not None and summary.metadata.get(REQUEST) != asked:
             raise RunConflictError("the Idempotency-Key was used with another body, expected the same; choose another key")
+        return run_id
 
     def _agent(self, name: str | None) -> Agent[Any, Any]:
         if name is None and len(self._agents) == 1:
@@ -235,9 +249,13 @@ class Service:
 
     async def fork(self, request: Request, caller: Caller | None) -> Response:
         """A new run, the caller's too, that goes on from where this one was."""
-        run = await self._run_of(request, caller)
+        run, key = await self._run_of(request, caller), key_of(request)
         body = await body_of(request, ForkBody, self._limits)
-        forked = await Runner.fork(run.run_id, at=body.at, new_run_id=os.urandom(16).hex(), run_config=self._config)
+
+        async def begin(config: RunConfig) -> None:
+            await Runner.fork(run.run_id, at=body.at, new_run_id=config.run_id, run_config=config)
+
+        forked = await self._once(begin, self._config, key, ("web fork", *_whose(caller), run.run_id), "fork", body)
         runs = request.url.path.rpartition("/")[0].rpartition("/")[0]
         return _answer(Started(forked), 201, {"location": f"{runs}/{forked}"})
 
@@ -266,6 +284,11 @@ def _by(caller: Caller | None) -> str:
 
 def _client(caller: Caller | None) -> Client:
     return ("", "") if caller is None else (caller.tenant, caller.user)
+
+
+def _whose(caller: Caller | None) -> Sequence[str]:
+    """Whose a key is."""
+    return () if caller is None else (caller.tenant, caller.user)
 
 
 def _answer(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

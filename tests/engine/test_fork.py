@@ -201,3 +201,14 @@ async def test_load_shows_a_run_as_it_was() -> None:
     config = await recorded(scenario_called("tool turns"))
     state: RunState = await Runner.load(RUN_ID, at=6, run_config=config)
     assert (state.turns, state.is_finished, len(state.value.log)) == (2, False, 6)
+
+
+async def test_the_metadata_of_a_fork_is_its_origins_and_what_is_given_over_it() -> None:
+    store = MemoryRunStore()
+    given = RunConfig(store=store, run_id="r", metadata={"user": "ada", "tenant": "acme"})
+    await Runner.run(Agent(name="A", model=ScriptedModel(["Hello."])), "Hello.", run_config=given)
+    fork = await Runner.fork("r", run_config=RunConfig(store=store, metadata={"user": "bob", "why": "to compare"}))
+    summary, origin = await store.summary(fork), await store.summary("r")
+    assert summary is not None and origin is not None
+    assert summary.metadata == {"user": "bob", "tenant": "acme", "why": "to compare"}
+    assert origin.metadata == {"user": "ada", "tenant": "acme"}

@@ -104,7 +104,7 @@ class Client(httpx.AsyncClient):
 
     async def until(self, run_id: str, status: str) -> dict[str, Any]:
         """The run, once it has the status."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (summary := await self.store.summary(run_id)) is None or summary.status != status:
                 await self.store.wait(run_id, 0 if summary is None else summary.rev, timeout=0.1)
         run: dict[str, Any] = (await self.get(f"/runs/{run_id}")).json()

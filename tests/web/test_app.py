@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Mount
@@ -17,7 +19,7 @@ from agentsdk.errors import StoreError, StoreUnavailableError
 from agentsdk.testing import FaultyStore
 from agentsdk.web import Caller, WebLimits, web_app
 from agentsdk.web.limits import Rates
-from tests.web.served import ADA, ASKS, BOB, EVE, Client, by_token, clerk, listening, nap, refund, served
+from tests.web.served import ADA, ASKS, BOB, EVE, Client, by_token, clerk, driven, listening, nap, refund, served
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +150,29 @@ async def test_one_key_and_body_are_one_run_and_another_body_is_refused(tmp_path
     await store.aclose()
 
 
+async def test_a_fork_under_a_key_is_one_run_and_another_revision_is_refused() -> None:
+    async with served(clerk(*ASKS, "More."), works=False) as client:
+        origin = await client.begin("A coffee.", headers={"idempotency-key": "invoice 7"})
+        await driven(client, origin, clerk(*ASKS))
+        path, key = f"/runs/{origin}/fork", {"idempotency-key": "invoice 7"}
+        answers = await asyncio.gather(*[client.post(path, json={}, headers=key) for _ in range(8)])
+        assert {answer.status_code for answer in answers} == {201}
+        [forked] = {answer.json()["run_id"] for answer in answers}
+        await client.post(f"/runs/{origin}/messages", json={"message": "And a cake."})
+        await driven(client, origin, clerk("Gladly."))
+        again = await client.post(path, json={}, headers=key)
+        assert again.json()["run_id"] == forked, "also when the run has gone on meanwhile"
+        assert (
+            refusal(await client.post(path, json={"at": 1}, headers=key), 409, "Idempotency-Key")["error"] == "RunConflictError"
+        )
+        others = [await client.post(path, json={}, headers=BOB | key), await client.post(path, json={}), again]
+        of_fork = await client.post(f"/runs/{forked}/fork", json={}, headers=key)
+        assert len({answer.json()["run_id"] for answer in (*others, of_fork)}) == 4, "a key is one user's, for one run"
+        runs = await client.store.list(RunQuery(metadata={"web.tenant": "acme"}))
+        assert len(runs) == 5, "the origin, and four forks, all the tenant's"
+        refusal(await client.post(path, json={}, headers={"idempotency-key": ""}), 400, "Idempotency-Key")
+
+
 async def test_a_key_that_is_none_is_refused() -> None:
     async with served(works=False) as client:
         for key in ("", "k" * 256, "a\tb"):
@@ -231,6 +256,28 @@ async def test_a_run_that_was_begun_elsewhere_is_nobodys_but_without_authenticat
         assert {run["run_id"] for run in (await client.get("/runs")).json()["runs"]} == {"cron-7", run_id}
 
 
+ODD_IDS = ["a/b", "/", "a//b/", "x/events", "a%2Fb", "50%", "a?b#c", "a b+c&d=e", "é/日本", "..a/../b", "a\\b", "~x:y;z@"]
+
+
+@pytest.mark.parametrize("mounted", [True, False])
+async def test_a_run_of_any_id_is_reached(mounted: bool) -> None:
+    store, agent = MemoryRunStore(), clerk("Done.")
+    app = web_app(store, agents=[agent], authenticate=None)
+    outer = Starlette(routes=[Mount("/agents", app)]) if mounted else app
+    async with listening(outer) as address, Client(f"{address}/agents" if mounted else address, store) as client:
+        for run_id in ODD_IDS:
+            await Runner.submit(agent, run_id, run_config=RunConfig(store=store, run_id=run_id))
+            path = f"/runs/{quote(run_id, safe='')}"
+            assert (await client.get(path)).json()["run_id"] == run_id
+            assert (await client.post(f"{path}/pause", json={})).json() == {"signal": 1}
+            forked = await client.post(f"{path}/fork", json={})
+            assert (await client.get(str(httpx.URL(address).join(forked.headers["location"])))).json()["forked_from"] == run_id
+            refusal(await client.get(f"{path}x"), 404)
+        async with client.stream("GET", f"/runs/{quote('x/events', safe='')}/events") as answer:
+            assert answer.status_code == 200
+        refusal(await client.get("/runs/a/b"), 404, "/openapi.json")
+
+
 async def test_a_replayed_decision_is_a_conflict() -> None:
     async with served() as client:
         run_id = await client.begin()
@@ -292,7 +339,7 @@ async def raw(client: Client, rest: bytes) -> bytes:
     reader, writer = await asyncio.open_connection(host, port)
     writer.write(b"POST /runs HTTP/1.1\r\nhost: x\r\nauthorization: of ada\r\ncontent-type: application/json\r\n" + rest)
     try:
-        return await asyncio.wait_for(reader.read(), 10)
+        return await asyncio.wait_for(reader.read(), 60)
     finally:
         writer.close()
 
@@ -417,6 +464,30 @@ async def test_the_authentication_may_be_async_and_the_app_mounted() -> None:
         answer = await client.post(f"/runs/{run_id}/fork", json={})
         assert answer.headers["location"] == f"/agents/runs/{answer.json()['run_id']}"
         refusal(await client.get("/runs", headers={"authorization": ""}), 401)
+
+
+async def test_in_an_application_of_fastapi_it_is_mounted_beside_other_routes() -> None:
+    store = MemoryRunStore()
+    shop = FastAPI(title="Shop")
+    shop.mount("/agents", web_app(store, agents=[clerk(*ASKS)], authenticate=by_token))
+
+    @shop.get("/orders/{number}")
+    async def order(number: int) -> dict[str, int]:
+        return {"number": number}
+
+    async with listening(shop) as address, Client(f"{address}/agents", store, headers=ADA) as client:
+        run_id = await client.begin("A coffee.")
+        await driven(client, run_id, clerk(*ASKS))
+        [waiting] = (await client.get(f"/runs/{run_id}")).json()["calls"]
+        answer = {"call_id": waiting["call_id"], "answer": "small"}
+        assert (await client.post(f"/runs/{run_id}/answers", json=answer)).status_code == 202
+        await driven(client, run_id, clerk("A small one."))
+        events = await client.get(f"/runs/{run_id}/events")
+        assert events.headers["content-type"].startswith("text/event-stream") and '"RunEnded"' in events.text
+        refusal(await client.get("/runs", headers={"authorization": ""}), 401)
+        assert (await client.get("/openapi.json")).json()["servers"] == [{"url": "/agents"}]
+        assert (await client.get(f"{address}/orders/7")).json() == {"number": 7}
+        assert list((await client.get(f"{address}/openapi.json")).json()["paths"]) == ["/orders/{number}"]
 
 
 async def test_a_store_that_loses_an_append_leaves_one_run_to_who_asks_again() -> None:

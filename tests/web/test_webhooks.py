@@ -7,13 +7,15 @@ import base64
 import json
 import signal
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from standardwebhooks import Webhook
+from standardwebhooks import Webhook, WebhookVerificationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -38,13 +40,19 @@ class Receiver:
 
     def __init__(self, *answers: int) -> None:
         self.got: list[tuple[str, dict[str, Any]]] = []
-        self.arrived = asyncio.Event()
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.arrived, self.refused = asyncio.Event(), asyncio.Event()
         self._answers = list(answers)
         self.url = ""
 
     async def take(self, request: Request) -> Response:
         """Take a notice."""
-        notice = Webhook(base64.b64encode(SECRET).decode()).verify(await request.body(), dict(request.headers))
+        self.requests.append((dict(request.headers), await request.body()))
+        try:
+            notice = Webhook(base64.b64encode(SECRET).decode()).verify(await request.body(), dict(request.headers))
+        except WebhookVerificationError:
+            self.refused.set()
+            return Response(status_code=403)
         self.got.append((request.headers["webhook-id"], notice))
         self.arrived.set()
         status = self._answers.pop(0) if self._answers else 204
@@ -52,10 +60,15 @@ class Receiver:
 
     async def until(self, fits: Callable[[Sequence[tuple[str, dict[str, Any]]]], bool]) -> None:
         """Return when what it got fits."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not fits(self.got):
                 self.arrived.clear()
                 await self.arrived.wait()
+
+    async def until_refused(self) -> None:
+        """Return when it has refused a notice."""
+        async with asyncio.timeout(60):
+            await self.refused.wait()
 
     def target(self, run: RunSummary) -> WebhookTarget:
         """That it is to be told."""
@@ -90,7 +103,7 @@ async def working(webhooks: Webhooks, *agents: Agent[Any, Any]) -> AsyncGenerato
 
 async def ended(store: RunStore, number: int = 1) -> list[RunSummary]:
     """The notices as runs, once so many have ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         seen = 0
         while True:
             notices = [run for run in await store.list(RunQuery(status="finished")) if run.first_agent == "webhook"]
@@ -142,6 +155,31 @@ async def test_each_rest_of_a_run_is_told_once_and_signed() -> None:
     assert (second["data"]["tenant"], second["data"]["user"]) == ("acme", "ada")
     log = b"".join([event for run in await store.list(RunQuery()) for event in await store.read(run.run_id)])
     assert SECRET not in log and receiver.url.encode() not in log, "neither the secret nor the address is recorded"
+
+
+async def test_a_notice_that_is_forged_or_replayed_later_is_refused_by_who_checks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryRunStore()
+    async with receiving() as receiver:
+        webhooks, agent = webhooks_to(receiver, store), clerk("Done.", "Done.")
+        await Runner.submit(agent, "Hello.", run_config=RunConfig(store=webhooks.store))
+        async with working(webhooks, agent):
+            assert await said(store) == ["received"]
+            [(headers, body)] = receiver.requests
+            check = Webhook(base64.b64encode(SECRET).decode()).verify
+            check(body, headers)
+            at = str(int(headers["webhook-timestamp"]) + 60)
+            for forged in ({"webhook-id": "another"}, {"webhook-timestamp": at}, {"webhook-signature": "v1,AAAA"}):
+                with pytest.raises(WebhookVerificationError):
+                    check(body, {**headers, **forged})
+            with pytest.raises(WebhookVerificationError):
+                check(body.replace(b"finished", b"failed"), headers)
+            with pytest.raises(WebhookVerificationError):
+                Webhook(base64.b64encode(b"of somebody else" * 2).decode()).verify(body, headers)
+            early = SimpleNamespace(time=lambda: time.time() - 3600)
+            monkeypatch.setattr("agentsdk.web.webhooks.time", early)
+            await Runner.submit(agent, "Hello.", run_config=RunConfig(store=webhooks.store))
+            await receiver.until_refused()
+    assert len(receiver.got) == 1, "one that was signed an hour ago is taken no more"
 
 
 async def test_a_notice_is_sent_again_under_its_id_until_it_is_received() -> None:
