@@ -136,6 +136,8 @@ __version__ = "0.2.0"
 
 SUBMODULES = (
     "context_window",
+    "durable",
+    "durable.dbos",
     "errors",
     "events",
     "guardrails",

@@ -43,6 +43,10 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         "once: charge is in doubt; a person looks, and says that it was done\n"
         "once: begun 1 time, under the same key: 30 euros are charged.\n",
     ),
+    "dbos_run.py": (
+        [call("send_invoice", number=7)],
+        'send_invoice({"number":7}) waits for approval\nanswer: Invoice 7 is sent.\n',
+    ),
     "custom_tool.py": (
         [call("calculate", input="17 + 30 - 4")],
         'called: calculate {"input":"17 + 30 - 4"}\nanswer: 17 + 30 - 4 = 43\n',
@@ -404,6 +408,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^idempotent: begun 2 times, under the same key: ",
         r"^once: charge is in doubt; .*\nonce: begun 1 time, under the same key: 30 euros are charged\.$",
     ],
+    "dbos_run.py": [r"^send_invoice\(.*\) waits for approval\nanswer: Invoice -?\d+ is sent\.$"],
     "tool_selection.py": [r"^200 tools\noffered: search_tools, ", r"^answer: The weather in "],
     "custom_tool.py": [r'^called: calculate \{"input":', r"^answer: ."],
     "toolsets.py": [

@@ -46,6 +46,7 @@ from agentsdk import (
 )
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
+from agentsdk.durable.dbos import DBOSRuns, JSONSerializer
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
@@ -449,6 +450,8 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, used_and_closed),
     "web_app": (web_app, {"store": agentsdk.MemoryRunStore(), "agents": agent(), "authenticate": None}, unused),
+    "DBOSRuns": (DBOSRuns, {"store": agentsdk.MemoryRunStore(), "agents": agent()}, unused),
+    "JSONSerializer": (JSONSerializer, {}, unused),
     "Caller": (Caller, {"tenant": "acme"}, unused),
     "WebLimits": (WebLimits, {}, unused),
     "WebhookTarget": (WebhookTarget, {"url": "https://example.com", "secret": b"x" * 32}, unused),
