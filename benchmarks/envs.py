@@ -50,7 +50,13 @@ MCP: dict[str, tuple[str, ...]] = {
 }
 """What the rows of misbehaving MCP servers need beside."""
 
-_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP
+ENGINES: dict[str, tuple[str, ...]] = {
+    "openai-agents-temporal": ("temporalio-openai-agents==1.1.0", "temporalio==1.35.0", "openai-agents==0.22.3"),
+    "pydantic-ai-dbos": ("pydantic-ai-slim[openai,dbos]==2.68.0", "dbos==3.4.0"),
+}
+"""What the kills of durable engines need beside."""
+
+_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP | ENGINES
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,39 @@
+"""Ours on Temporal: `python -m benchmarks.engines.on_temporal worker|person NAME ADDRESS`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from temporalio.client import Client
+
+from agentsdk import RunConfig, RunLimits
+from agentsdk.durable.temporal import TemporalRuns, temporal_worker
+from benchmarks.crash.stores import open_store
+from benchmarks.engines.person import attend
+from benchmarks.engines.plans import World
+from benchmarks.engines.programs import agents
+
+QUEUE = "kills"
+HEARTBEAT_S = 3.0
+"""Seconds after which a silent worker is taken for dead."""
+
+LEASE = 3.0
+
+
+async def main(role: str, name: str, address: dict[str, str]) -> None:
+    """Play a role. The person's process has neither agents nor a store."""
+    client = await Client.connect(address["engine"])
+    if role == "person":
+        await attend(TemporalRuns(client, task_queue=QUEUE, heartbeat=HEARTBEAT_S))
+        return
+    store = open_store((address["kind"], address["store"]))
+    config = RunConfig(lease=LEASE, limits=RunLimits(turns=None), tracing_disabled=True)
+    async with temporal_worker(client, store=store, agents=agents, task_queue=QUEUE, config=config):
+        World().write("ready", name)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3])))

@@ -1,0 +1,176 @@
+"""`python -m benchmarks.engines overhead`: what a run and a turn take behind an engine, beside a `Worker` on the same store.
+
+Runs one after the other in one process, with a model and tools that take no time, from the call that begins a run until its end
+stands in the store. Half of them have one turn, half many: the difference is what a turn takes. Medians; an engine may take
+30 ms more a run than a `Worker`, and nothing more a turn: no more than what the rounds of a `Worker` differ by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from agentsdk import (
+    Agent,
+    FunctionCall,
+    FunctionCallOutput,
+    Message,
+    ModelRequest,
+    ModelResponse,
+    RunConfig,
+    RunLimits,
+    Runner,
+    SQLiteRunStore,
+    Usage,
+    Worker,
+)
+from agentsdk import function_tool as tool
+from agentsdk.events import ModelStreamEvent, ResponseCompleted
+from benchmarks.engines.kills import running
+from benchmarks.report import rows_table
+
+RUNS = 30
+"""Of each length, in each of the rounds."""
+
+ROUNDS = 3
+SHORT, LONG = 1, 41
+"""Turns that call a tool."""
+
+A_RUN, A_TURN = 30.0, 0.5
+"""Milliseconds that an engine may take more than a `Worker`."""
+
+CONFIG = RunConfig(tracing_disabled=True, limits=RunLimits(turns=None))
+
+
+class Turns:
+    """A model that follows a plan of one call a turn, at once."""
+
+    name = "turns"
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Make the next call."""
+        done = sum(isinstance(item, FunctionCallOutput) for item in request.items)
+        turns = next(int(str(item.content)) for item in request.items if isinstance(item, Message))
+        call = FunctionCall(str(done), "look", "{}")
+        reply = (Message("assistant", "all is done"), "stop") if done == turns else (call, "tool_calls")
+        yield ResponseCompleted(ModelResponse((reply[0],), Usage(1, 10, 5), reply[1]))
+
+
+@tool(effect="none", polling=True)
+async def look() -> str:
+    """Look something up, at once."""
+    return "seen"
+
+
+clerk = Agent[None, str](name="clerk", model=Turns(), tools=[look])
+
+Begin = Callable[[str, str], Awaitable[object]]
+"""Begins a run, by its input and its id."""
+
+
+@asynccontextmanager
+async def by_worker(store: SQLiteRunStore, _: dict[str, str]) -> AsyncGenerator[Begin]:
+    """The runs of a `Worker`."""
+    config = replace(CONFIG, store=store)
+    worker = Worker(store, agents=[clerk], config=CONFIG)
+    working = asyncio.create_task(worker.run())
+    try:
+        yield lambda given, run_id: Runner.submit(clerk, given, run_id=run_id, run_config=config)
+    finally:
+        worker.stop()
+        await working
+        await store.aclose()
+
+
+@asynccontextmanager
+async def by_temporal(store: SQLiteRunStore, address: dict[str, str]) -> AsyncGenerator[Begin]:
+    """Those of Temporal."""
+    from temporalio.client import Client
+
+    from agentsdk.durable.temporal import TemporalRuns, temporal_worker
+
+    client = await Client.connect(address["engine"])
+    async with temporal_worker(client, store=store, agents=[clerk], task_queue="overhead", config=CONFIG):
+        runs = TemporalRuns(client, task_queue="overhead")
+        yield lambda given, run_id: runs.start(given, run_id=run_id, agent="clerk")
+    await store.aclose()
+
+
+@asynccontextmanager
+async def by_dbos(store: SQLiteRunStore, address: dict[str, str]) -> AsyncGenerator[Begin]:
+    """Those of DBOS."""
+    from dbos import DBOS
+
+    from agentsdk.durable.dbos import DBOSRuns, JSONSerializer
+
+    runs = DBOSRuns(store, agents=[clerk], config=CONFIG)
+    DBOS(
+        config={
+            "name": "overhead",
+            "system_database_url": address["engine"],
+            "serializer": JSONSerializer(),
+            "log_level": "ERROR",
+        }
+    )
+    DBOS.launch()
+    try:
+        yield lambda given, run_id: runs.start(given, run_id=run_id, agent="clerk")
+    finally:
+        await runs.aclose()
+        await store.aclose()  # before DBOS takes its threads, which the event loop has too
+        DBOS.destroy()
+
+
+WAYS = {"Worker": ("none", by_worker), "Temporal": ("temporal", by_temporal), "DBOS": ("dbos-sqlite", by_dbos)}
+
+
+async def one_run(store: SQLiteRunStore, begin: Begin, turns: int) -> float:
+    """Milliseconds of a run."""
+    run_id = uuid.uuid4().hex
+    began, rev = time.perf_counter(), 0
+    await begin(str(turns), run_id)
+    while (summary := await store.summary(run_id)) is None or not summary.is_over:
+        if summary is not None and summary.status == "failed":
+            raise RuntimeError(summary.error)
+        rev = summary.rev if summary else rev
+        await store.wait(run_id, rev, 1.0)
+    return (time.perf_counter() - began) * 1000
+
+
+async def measure(way: str, address: dict[str, str], folder: Path) -> tuple[float, float]:
+    """Milliseconds of a run of one turn, and of a further turn."""
+    store = SQLiteRunStore(folder / "runs.db")
+    async with WAYS[way][1](store, address) as begin:
+        for _ in range(5):
+            await one_run(store, begin, SHORT)
+        short = statistics.median([await one_run(store, begin, SHORT) for _ in range(RUNS)])
+        long = statistics.median([await one_run(store, begin, LONG) for _ in range(RUNS // 3)])
+    return short, (long - short) / (LONG - SHORT)
+
+
+def overhead() -> bool:
+    """Print the table; whether the bounds are kept."""
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+    for _ in range(ROUNDS):
+        for way, (engine, _of) in WAYS.items():
+            print(".", end="", file=sys.stderr, flush=True)
+            with tempfile.TemporaryDirectory(prefix="agentsdk-overhead-") as name, running(engine, Path(name)) as address:
+                found[way].append(asyncio.run(measure(way, address, Path(name))))
+    print(file=sys.stderr)
+    best = {way: (min(run for run, _ in rounds), min(turn for _, turn in rounds)) for way, rounds in found.items()}
+    base_run, base_turn = best["Worker"]
+    rows: list[tuple[object, ...]] = [("", "a run of one turn, ms", "over Worker", "a further turn, ms", "over Worker")]
+    holds = True
+    for way, (run, turn) in best.items():
+        rows.append((way, f"{run:.1f}", f"{run - base_run:+.1f}", f"{turn:.2f}", f"{turn - base_turn:+.2f}"))
+        holds = holds and run - base_run <= A_RUN and turn - base_turn <= A_TURN
+    print(rows_table(rows))
+    return holds
