@@ -1,25 +1,25 @@
 """`Worker`: takes the runs of a store that are due, and drives each until it ends, waits, or has to be handed back.
 
-A worker keeps nothing that the store does not have. It claims a run by one append without events, so of any number of workers
-on any number of machines one wins, and goes on with it as `Runner.drive` does. What it leaves (it was stopped or killed) is due
-again: at once where it could say so, or else when the lease has passed.
+A worker keeps nothing that the store does not have. It claims runs (`RunStore.claim`), each of which one of any number of
+workers on any number of machines gets, and goes on with them as `Runner.drive` does. What it leaves (it was stopped or killed)
+is due again: at once where it could say so, or else when the lease has passed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
+from agentsdk.databases.finished import finished
 from agentsdk.define.agent import RUN_HOOKS, Agent, RunHooks
 from agentsdk.define.run_config import ERROR_HANDLERS, RunConfig, RunErrorHandlers
 from agentsdk.engine.begin import clock_of
 from agentsdk.engine.callbacks import call_user
-from agentsdk.engine.claim import claim, give_up
+from agentsdk.engine.claim import give_up, owner_text
 from agentsdk.engine.drive import registry_of
 from agentsdk.engine.run import Run
 from agentsdk.engine.stored import store_of
@@ -34,6 +34,9 @@ logger = logging.getLogger("agentsdk")
 
 LOOK_INTERVAL = 1.0
 """Seconds after which a worker looks for due runs though nothing told it of any: times come, and leases pass, unannounced."""
+
+_LOST_RETRY = 0.05
+"""Seconds after which a worker that lost runs to others looks again, where there are more."""
 
 _LONGEST_RETRY = 60.0
 """Seconds after which, at the latest, a run that this worker could not go on with is tried again."""
@@ -130,7 +133,7 @@ class Worker:
             while not self._stopping:
                 self._woken.clear()
                 timeout = LOOK_INTERVAL
-                if len(self._tasks) < self._concurrency:
+                if self._free() > 0:
                     timeout = await self._take()
                 seen = await self._wait(seen, timeout)
         finally:
@@ -153,30 +156,54 @@ class Worker:
             run.stop_requested = True
 
     async def _take(self) -> float:
-        """Begin with runs that are due, as many as there is room for; seconds until the next one is."""
-        free, now, loop = self._concurrency - len(self._tasks), self._now(), asyncio.get_running_loop()
-        unable = {run_id: at for run_id, (at, _) in self._retries.items() if at > loop.time()}
-        query = DueRuns(at=now + LOOK_INTERVAL, agents=sorted(self._agents), limit=free + len(self._tasks) + len(unable))
+        """Claim runs that are due, as many as there is room for, and begin with them; seconds until to look again."""
+        now = self._now()
         try:
-            page = await self._store.due(query)
+            if self._has_more and await self._claim(now) == 0:
+                return LOOK_INTERVAL
+            timeout, due = await self._look(now)
+            lost = due and await self._claim(now) > 0 and self._has_more
+            return _LOST_RETRY if lost else timeout
         except StoreError as error:
             logger.warning("%r could not look for due runs: %s", self, error)
             return LOOK_INTERVAL
-        self._has_more = len(page) == query.limit
-        timeout = LOOK_INTERVAL
-        for summary in page:
+
+    async def _look(self, now: float) -> tuple[float, bool]:
+        """Seconds until the next run is due, and whether there are some now."""
+        besides = self._besides()
+        limit = self._free() + len(besides)
+        page = await self._store.due(DueRuns(at=now + LOOK_INTERVAL, agents=sorted(self._agents), limit=limit))
+        self._has_more = len(page) == limit
+        times = [run.due_at - now for run in page if run.run_id not in besides]
+        return min([time for time in times if time > 0], default=LOOK_INTERVAL), any(time <= 0 for time in times)
+
+    async def _claim(self, now: float) -> int:
+        """Claim due runs, and begin with them, also where it is cancelled; how many more there would be room for."""
+        query, owner = DueRuns(at=now, agents=sorted(self._agents), limit=self._free()), owner_text(None)
+        claiming = asyncio.ensure_future(self._store.claim(query, owner, now + self._config.lease, self._besides()))
+        claiming.add_done_callback(partial(self._start, owner))
+        await finished(claiming)
+        return self._free()
+
+    def _start(self, owner: str, claiming: asyncio.Future[list[RunSummary]]) -> None:
+        """Begin with what was claimed."""
+        if claiming.cancelled() or claiming.exception() is not None:
+            return
+        for summary in claiming.result():
             run_id = summary.run_id
-            if run_id in self._tasks or run_id in unable:
-                continue
-            if summary.due_at > now:
-                timeout = min(timeout, summary.due_at - now)
-            elif len(self._tasks) < self._concurrency:
-                task = self._tasks[run_id] = asyncio.create_task(self._drive(summary), name=f"agentsdk worker {run_id}")
-                task.add_done_callback(partial(self._done, run_id))
-        return timeout
+            task = self._tasks[run_id] = asyncio.create_task(self._drive(summary, owner), name=f"agentsdk worker {run_id}")
+            task.add_done_callback(partial(self._done, run_id))
+
+    def _free(self) -> int:
+        return self._concurrency - len(self._tasks)
+
+    def _besides(self) -> list[str]:
+        """The runs in work here, and those that this worker is unable to go on with for a while."""
+        now = asyncio.get_running_loop().time()
+        return [*self._tasks, *(run_id for run_id, (at, _) in self._retries.items() if at > now)]
 
     def _done(self, run_id: str, _: asyncio.Task[None]) -> None:
-        was_full = len(self._tasks) >= self._concurrency
+        was_full = self._free() <= 0
         del self._tasks[run_id]
         if self._has_more or was_full or self._stopping:
             self._woken.set()
@@ -185,7 +212,7 @@ class Worker:
         """Return when runs may have become due and there is room for them, after `timeout` seconds at the latest."""
         woken = asyncio.ensure_future(self._woken.wait())
         waits: list[asyncio.Future[Any]] = [woken]
-        if len(self._tasks) < self._concurrency:
+        if self._free() > 0:
             waits.append(asyncio.ensure_future(self._store.wait_due(seen, timeout)))
         try:
             await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -200,24 +227,22 @@ class Worker:
                 seen = due.result()
         return seen
 
-    async def _drive(self, summary: RunSummary) -> None:
-        """Drive one run, if it is won. What goes wrong is logged, and never ends the worker."""
-        run_id, owner = summary.run_id, os.urandom(8).hex()
+    async def _drive(self, summary: RunSummary, owner: str) -> None:
+        """Drive a run that was claimed as `owner`. What goes wrong is logged, and never ends the worker."""
+        run_id = summary.run_id
         try:
-            if not await claim(self._store, summary, owner, self._now(), self._config.lease):
-                return
+            await self._drive_claimed(summary, owner)
+            self._retries.pop(run_id, None)
+        except RunConflictError as error:
+            logger.warning("run %r was taken from %r: %s", run_id, self, error)
+        except RunCancelledError as error:
+            logger.info("%s", error)
+        except Exception as error:
+            logger.warning("run %r failed: %s: %s", run_id, type(error).__name__, error)
             try:
-                await self._drive_claimed(summary, owner)
-                self._retries.pop(run_id, None)
-            except RunConflictError as error:
-                logger.warning("run %r was taken from %r: %s", run_id, self, error)
-            except RunCancelledError as error:
-                logger.info("%s", error)
-            except Exception as error:
-                logger.warning("run %r failed: %s: %s", run_id, type(error).__name__, error)
                 await self._leave(summary, owner)
-        except StoreError as error:
-            logger.warning("%r left run %r to its lease: %s", self, run_id, error)
+            except StoreError as away:
+                logger.warning("%r left run %r to its lease: %s", self, run_id, away)
 
     async def _drive_claimed(self, summary: RunSummary, owner: str) -> None:
         config = replace(self._config, run_id=summary.run_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeGuard, TypeVar, cast
 
-from agentsdk.ports.run_store import RunStore, wait_for_revision
+from agentsdk.ports.run_store import RunStore, claim_runs, wait_for_revision
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import AgentsException, StoreError
 from agentsdk.types.summary import DueRuns, RunSummary
@@ -43,10 +43,12 @@ class CheckedStore:
 
     async def due(self, query: DueRuns) -> list[RunSummary]:
         """The runs that a worker may take."""
-        runs = cast("Sequence[object]", await self._asked("", "due", lambda: self._store.due(query)))
-        if not isinstance(runs, list | tuple) or not all(map(_is_summary, runs)):
-            raise self._wrong("", "due", cast(object, runs), "a list of RunSummary")
-        return list(cast("Sequence[RunSummary]", runs))
+        return self._checked_summaries("due", await self._asked("", "due", lambda: self._store.due(query)))
+
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str]) -> list[RunSummary]:
+        """Hold runs that are due, but none of `besides`; each as it stood before."""
+        runs = await self._asked("", "claim", lambda: claim_runs(self._store, query, owner, until, besides))
+        return self._checked_summaries("claim", runs)
 
     async def post(self, run_id: str, signal: bytes) -> int:
         """Put a signal into the run's mailbox; its number there."""
@@ -97,6 +99,11 @@ class CheckedStore:
             return list(given)
         raise self._wrong(run_id, method, given, expected)
 
+    def _checked_summaries(self, method: str, given: object) -> list[RunSummary]:
+        if _is_summaries(given):
+            return list(given)
+        raise self._wrong("", method, given, "a list of RunSummary")
+
     async def _asked(self, run_id: str, method: str, ask: Callable[[], Awaitable[T]]) -> T:
         try:
             return await ask()
@@ -121,6 +128,10 @@ def _store_of(run_id: str) -> str:
 
 def _is_bytes_list(given: object) -> TypeGuard[Sequence[bytes]]:
     return isinstance(given, list | tuple) and all(isinstance(item, bytes) for item in cast("Sequence[object]", given))
+
+
+def _is_summaries(given: object) -> TypeGuard[Sequence[RunSummary]]:
+    return isinstance(given, list | tuple) and all(map(_is_summary, cast("Sequence[object]", given)))
 
 
 def _is_summary(given: object) -> TypeGuard[RunSummary]:

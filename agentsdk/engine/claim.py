@@ -1,8 +1,7 @@
 """A claim on a stored run: who makes it may go on with the run, and everybody else is refused until its lease passes. Of the
 attempts of one engine a later one does not wait for that: see `take`.
 
-It is an append without events, so of several who try at the same revision one wins. A worker claims before it reads the log,
-which costs those who lose one statement each.
+A worker claims by `RunStore.claim`, before it reads the log.
 """
 
 from __future__ import annotations
@@ -23,17 +22,6 @@ def owner_text(owner: RunOwner | None) -> str:
     """A text for `RunSummary.owner` that no other process has."""
     process = os.urandom(8).hex()
     return process if owner is None else owner.text(process)
-
-
-async def claim(store: CheckedStore, summary: RunSummary, owner: str, now: float, lease: float) -> bool:
-    """Hold the run of `summary` as `owner` for `lease` seconds; False where it has gone on, or another one was first."""
-    until = now + lease
-    held = replace(summary, status="running", owner=owner, updated_at=now, held_until=until, due_at=until)
-    try:
-        await store.append(summary.run_id, summary.rev, (), held)
-    except RunConflictError:
-        return False
-    return True
 
 
 async def let_go(store: CheckedStore, state: State, owner: str, now: float) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
 
+from msgspec.structs import replace
+
 from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, UserError
 from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
@@ -48,6 +50,17 @@ class RunStore(Protocol):
     async def due(self, query: DueRuns) -> list[RunSummary]:
         """The runs that a worker may take, as `query` says and in its order."""
         ...
+
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
+        """Hold the first runs that `query` asks for, but none of those whose ids are in `besides`; each as it stood before.
+
+        A run that was claimed is as after an append, without events, of its summary with `status="running"`, this `owner`,
+        `held_until` and `due_at` at `until`, and `updated_at` at `query.at`, which is the present (Unix timestamps). Of
+        several who claim it one gets it. While others claim too, fewer than `query.limit` may come though there are more.
+
+        This one asks `due`, and appends to each.
+        """
+        return await claim_by_append(self, query, owner, until, besides)
 
     async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
         """What was posted to the run behind number `after`, in order. Raises `RunNotFoundError`.
@@ -153,6 +166,40 @@ def not_open(summary: RunSummary) -> RunConflictError:
     return RunConflictError(
         f"run {summary.run_id!r} is {summary.status}, expected one that goes on; begin another run, or fork it with Runner.fork"
     )
+
+
+def claimed(summary: RunSummary, owner: str, now: float, until: float) -> RunSummary:
+    """What stands once `owner` has claimed the run of `summary` at `now` until `until` (Unix timestamps)."""
+    return replace(summary, status="running", owner=owner, updated_at=now, held_until=until, due_at=until)
+
+
+async def claim_by_append(
+    store: RunStore, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()
+) -> list[RunSummary]:
+    """`RunStore.claim` for a store that has no better one: those who lose a run have asked for one append each.
+
+    Raises what `due` raises, and what an append does where no other one has claimed anything.
+    """
+    page = await store.due(replace(query, limit=query.limit + len(besides)))
+    runs = [run for run in page if run.run_id not in besides][: query.limit]
+    outcomes = await asyncio.gather(
+        *(store.append(run.run_id, run.rev, (), claimed(run, owner, query.at, until)) for run in runs),
+        return_exceptions=True,
+    )
+    won = [run for run, outcome in zip(runs, outcomes, strict=True) if not isinstance(outcome, BaseException)]
+    failed = [one for one in outcomes if isinstance(one, BaseException) and not isinstance(one, RunConflictError)]
+    if failed and not won:
+        raise failed[0]
+    return won
+
+
+async def claim_runs(
+    store: RunStore, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()
+) -> list[RunSummary]:
+    """`store.claim`, or `claim_by_append` where the store, one of your own, has no such method."""
+    if hasattr(store, "claim"):
+        return await store.claim(query, owner, until, besides)
+    return await claim_by_append(store, query, owner, until, besides)
 
 
 async def wait_by_polling(

@@ -197,25 +197,52 @@ SUMMARY = f"{SUMMARIES} WHERE run_id = $1"
 _LEASE = "coalesce(due_at, held_until)"
 
 
-def _due(of_agent: str = "") -> str:
+def _due(conditions: str = "", locking: str = "") -> str:
     """The first of those that wait for a worker, and of those in work whose lease has passed."""
     return f"""
-    (
-        {SUMMARIES} WHERE ready_at > 0 AND ready_at <= $1 {of_agent}
-        ORDER BY priority DESC, ready_at, run_id LIMIT $2
-    ) UNION ALL (
-        {SUMMARIES} WHERE status = 'running' AND {_LEASE} > 0 AND {_LEASE} <= $1 {of_agent}
-        ORDER BY priority DESC, {_LEASE}, run_id LIMIT $2
-    )
+    SELECT * FROM (
+        {SUMMARIES} WHERE ready_at > 0 AND ready_at <= $1 {conditions}
+        ORDER BY priority DESC, ready_at, run_id LIMIT $2 {locking}
+    ) AS waiting UNION ALL SELECT * FROM (
+        {SUMMARIES} WHERE status = 'running' AND {_LEASE} > 0 AND {_LEASE} <= $1 {conditions}
+        ORDER BY priority DESC, {_LEASE}, run_id LIMIT $2 {locking}
+    ) AS left_behind
     """
 
 
+_OF_AGENT = "AND left(first_agent, 100) = left(agent_of, 100) AND first_agent = agent_of"
 _IN_ORDER = "ORDER BY priority DESC, due_at, run_id LIMIT $2"
-DUE = f"{_due()} {_IN_ORDER}"
+DUE = f"SELECT * FROM ({_due()}) AS found {_IN_ORDER}"
 DUE_OF_AGENTS = f"""
     SELECT found.* FROM unnest($3::text[]) AS one (agent_of),
-    LATERAL ({_due("AND left(first_agent, 100) = left(agent_of, 100) AND first_agent = agent_of")}) AS found {_IN_ORDER}
+    LATERAL ({_due(_OF_AGENT)}) AS found {_IN_ORDER}
 """
+
+# A row that another one is claiming is passed over. Of what was found and locked, no more than is asked for is changed.
+_TO_CLAIM = "AND held_until <= $1 AND run_id <> ALL ($5::text[])"
+_CLAIMING = """
+    UPDATE agentsdk_runs
+    SET status = 'running', owner = $3, updated_at = $1, held_until = $4, due_at = $4, ready_at = 0
+    FROM first WHERE agentsdk_runs.run_id = first.run_id
+    RETURNING first.*
+"""
+
+
+def _claim(found: str) -> str:
+    """Claim the first of what was found; each as it stood before."""
+    return f"""
+    WITH found AS MATERIALIZED ({found}), first AS (SELECT * FROM found {_IN_ORDER}), claimed AS ({_CLAIMING})
+    SELECT * FROM claimed {_IN_ORDER}
+    """
+
+
+CLAIM = _claim(_due(_TO_CLAIM, "FOR UPDATE SKIP LOCKED"))
+CLAIM_OF_AGENTS = _claim(
+    f"""
+    SELECT of_one.* FROM unnest($6::text[]) AS one (agent_of),
+    LATERAL ({_due(f"{_TO_CLAIM} {_OF_AGENT}", "FOR UPDATE SKIP LOCKED")}) AS of_one
+    """
+)
 
 ATTACH = """
     INSERT INTO agentsdk_run_attachments (run, name, data) SELECT id, $2, $3 FROM agentsdk_runs WHERE run_id = $1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agentsdk.ports.run_store import RunStore, wait_for_revision
+from agentsdk.ports.run_store import RunStore, claim_runs, wait_for_revision
 from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 
@@ -32,6 +32,10 @@ class RunStoreWrapper(RunStore):
     async def due(self, query: DueRuns) -> list[RunSummary]:
         """The runs that a worker may take."""
         return await self._store.due(query)
+
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
+        """Hold runs that are due, but none of `besides`; each as it stood before."""
+        return await claim_runs(self._store, query, owner, until, besides)
 
     async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
         """What was posted to a run. Raises `RunNotFoundError`."""

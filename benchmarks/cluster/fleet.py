@@ -87,7 +87,7 @@ class Fleet:
     async def until_all_work(self) -> None:
         """Return when each has claimed a run, and a moment later."""
         async with asyncio.timeout(60):
-            while len({claim.pid for claim in self.claims()}) < self._count:
+            while len({claim.pid for claim in self.claims()}) < self._count:  # noqa: ASYNC110 - other processes
                 await asyncio.sleep(0.1)
         await asyncio.sleep(1.0)
 

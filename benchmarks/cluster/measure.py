@@ -143,8 +143,10 @@ async def take_over(setting: Setting, fleet: Fleet, queue: Queue, database: Data
     victim = fleet.processes[0]
     async with asyncio.timeout(60):
         ids = await queue.submit_urgent(2 * setting.workers * setting.concurrency)
-        while not (its := [claim.run_id for claim in fleet.claims() if claim.pid == victim.pid and claim.run_id in ids]):
+        its: list[str] = []
+        while not its:
             await asyncio.sleep(LOOKS_EVERY_S)
+            its = [claim.run_id for claim in fleet.claims() if claim.pid == victim.pid and claim.run_id in ids]
         killed = time.time()
         victim.kill()
         await victim.wait()

@@ -8,10 +8,12 @@ from itertools import product
 
 from msgspec.structs import replace
 
-from agentsdk.ports.run_store import RunStore
+from agentsdk.ports.run_store import RunStore, claim_runs, claimed
 from agentsdk.testing.store_conformance.check import NOW, Ground, expect, rule, summed
+from agentsdk.testing.store_conformance.concurrency import concurrently
 from agentsdk.testing.store_conformance.waiting import LONG, SOON, in_time
 from agentsdk.testing.store_conformance.workers import order, workers
+from agentsdk.types.errors import RunConflictError
 from agentsdk.types.summary import DueRuns, RunStatus, RunSummary
 
 
@@ -71,6 +73,65 @@ async def due_follows(ground: Ground) -> None:
     await ground.store.append(run_id, 3, [], steps[-1])
     await ground.store.delete(run_id)
     await expect_due(NOW + 500)
+
+
+@rule("semantics")
+async def claim(ground: Ground) -> None:
+    mine, other = [ground.run_id("agent-") for _ in range(2)]
+    runs = [
+        replace(ready(ground.run_id(), 1, mine, due_at=NOW - number), priority=priority, metadata={"number": str(number)})
+        for number, priority in enumerate((0, 0, 0, 1, 0))
+    ]
+    left = replace(ready(ground.run_id(), 1, mine, status="running", due_at=NOW - 9), owner="dead", held_until=NOW - 9)
+    not_due = ready(ground.run_id(), 1, mine, due_at=NOW + 1)
+    of_other = ready(ground.run_id(), 1, other)
+    waiting = ready(ground.run_id(), 1, mine, status="waiting", due_at=0.0)
+    for one in (*runs, left, not_due, of_other, waiting):
+        await ground.store.append(one.run_id, 0, [b"a"], one)
+    due = sorted((*runs, left), key=DueRuns.order)
+    query = DueRuns(at=NOW, agents=[mine], limit=3)
+    besides = [due[1].run_id]
+    first = await claim_runs(ground.store, query, "a", NOW + 50, besides)
+    expect(first, [due[0], *due[2:4]], "the runs that were claimed, as they stood before")
+    for one in first:
+        expect(await ground.store.summary(one.run_id), claimed(one, "a", NOW, NOW + 50), "a run that was claimed")
+        expect(await ground.store.read(one.run_id), [b"a"], "its log")
+    rest = await claim_runs(ground.store, replace(query, limit=10), "b", NOW + 60)
+    expect(rest, [due[1], *due[4:]], "the runs that nobody had claimed")
+    expect(await claim_runs(ground.store, query, "c", NOW + 60), [], "the runs left to claim")
+    again = await claim_runs(ground.store, replace(query, at=NOW + 55), "c", NOW + 99)
+    owners = {one.run_id: one.owner for one in again if one.run_id != not_due.run_id}
+    expect(set(owners.values()), {"a"}, "who held the runs that could be claimed once their lease had passed")
+    taken = again[0]
+    late = replace(taken, rev=taken.rev + 1, owner=taken.owner, updated_at=NOW + 56)
+    try:
+        await ground.store.append(taken.run_id, taken.rev, [b"b"], late)
+    except RunConflictError:
+        return
+    raise AssertionError("an append of who held a run before another one claimed it: saw it done, expected RunConflictError")
+
+
+@rule("concurrency")
+async def claim_race(ground: Ground) -> None:
+    agent, count = ground.run_id("agent-"), 3 * ground.rounds
+    for _ in range(count):
+        one = ready(ground.run_id(), 1, agent)
+        await ground.store.append(one.run_id, 0, [b"a"], one)
+    stores = [ground.open() for _ in range(ground.workers)]
+    won: list[str] = []
+
+    async def take(store: RunStore, owner: str) -> None:
+        while await store.due(DueRuns(at=NOW, agents=[agent], limit=1)):
+            runs = await claim_runs(store, DueRuns(at=NOW, agents=[agent], limit=2), owner, NOW + 50)
+            for one in runs:
+                won.append(one.run_id)
+                summary = await store.summary(one.run_id)
+                expect(summary and summary.owner, owner, "the owner of a run that was claimed")
+            await asyncio.sleep(0)
+
+    await concurrently([take(store, f"worker {number}") for number, store in enumerate(stores)])
+    expect(len(won), count, "how many runs were claimed")
+    expect(len(set(won)), count, "how many different ones")
 
 
 @rule("semantics")
