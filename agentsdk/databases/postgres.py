@@ -119,8 +119,12 @@ class PostgresDatabase:
             # What the database says of a value, or asyncpg of a URL, may quote it.
             raise raised from (None if isinstance(error, ValueError) or _sqlstate(error)[:2] in ("22", "23") else error)
 
-    async def listen(self, channel: str, on_message: Callable[[str], None], on_lost: Callable[[], None]) -> Listening:
+    async def listen(
+        self, channel: str, on_message: Callable[[str], None], on_lost: Callable[[], None], lock: int | None = None
+    ) -> Listening:
         """Call `on_message` with what is notified on `channel` from now on, and `on_lost` when the connection is.
+
+        Meanwhile it holds the advisory lock `lock`, shared, if one is given.
 
         The connection is one more than `max_connections`; of a pool that was given it is one of the pool's. Raises
         `StoreError`s, and `UserError` for a given pool of one connection.
@@ -130,7 +134,7 @@ class PostgresDatabase:
         pool = None
         try:
             pool = await self._listening_pool()
-            listening = Listening(pool, await pool.acquire(), channel, on_message, on_lost)
+            listening = Listening(pool, await pool.acquire(), channel, on_message, on_lost, lock)
             try:
                 await listening.begin()
             except BaseException:
@@ -264,19 +268,28 @@ class Listening:
     """A connection that listens on a channel until it is closed or lost."""
 
     def __init__(
-        self, pool: Pool, connection: Connection, channel: str, on_message: Callable[[str], None], on_lost: Callable[[], None]
+        self,
+        pool: Pool,
+        connection: Connection,
+        channel: str,
+        on_message: Callable[[str], None],
+        on_lost: Callable[[], None],
+        lock: int | None,
     ) -> None:
         self._pool = pool
         self._connection = connection
         self._channel = channel
         self._on_message = on_message
         self._on_lost = on_lost
+        self._lock = lock
         self._lost = self._closed = False
 
     async def begin(self) -> None:
         """Listen from now on. Where it fails it is lost, as nobody knows what the server did."""
         self._connection.add_termination_listener(self._on_termination)
         try:
+            if self._lock is not None:
+                await self._connection.fetch("SELECT pg_advisory_lock_shared($1)", self._lock)
             await self._connection.add_listener(self._channel, self._on_notification)
         except BaseException:
             self._lost = True
@@ -298,6 +311,8 @@ class Listening:
             try:
                 async with asyncio.timeout(_CANCEL_TIMEOUT):
                     await self._connection.remove_listener(self._channel, self._on_notification)
+                    if self._lock is not None:
+                        await self._connection.fetch("SELECT pg_advisory_unlock_shared($1)", self._lock)
             except Exception:
                 with suppress(Exception):  # it is closed already
                     self._connection.terminate()

@@ -40,8 +40,9 @@ class PostgresRunStore(RunStore):
         self._database = PostgresDatabase(
             url_or_pool, statements.TABLES, repr(self), busy_timeout=busy_timeout, max_connections=max_connections
         )
-        self._waiters = Waiters()
-        self._subscribe = partial(subscribe, self._database)
+        self._waiters, self._watchers = Waiters(), Waiters()
+        self._subscribe = partial(subscribe, self._database, False)
+        self._subscribe_revisions = partial(subscribe, self._database, True)
         self._notifier = Notifier(self._database)
 
     def __repr__(self) -> str:
@@ -137,12 +138,13 @@ class PostgresRunStore(RunStore):
     async def wait(self, run_id: str, after_rev: int, timeout: float) -> int:
         """A run's revision once it is above `after_rev`, or after `timeout` seconds.
 
-        An append or a post notifies right after its transaction. While anybody waits, one connection of this store listens, for
-        all who wait on an event loop; if it is lost, they connect and look again. It must reach the server itself, or a
-        PgBouncer in session mode. What does not arrive, through others or from a process that was killed meanwhile, is found by
-        one statement a second for all who wait.
+        An append notifies right after its transaction, where anybody waits. While somebody does, one connection of this store
+        listens, for all who wait on an event loop; if it is lost, they connect and look again. It must reach the server itself,
+        or a PgBouncer in session mode. What does not arrive, through others or from a process that was killed meanwhile, is
+        found by one statement a second for all who wait.
         """
-        return await self._waiters.wait(REVISION + run_id, after_rev, timeout, partial(self._rev, run_id), self._subscribe)
+        read = partial(self._rev, run_id)
+        return await self._watchers.wait(REVISION + run_id, after_rev, timeout, read, self._subscribe_revisions)
 
     async def wait_signals(self, run_id: str, after: int, timeout: float) -> int:
         """How many signals were posted to a run, once above `after`, or after `timeout` seconds. Otherwise as `wait`."""
@@ -154,7 +156,8 @@ class PostgresRunStore(RunStore):
 
     async def aclose(self) -> None:
         """Release the connections of the running event loop. Those of other loops close with their loops."""
-        await self._waiters.aclose(f"{self!r} is closed; make a new one")
+        for waiters in (self._waiters, self._watchers):
+            await waiters.aclose(f"{self!r} is closed; make a new one")
         await self._notifier.aclose()
         await self._database.aclose()
 
@@ -189,7 +192,7 @@ class PostgresRunStore(RunStore):
             return await self._database.run(change)
         finally:  # also where the caller was cancelled once it was done
             for one, number in numbers.items():
-                self._waiters.notify(one, number)
+                (self._watchers if one.startswith(REVISION) else self._waiters).notify(one, number)
             if DUE in numbers:
                 self._waiters.notify_due()
             self._notifier.start()

@@ -3,6 +3,10 @@
 PostgreSQL commits transactions that notify one after the other, in all of the server. An append that notified would keep all
 others waiting for its disk. So it is notified right after it, together with others, by a statement that waits for no disk; so
 is a post. A process that is killed in between has not notified: who listens also reads, now and then.
+
+A notification wakes the server's process of everybody who listens, whatever the channel. Every worker listens for what is due,
+and a revision, which changes with every append, is of interest to those alone who watch runs. So revisions have a channel of
+their own, and are notified only while somebody listens there: who does holds a lock, shared, that is tried before.
 """
 
 from __future__ import annotations
@@ -16,8 +20,15 @@ from agentsdk.databases.postgres import Listening, PostgresDatabase
 from agentsdk.stores.waiters import DUE, REVISION, LoopWaiters
 from agentsdk.types.errors import StoreError
 
-_CHANNEL = "SELECT 'agentsdk_runs_' || 'agentsdk_runs'::regclass::oid"
-_NOTIFY = f"SELECT pg_notify(({_CHANNEL}), message) FROM unnest($1::text[]) AS message"
+_RUNS = "'agentsdk_runs'::regclass::oid"
+_WATCHED_LOCK = f"{0x6167656E74776368} + {_RUNS}::bigint"  # any number that nobody else takes
+CHANNELS = f"SELECT 'agentsdk_runs_' || {_RUNS}, 'agentsdk_runs_' || {_RUNS} || '_revisions', {_WATCHED_LOCK}"
+"""The channel of signals and of what is due, that of revisions, and the lock of who listens to the latter."""
+_NOTIFY = f"""
+    WITH watched AS MATERIALIZED (SELECT NOT pg_try_advisory_xact_lock({_WATCHED_LOCK}) AS so)
+    SELECT pg_notify('agentsdk_runs_' || {_RUNS} || '_revisions', message) FROM unnest($1::text[]) AS message, watched WHERE so
+    UNION ALL SELECT pg_notify('agentsdk_runs_' || {_RUNS}, message) FROM unnest($2::text[]) AS message
+"""
 _NUMBERS = f"""
     SELECT topic, CASE WHEN starts_with(topic, '{REVISION}') THEN rev ELSE signals END
     FROM unnest($1::text[]) AS topic JOIN agentsdk_runs ON run_id = substr(topic, strpos(topic, ':') + 1)
@@ -126,17 +137,26 @@ class _Outbox:
         if not pending:
             return
         try:
-            messages = [topic if topic == DUE else f"{number} {topic}" for topic, number in pending.items()]
-            await connection.fetch(_NOTIFY, messages)
+            revisions = [f"{number} {topic}" for topic, number in pending.items() if topic.startswith(REVISION)]
+            others = [
+                topic if topic == DUE else f"{number} {topic}"
+                for topic, number in pending.items()
+                if not topic.startswith(REVISION)
+            ]
+            await connection.fetch(_NOTIFY, revisions, others)
         except asyncio.CancelledError:
             self._pending = pending | self._pending
             raise
 
 
-async def subscribe(database: PostgresDatabase, waiters: LoopWaiters) -> Subscription:
-    """Have `waiters` notified from now on. Raises `StoreError`s, and `UserError` for a given pool of one connection."""
-    channel: str = (await database.fetch(_CHANNEL))[0][0]
-    return Subscription(database, waiters, await database.listen(channel, waiters.on_message, waiters.recheck))
+async def subscribe(database: PostgresDatabase, revisions: bool, waiters: LoopWaiters) -> Subscription:
+    """Have `waiters` notified from now on: of revisions, or of all else.
+
+    Raises `StoreError`s, and `UserError` for a given pool of one connection.
+    """
+    row = (await database.fetch(CHANNELS))[0]
+    channel, lock = (row[1], row[2]) if revisions else (row[0], None)
+    return Subscription(database, waiters, await database.listen(channel, waiters.on_message, waiters.recheck, lock))
 
 
 class Subscription:

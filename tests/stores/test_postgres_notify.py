@@ -33,12 +33,15 @@ async def url(running_postgres: PostgresServer) -> str:
 
 
 @contextlib.asynccontextmanager
-async def messages(url: str) -> AsyncIterator[asyncio.Queue[str]]:
-    """What is notified meanwhile."""
+async def messages(url: str, *, watching: bool = True) -> AsyncIterator[asyncio.Queue[str]]:
+    """What is notified meanwhile; `watching`: revisions too, as somebody watches."""
     queue: asyncio.Queue[str] = asyncio.Queue()
     connection = await asyncpg.connect(url)
-    channel = await connection.fetchval("SELECT 'agentsdk_runs_' || 'agentsdk_runs'::regclass::oid")
-    await connection.add_listener(channel, lambda *message: queue.put_nowait(message[3]))
+    *channels, lock = await connection.fetchrow(postgres_notify.CHANNELS)
+    if watching:
+        await connection.execute("SELECT pg_advisory_lock_shared($1)", lock)
+    for channel in channels:
+        await connection.add_listener(channel, lambda *message: queue.put_nowait(message[3]))
     try:
         async with asyncio.timeout(60):
             yield queue
@@ -90,7 +93,15 @@ async def test_signals_and_what_is_ready_are_notified_together(url: str, monkeyp
             await store.post("held", b"signal")
         await store.append("submitted", 0, [b"a"], summed("submitted", 1, status="ready"))
         await store.aclose()
-        assert [await received.get() for _ in range(4)] == ["1 signals:r", "due", "3 signals:held", "1 rev:submitted"]
+        assert [await received.get() for _ in range(4)] == ["1 rev:submitted", "1 signals:r", "due", "3 signals:held"]
+
+
+async def test_revisions_are_not_notified_while_nobody_watches(url: str) -> None:
+    async with messages(url, watching=False) as received, contextlib.aclosing(PostgresRunStore(url)) as store:
+        await append(store, "r", 0, b"a")
+        await store.append("submitted", 0, [b"a"], summed("submitted", 1, status="ready"))
+        await store.aclose()
+        assert await received.get() == "due" and received.empty()
 
 
 async def test_who_appends_notifies_while_no_connection_is_free(url: str) -> None:
