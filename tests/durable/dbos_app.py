@@ -29,7 +29,8 @@ from agentsdk.ports.run_store import RunStore
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.items import FunctionCallOutput
 
-LEASE = 30.0
+LEASE = 600.0
+"""Far longer than any test waits: whoever has to wait for one fails."""
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentsdk import Agent, RunConfig, RunLimits, Runner, function_tool
+from agentsdk import Agent, RunConfig, RunContextWrapper, RunLimits, Runner, ToolContext, function_tool
 from agentsdk.errors import (
     LimitExceededError,
     MaxTurnsExceeded,
@@ -32,6 +32,7 @@ from agentsdk.errors import (
 )
 from agentsdk.ports.run_store import RunStore
 from agentsdk.runs import Decision
+from agentsdk.sessions.memory import MemorySession
 from agentsdk.stores.wrapper import RunStoreWrapper
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.workflow import flow, workflow
@@ -444,6 +445,54 @@ async def test_a_run_that_others_began_is_adopted(sqlite: Place) -> None:
         assert await result(runs, "one") == "Yes."
         with pytest.raises(RunNotFoundError):
             await runs.resume("none")
+
+
+async def test_a_run_is_a_child_of_the_workflow_that_begins_it(sqlite: Place) -> None:
+    async with launched(sqlite, clerk("One.", "Two.")) as runs:
+
+        @DBOS.workflow(name="both")
+        async def both() -> list[object]:
+            begun = [await runs.start("Hello?") for _ in range(2)]
+            return [await runs.result(run_id) for run_id in begun]
+
+        async with asyncio.timeout(PATIENCE):
+            assert sorted(map(str, await both())) == ["One.", "Two."]
+        children = await DBOS.list_workflows_async(name="agentsdk.run")
+        assert len({child.parent_workflow_id for child in children}) == 1 and len(children) == 2
+
+
+async def test_a_tool_may_use_dbos(sqlite: Place) -> None:
+    """What it begins there is no child of the run, and no part of its step."""
+    runs: DBOSRuns
+
+    @function_tool(effect="idempotent")
+    async def begin(ctx: ToolContext[None]) -> str:
+        """Begin another run."""
+        run_id = await runs.start("Hello?", agent="Other", run_id=ctx.idempotency_key)
+        return f"{await runs.result(run_id)} {DBOS.workflow_id}"
+
+    reply = [call("begin"), lambda request: request.items[-1].output]
+    agent = Agent(name="Clerk", tools=[begin], model=ScriptedModel(reply))
+    other = Agent(name="Other", model=ScriptedModel(["Yes."]))
+    async with launched(sqlite, agent, other) as runs:
+        await runs.start("Begin another.", agent="Clerk", run_id="one")
+        assert await result(runs, "one") == "Yes. None"
+
+
+async def test_context_and_session_are_given_by_the_run(sqlite: Place) -> None:
+    session = MemorySession("ada")
+
+    @function_tool
+    def who(ctx: RunContextWrapper[str]) -> str:
+        """Who asks."""
+        return ctx.context
+
+    agent = Agent(name="Clerk", tools=[who], model=ScriptedModel([call("who"), lambda request: request.items[-1].output]))
+    options: dict[str, Any] = {"context": lambda run: run.metadata["user"], "session": lambda run: session}
+    async with launched(sqlite, agent, **options) as runs:
+        await runs.start("Who am I?", run_id="one", metadata={"user": "ada"})
+        assert await result(runs, "one") == "ada"
+        assert len(await session.get_items()) == 4
 
 
 async def test_a_workflow_sleeps_waits_for_signals_and_is_begun_later(place: Place) -> None:

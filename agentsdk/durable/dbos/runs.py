@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import Context
 from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
 import msgspec
+from opentelemetry import context as telemetry
 
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.run_config import RunConfig, RunErrorHandlers
@@ -64,6 +66,9 @@ _LOOK = 0.01
 _SOON = 0.001
 """Seconds to sleep at least, so that DBOS records a sleep each time: its steps are known by their order."""
 
+_Run = Callable[[JsonObject, "float | None"], Coroutine[Any, Any, Any]]
+_Scheduled = Callable[[datetime, JsonObject], Coroutine[Any, Any, Any]]
+
 
 class DBOSRuns:
     """Runs of `store`, each a workflow of DBOS: `runs = DBOSRuns(store, agents=[clerk])`, made before `DBOS.launch()`.
@@ -90,16 +95,20 @@ class DBOSRuns:
         error_handlers: RunErrorHandlers | None = None,
     ) -> None:
         _FIELDS.check_given(name=name, queue=queue)
-        self._driver = driver = Driver(store, agents, config, context, session, hooks, error_handlers)
-        self._config = driver.config
+        self._driver = Driver(store, agents, config, context, session, hooks, error_handlers)
+        self._config = self._driver.config
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
+        self._run, self._scheduled = self._registered(name, queue)
+
+    def _registered(self, name: str, queue: str | None) -> tuple[_Run, _Scheduled]:
+        """The workflows of a run, known to DBOS by their names from now on."""
         # Recovered as often as it takes: a run that waits for weeks outlives any number of deployments.
-        workflow = partial(DBOS.workflow, max_recovery_attempts=None)
+        workflow, driver = partial(DBOS.workflow, max_recovery_attempts=None), self._driver
 
         async def drive(job: JsonObject) -> JsonObject:
             with self._working():
-                return _recorded(await driver.drive(msgspec.convert(job, Job), await _owner()))
+                return _recorded(await _outside(driver.drive(msgspec.convert(job, Job), await _owner())))
 
         async def wait(run_id: str, rest: JsonObject) -> None:
             with self._working():
@@ -135,7 +144,7 @@ class DBOSRuns:
         async def scheduled(at: datetime, job: JsonObject) -> Any:
             return await through(job)
 
-        self._run, self._scheduled = run, scheduled
+        return run, scheduled
 
     async def start(
         self,
@@ -249,10 +258,11 @@ class DBOSRuns:
 
         Raises the error that its workflow ended with, and `RunNotFoundError`.
         """
-        if await DBOS.get_workflow_status_async(check_run_id(run_id)) is None:
+        # In a workflow DBOS would record what it knows of that one, and it has just begun it.
+        if DBOS.workflow_id is None and await DBOS.get_workflow_status_async(check_run_id(run_id)) is None:
             raise not_found(run_id)
-        handle = cast("WorkflowHandleAsync[object]", await DBOS.retrieve_workflow_async(run_id))
-        return await handle.get_result(polling_interval_sec=_POLL)
+        found: WorkflowHandleAsync[object] = await DBOS.retrieve_workflow_async(run_id, existing_workflow=False)
+        return await found.get_result(polling_interval_sec=_POLL)
 
     async def resume(self, run_id: str) -> None:
         """Have DBOS go on with a run whose workflow has ended or was cancelled there, or that never had one: a fork, or a run
@@ -326,6 +336,14 @@ async def _owner() -> RunOwner:
     assert workflow is not None
     created = workflow.created_at or 0
     return RunOwner(f"dbos/{run_id}/{created}", _in_ms(max(created, workflow.dequeued_at or 0)))
+
+
+async def _outside(driving: Coroutine[Any, Any, Rest]) -> Rest:
+    """Drive where DBOS knows of no workflow, in the present span: what tools do with DBOS is no part of this step, in which it
+    would let them begin no workflow."""
+    context = Context()
+    context.run(telemetry.attach, telemetry.get_current())
+    return await asyncio.create_task(driving, context=context, name="agentsdk drive")
 
 
 def _in_ms(stamp: int) -> int:
