@@ -682,23 +682,29 @@ class Runner:
         return await _replay_with_changes(recorded, changed, 1 if at is None else at, new_run_id, context, run_config)
 
 
-async def drive_claimed(
-    agents: Mapping[str, Agent[Any, Any]],
+async def drive_with_run(
+    agents: object,
     run_id: str,
-    owner: str,
+    given: object = None,
+    begin_with: str | None = None,
     *,
     run_config: RunConfig,
     context: object,
     on_begin: Callable[[Run], None],
+    owner: str = "",
     **arguments: Unpack[_StoredArguments[Any]],
 ) -> RunResult[Any]:
-    """`Runner.drive` for a worker that has claimed the run as `owner`. `on_begin` is called with the run when it goes on."""
+    """`Runner.drive` for who needs the run in work: `on_begin` is called with it when it begins or goes on.
+
+    A worker has claimed it as `owner`.
+    """
     from agentsdk.engine.drive import drive
 
     options = _Options(run_config=run_config, **arguments)
 
-    async def run(agent: Agent[Any, Any], state: RunState) -> RunResult[Any]:
-        run, begin = _begun(agent, state, (), context, options)
+    async def run(agent: Agent[Any, Any], given: object) -> RunResult[Any]:
+        history = () if options.session is None else await _history(options.session, given, run_config)
+        run, begin = _begun(agent, given, history, context, options)
         on_begin(run)
         await execute(run, begin, options.session, options.error_handlers, agent)
         return RunResult(run)
@@ -706,7 +712,7 @@ async def drive_claimed(
     def show(agent: Agent[Any, Any], state: RunState) -> RunResult[Any]:
         return RunResult(_begun(agent, state, (), context, options)[0])
 
-    return await drive(agents, run_id, None, None, run_config, run=run, show=show, owner=owner)
+    return await drive(agents, run_id, given, begin_with, run_config, run=run, show=show, owner=owner)
 
 
 async def _replay_with_changes(

@@ -25,7 +25,7 @@ from agentsdk.engine.run import Run
 from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.ports.session import Session
-from agentsdk.runner import drive_claimed
+from agentsdk.runner import drive_with_run
 from agentsdk.types.declared import CALLABLE, Fields, a, number, optional, whole
 from agentsdk.types.errors import RunCancelledError, RunConflictError, StoreError, UserError
 from agentsdk.types.summary import DueRuns, RunSummary
@@ -249,13 +249,13 @@ class Worker:
         context = None if self._context is None else await call_user("context of a Worker", self._context, summary)
         session = None if self._session is None else await call_user("session of a Worker", self._session, summary)
         try:
-            await drive_claimed(
+            await drive_with_run(
                 self._agents,
                 summary.run_id,
-                owner,
                 run_config=config,
                 context=context,
                 on_begin=self._begin,
+                owner=owner,
                 session=cast("Session | None", session),
                 hooks=self._hooks,
                 error_handlers=self._error_handlers,

@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -24,11 +24,12 @@ from agentsdk.engine.begin import clock_of
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.claim import is_lost
 from agentsdk.engine.drive import agent_to_begin, registry_of
+from agentsdk.engine.run import Run
 from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore, not_found, wait_for_revision
-from agentsdk.runner import Runner
+from agentsdk.runner import Runner, drive_with_run
 from agentsdk.types.declared import CALLABLE, Fields, a, optional
-from agentsdk.types.errors import AgentsException, RunCancelledError, RunConflictError, RunNotFoundError, StoreError
+from agentsdk.types.errors import AgentsException, RunCancelledError, RunConflictError, RunNotFoundError, StoreError, UserError
 from agentsdk.types.owner import RunOwner
 from agentsdk.types.summary import RunSummary
 
@@ -58,12 +59,17 @@ _FIELDS = Fields(
 )
 
 
+def _nobody(run: Run) -> None:
+    """Whom no run is told to."""
+
+
 class Job(Struct, frozen=True):
-    """A run that an engine drives, as plain data. `input` is a text or items as dicts; None for a run that is there already."""
+    """A run that an engine drives, as plain data. `input` is a text or items as dicts, of a workflow of ours its argument; None
+    for a run that is there already."""
 
     run_id: str
     agent: str
-    input: str | list[dict[str, object]] | None = None
+    input: object = None
     metadata: dict[str, str] = {}
 
 
@@ -125,20 +131,21 @@ class Driver:
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, LONGEST_RETRY)
 
-    async def attempt(self, job: Job, owner: RunOwner) -> Rest:
-        """Try that once. Raises what `Runner.drive` does; `after` tells what it comes to."""
+    async def attempt(self, job: Job, owner: RunOwner, on_begin: Callable[[Run], None] = _nobody) -> Rest:
+        """Try that once. Raises what `Runner.drive` does; `after` tells what it comes to. `on_begin` gets the run in work."""
         summary = await self._store.summary(job.run_id)
         summary = summary or self._to_begin(job)
         context = None if self._context is None else await call_user("context of a durable run", self._context, summary)
         session = None if self._session is None else await call_user("session of a durable run", self._session, summary)
-        config = replace(self.config, owner=owner, metadata={**(self.config.metadata or {}), **job.metadata})
-        result = await Runner.drive(
+        metadata = {**(self.config.metadata or {}), **job.metadata}
+        result = await drive_with_run(
             self.agents,
             job.run_id,
-            job.input,
-            begin_with=job.agent,
-            run_config=config,
+            self._input(job),
+            job.agent or None,
+            run_config=replace(self.config, run_id=job.run_id, owner=owner, metadata=metadata),
             context=context,
+            on_begin=on_begin,
             session=session,
             hooks=self._hooks,
             error_handlers=self._error_handlers,
@@ -192,6 +199,19 @@ class Driver:
         if summary is None:
             raise not_found(run_id)
         return summary.first_agent
+
+    def _input(self, job: Job) -> object:
+        """What the run begins with: that of a workflow of ours is its argument, as JSON. Raises `UserError`."""
+        agent = self.agents.get(job.agent)
+        if agent is None or agent.driver is None or job.input is None:
+            return job.input
+        (codec,) = cast(Any, agent).signature.parameters.values()
+        try:
+            return cast(Any, agent).written(codec.read(msgspec.json.encode(job.input).decode()))
+        except ValueError as error:
+            raise UserError(
+                f"the input of run {job.run_id!r} is not what workflow {job.agent!r} takes: {error}; send that"
+            ) from error
 
     def _to_begin(self, job: Job) -> RunSummary:
         """What is known of a run before it begins."""

@@ -12,6 +12,7 @@ import uuid
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -505,13 +506,41 @@ async def test_a_workflow_sleeps_waits_for_signals_and_is_begun_later(place: Pla
         return f"{number} {word}"
 
     async with launched(place, invoice) as runs:
-        await runs.start(invoice.written(7), run_id=run_id, at=now + 0.2)
+        await runs.start(7, run_id=run_id, at=now + 0.2)
         await until(runs, run_id, lambda rest: rest.status == "waiting" and not rest.due_at)
         await runs.signal(run_id, "word", "paid")
         assert await result(runs, run_id) == "7 paid"
         names = [step["function_name"] for step in await DBOS.list_workflow_steps_async(run_id)]
         assert names[0] == "DBOS.sleep" and names[-2:] == ["wait", "drive"]
     assert time.time() >= now + 1.4
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a workflow is begun with."""
+
+    number: str
+
+
+async def test_a_workflow_is_begun_with_its_argument(sqlite: Place) -> None:
+    """A text too is the argument as it is, and none of JSON."""
+
+    @workflow
+    async def plain(number: str) -> str:
+        return f"got {number}"
+
+    @workflow
+    async def ordered(order: Order) -> str:
+        return f"got {order.number}"
+
+    async with launched(sqlite, plain, ordered) as runs:
+        begun = [await runs.start(given, agent="plain") for given in ("o-17", "17", '"17"')]
+        assert [await result(runs, run_id) for run_id in begun] == ["got o-17", "got 17", 'got "17"']
+        assert await result(runs, await runs.start(Order("o-17"), agent="ordered")) == "got o-17"
+        with pytest.raises(UserError, match="is not what workflow 'ordered' takes"):
+            await result(runs, await runs.start("o-17", agent="ordered"))
+        with pytest.raises(UserError, match="no JSON form"):
+            await runs.start(object(), agent="plain")
 
 
 class AwayStore(RunStoreWrapper):

@@ -20,6 +20,7 @@ from typing import Any, cast
 import msgspec
 from opentelemetry import context as telemetry
 
+from agentsdk.core.given_json import plain_json
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.run_config import RunConfig, RunErrorHandlers
 from agentsdk.durable.dbos.require import require_package
@@ -148,14 +149,15 @@ class DBOSRuns:
 
     async def start(
         self,
-        input: str | Sequence[InputItem],
+        input: object,
         *,
         run_id: str | None = None,
         agent: str | None = None,
         at: float | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> str:
-        """Begin a run, now or at `at` (a Unix timestamp in seconds); its id, which is the workflow's too.
+        """Begin a run, now or at `at` (a Unix timestamp in seconds); its id, which is the workflow's too. `input` is a text or
+        items; for a workflow of ours its argument.
 
         It is durable, in one row of DBOS, when this returns; the run itself begins a moment later. `agent` may be left out
         where there is one. `metadata` are kept with the run, and as the workflow's attributes. In a workflow of DBOS the run is
@@ -182,7 +184,7 @@ class DBOSRuns:
         self,
         name: str,
         cron: str,
-        input: str | Sequence[InputItem],
+        input: object,
         *,
         agent: str | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -306,17 +308,17 @@ class DBOSRuns:
         finally:
             self._tasks.discard(task)
 
-    def _job(
-        self, given: str | Sequence[InputItem], run_id: str | None, agent: str | None, metadata: Mapping[str, str] | None
-    ) -> JsonObject:
+    def _job(self, given: object, run_id: str | None, agent: str | None, metadata: Mapping[str, str] | None) -> JsonObject:
         """A new run as what DBOS keeps of it. Raises `UserError`."""
         if run_id is not None:
             check_run_id(run_id)
-        items = items_from_input(given)
-        as_data = given if isinstance(given, str) else [item_to_dict(item) for item in items]
-        job: JsonObject = msgspec.to_builtins(
-            Job(run_id or "", self._driver.agent_to_begin(agent), as_data, dict(metadata or {}))
-        )
+        name = self._driver.agent_to_begin(agent)
+        if self._driver.agents[name].driver is not None:
+            data = plain_json(f"the input of workflow {name!r}", given)
+        else:
+            items = items_from_input(cast("str | Sequence[InputItem]", given))
+            data = given if isinstance(given, str) else [item_to_dict(item) for item in items]
+        job: JsonObject = msgspec.to_builtins(Job(run_id or "", name, data, dict(metadata or {})))
         return job
 
 
