@@ -27,11 +27,12 @@ from agentsdk.engine.streaming import stream_to
 from agentsdk.models.catalog import KnownModels
 from agentsdk.models.prices import price_with
 from agentsdk.models.provider import find_model
+from agentsdk.ports.meter import Meter
 from agentsdk.ports.model import Model
 from agentsdk.ports.session import SESSION, Session
 from agentsdk.ports.tracer import Tracer
 from agentsdk.result import RunResult, RunResultStreaming
-from agentsdk.tracing.find import find_tracer
+from agentsdk.tracing.find import find_meter, find_tracer
 from agentsdk.types.declared import FLAG, Fields, a, number, optional, whole
 from agentsdk.types.errors import ResumableState, UserError
 from agentsdk.types.events import RunEvent
@@ -754,9 +755,11 @@ def _begun(
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     config = options.run_config or _DEFAULT
     tracer: Tracer | None = None
+    meter: Meter | None = None
     if not config.tracing_disabled:
         tracer = find_tracer() if config.tracer is None else _guarded(config.tracer)
-    return begin_run(agent, given, history, context, options.max_turns, options.hooks, config, _CATALOG, tracer)
+        meter = find_meter() if config.meter is None else config.meter
+    return begin_run(agent, given, history, context, options.max_turns, options.hooks, config, _CATALOG, tracer, meter)
 
 
 def _guarded(tracer: Tracer) -> Tracer:

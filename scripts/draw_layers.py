@@ -34,7 +34,7 @@ ABOUT = {
     "sessions": ("conversations", "between runs"),
     "stores": ("where runs", "are kept"),
     "toolsets": ("tools found when", "a turn begins"),
-    "tracing": ("OpenTelemetry", "spans"),
+    "tracing": ("OpenTelemetry", "spans, metrics"),
     "define": ("what a person declares: agents, tools, guardrails, handoffs, settings of a run", ""),
     "core": ("pure decisions: the state machine,", "next steps, limits, windows"),
     "ports": ("protocols: model, store,", "session, clock, tracer"),

@@ -12,7 +12,7 @@ QUICK = ["tests/types", "tests/core", "tests/engine", "tests/sessions"]
 NEEDS = [
     "pytest>=8.3",
     "hypothesis>=6.120",
-    "opentelemetry-sdk>=1.28",
+    "opentelemetry-sdk>=1.30",
     "psutil>=6",
     "asyncpg",
     "redis",

@@ -81,6 +81,11 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         [call("count_people", city="Rome")],
         "invoke_agent Guide\n  agent Guide\n    turn 1\n      chat some-model [5 tokens]\n      execute_tool count_people\n",
     ),
+    "metrics.py": (
+        [call("count_people", city="Rome")],
+        "gen_ai.client.token.usage input: 10 {token}\ngen_ai.client.token.usage output: 5 {token}\n"
+        "agentsdk.tool.calls finished: 1 {call}\n",
+    ),
     "progress.py": (
         [call("measure", city="Rome")],
         "[measure: 0 %]\n[measure: 50 %]\n[measure: 100 %]\nIt has 24 degrees in Rome.\n",
@@ -420,6 +425,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^sent:  I am \[address\]\. What is in order 1815\?\nran:   show_order\nanswer: Order .* card \*+1111\.$",
     ],
     "models.py": [r"^about:  .", r"^turn 2: careful\nanswer: .", r" \[1 sent, 1 from the cache\]$"],
+    "metrics.py": [r"usage input: \d+ \{token\}\n.* output: \d+ \{token\}\nagentsdk.tool.calls finished: 1 \{call\}$"],
     "tracing.py": [r"^invoke_agent Guide\n  agent Guide\n    turn 1\n      chat .* tokens\]\n      execute_tool count_people$"],
     "progress.py": [r"^\[measure: 0 %\]\n\[measure: 50 %\]\n\[measure: 100 %\]\nIt has 24 degrees in "],
     "output_function.py": [r"^(child: 5|adult: 12) euros$"],

@@ -59,6 +59,11 @@ def summarize(state: State, *, now: float, owner: str, held_until: float) -> Run
     )
 
 
+def status_of(state: State) -> RunStatus:
+    """What can be done with a run that nobody holds."""
+    return _status(state, pending_calls(state))
+
+
 def _status(state: State, pending: Sequence[PendingCall]) -> RunStatus:
     stopped = state.stopped
     if state.ended is not None:

@@ -27,6 +27,7 @@ from agentsdk.define.prices import ModelPrice, Prices
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY
 from agentsdk.ports.clock import CLOCK, Clock
+from agentsdk.ports.meter import METER, Meter
 from agentsdk.ports.model import MODEL_PROVIDER, Model, ModelProvider, ModelRequest
 from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.ports.token_counter import TOKEN_COUNTER, TokenCounter
@@ -165,7 +166,7 @@ class RunConfig:
     finds models by name. `handoff_input_filter` is for handoffs without one of their own. `call_model_input_filter` changes
     what one model call sends. `wrap_model_call` and `wrap_tool_call` stand around each request for a reply and each body of a
     tool: what they return is recorded, and asked for once. `run_id` names the run, at random unless given. `tracer` gets its
-    spans (None: OpenTelemetry, where the process has set it up). `clock` gives time and waits.
+    spans and `meter` what it measures (None: OpenTelemetry, where the process has set it up). `clock` gives time and waits.
 
     `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a
     final output that does not fit its type or that a validator does not accept, in a row. `max_continuations`: how often text
@@ -241,6 +242,7 @@ class RunConfig:
     run_id: str | None = None
     tracing_disabled: bool = False
     tracer: Tracer | None = None
+    meter: Meter | None = None
     clock: Clock | None = None
     max_tool_concurrency: int = 16
     max_tool_result_chars: int = 100_000
@@ -348,6 +350,7 @@ _FIELDS = Fields(
     workflow_name=any_text("a str; name the workflow"),
     tracing_disabled=FLAG,
     tracer=optional(TRACER),
+    meter=optional(METER),
     clock=optional(CLOCK),
     max_tool_concurrency=_AT_LEAST_ONE,
     max_tool_result_chars=_COUNT,

@@ -30,6 +30,7 @@ from agentsdk.engine.run import NO_LIMITS, Run, call_ids, drive_of, require_asyn
 from agentsdk.engine.saved_context import load_context
 from agentsdk.engine.side_request import ask_for_call
 from agentsdk.ports.clock import read
+from agentsdk.ports.meter import Meter
 from agentsdk.ports.tracer import Tracer
 from agentsdk.types.errors import StateMismatchError, StateTamperedError, UserError
 from agentsdk.types.events import RunEvent, RunStarted
@@ -47,6 +48,7 @@ def begin_run(
     config: RunConfig,
     catalog: ModelCatalog,
     tracer: Tracer | None,
+    meter: Meter | None,
 ) -> tuple[Run, tuple[RunEvent, ...]]:
     """A run that has not begun yet, and the events it begins with."""
     require_asyncio()
@@ -55,7 +57,7 @@ def begin_run(
     check_agent_names(agent)
     if isinstance(given, RunState):
         config = _sealed_as(given, config)
-    deps = RunDeps(config, catalog, clock_of(config), tracer, SCOPE.get())
+    deps = RunDeps(config, catalog, clock_of(config), tracer, meter, SCOPE.get())
     if config.window is not None and config.token_counter is None:
         model = agent.model if config.model is None else config.model
         name = model if isinstance(model, str) else getattr(model, "name", "")

@@ -1,4 +1,4 @@
-"""`RunDeps`: what the runs of one tree depend on: settings, models, prices, clock, tracer. Nothing of it is state."""
+"""`RunDeps`: what the runs of one tree depend on: settings, models, prices, clock, tracer, meter. Nothing of it is state."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.prices import Prices
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.grace import Grace
+from agentsdk.ports.meter import Meter
 from agentsdk.ports.model import MODEL as A_MODEL
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.ports.token_counter import TokenCounter
@@ -72,6 +73,7 @@ class RunDeps(Struct, eq=False):
     catalog: ModelCatalog
     now: Callable[[], float]
     tracer: Tracer | None = None
+    meter: Meter | None = None
     scope: Budget | None = None
     full_results: dict[str, str] = {}
     _models: dict[str | None, Model] = {}
@@ -80,8 +82,9 @@ class RunDeps(Struct, eq=False):
     _grace: Grace | None = None
 
     def __reduce__(self) -> tuple[Callable[..., RunDeps], tuple[object, ...]]:
-        """What a pickle of a result has of it: not the key that seals the run's states."""
-        shared = structs.replace(self, config=dataclasses.replace(self.config, state_key=None))
+        """What a pickle of a result has of it: not the key that seals the run's states, nor who saw the run."""
+        config = dataclasses.replace(self.config, state_key=None)
+        shared = structs.replace(self, config=config, tracer=None, meter=None)
         return type(self), structs.astuple(shared)
 
     @property

@@ -8,8 +8,9 @@ from agentsdk.define.context import ToolContext
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_body import BoundArguments
 from agentsdk.engine.run import Run, StreamChannel
-from agentsdk.ports.tracer import Span
+from agentsdk.ports.tracer import CallOutcome, Span
 from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import ToolTimeoutError
 from agentsdk.types.items import FunctionCall
 
 _UNBOUND: BoundArguments = ((), {})
@@ -20,7 +21,8 @@ class Job:
     that has begun, its span, and where the stream events of a nested run go, None where nobody reads them.
 
     Of its attempts: `started_at` is when the last one began, `began` when the first one in this process did, `is_waiting`
-    whether it waits for the next one, and `failed` whether the last one has failed with what may pass.
+    whether it waits for the next one, and `failed` whether the last one has failed with what may pass. `error` is what the call
+    came to in place of a value.
     """
 
     __slots__ = (
@@ -30,6 +32,7 @@ class Job:
         "call",
         "channel",
         "context",
+        "error",
         "failed",
         "is_waiting",
         "span",
@@ -50,8 +53,14 @@ class Job:
         self.began = 0.0
         self.is_waiting = False
         self.failed = False
+        self.error: Exception | None = None
         key = run.call_key(call.call_id, call.arguments) if is_edited else ""
         self.context: ToolContext[Any] = context_of(run, call, key)
+
+    @property
+    def failure(self) -> CallOutcome:
+        """What became of the call, where it has failed."""
+        return "timed_out" if isinstance(self.error, ToolTimeoutError) else "failed"
 
 
 def context_of(run: Run, call: FunctionCall, idempotency_key: str) -> ToolContext[Any]:

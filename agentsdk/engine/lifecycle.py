@@ -15,6 +15,7 @@ from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.limits.deadline import within_time
 from agentsdk.engine.limits.on_limit import at_limit
+from agentsdk.engine.measures import measured_run
 from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import changed_context
 from agentsdk.engine.session import save_session, unrecorded_save
@@ -73,7 +74,7 @@ async def execute(
     """Drive a run until it ends or waits. It begins with `begin`; `first` is the agent that it was begun with."""
     tracer, is_stopped = run.deps.tracer, False
     try:
-        with run_span(run, session):
+        with run_span(run, session), measured_run(run):
             before = run.state
             try:
                 await _run_until_done(run, begin, session, handlers, first)

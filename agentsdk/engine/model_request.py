@@ -9,6 +9,7 @@ from typing import Any, cast
 from agentsdk.core.process import cleaned
 from agentsdk.define.stream_events import RawResponsesStreamEvent
 from agentsdk.engine.limits.reservation import charge
+from agentsdk.engine.measures import measure_attempts, measured_chat
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_chat_span
 from agentsdk.engine.watchers import watched
@@ -20,6 +21,7 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import SpentAttempt, Usage
 
 
+@measured_chat
 @in_chat_span
 async def ask_model(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
     """One reply of the model; its deltas go to the reader, if there is one. Raises `ModelError`s: their cost is unrecorded."""
@@ -99,5 +101,6 @@ async def record_spent(run: Run, model: Model, attempts: Sequence[SpentAttempt],
             for position, attempt in enumerate(named)
         ]
     )
+    measure_attempts(run, model, named)
     if run.has_budget:
         await charge(run, named)

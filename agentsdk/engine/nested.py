@@ -244,6 +244,7 @@ async def _run_with_listener(child: Run, tool: AgentTool[Any], listener: Channel
 
 async def _failed(child: Run, job: Job, tool: AgentTool[Any], session: Session | None, error: AgentsException) -> ToolFinished:
     """What the calling model is told of an error that ended the nested run, unless the tool has it end the whole run."""
+    job.error = error
     if session is not None:
         await save_session(child, session)
     if tool.failure_error_function is default_tool_error_function:

@@ -12,6 +12,7 @@ from agentsdk.core.limits.run_limits import Reached, limit_error
 from agentsdk.core.process import cleaned
 from agentsdk.engine.limits.limiter import wait_for_grant
 from agentsdk.engine.limits.reservation import Reservation, charge, limiter_of, request_price
+from agentsdk.engine.measures import measured_chat
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import in_side_span
 from agentsdk.ports.model import Model, ModelRequest
@@ -23,6 +24,7 @@ from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import SpentAttempt
 
 
+@measured_chat
 @in_side_span
 async def reply_beside(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
     """The model's reply. Its usage is that of all attempts. Raises what the model does, `UserError` for a reply without end."""

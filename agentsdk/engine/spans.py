@@ -5,22 +5,23 @@ A run that nobody traces pays one question for each: whether there is a tracer. 
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 
+from agentsdk.core.summary import status_of
 from agentsdk.engine.job import Job
 from agentsdk.engine.run import Run
+from agentsdk.engine.timed_model import TimedModel
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.session import Session
-from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
-from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
+from agentsdk.ports.tracer import CallOutcome, Span, SpanAttributes, Tracer
 from agentsdk.types.errors import ModelError
 from agentsdk.types.events import ToolFinished
+from agentsdk.types.items import FunctionCall
 from agentsdk.types.response import ModelResponse
+from agentsdk.types.summary import RunStatus
 
 Ask = Callable[[Run, Model, ModelRequest], Awaitable[ModelResponse]]
 Call = Callable[[Run, Job], Awaitable[ToolFinished | None]]
@@ -39,7 +40,7 @@ def run_span(run: Run, session: Session | None) -> AbstractContextManager[object
     if config.workflow_name:
         attributes["metadata"] = {"workflow_name": config.workflow_name}
     run.span = tracer.start("run", run.agent.name, None, attributes)
-    return _Block(run.span)
+    return _RunBlock(run, run.span)
 
 
 def turn_spans(run: Run) -> AbstractContextManager[object]:
@@ -63,7 +64,7 @@ def in_chat_span(ask: Ask) -> Ask:
         if provider := getattr(model, "provider", ""):
             attributes["provider"] = provider
         span = tracer.start("chat", model.name, run.span, attributes)
-        timed = _TimedModel(model)
+        timed = TimedModel(model)
         with _Block(span):
             try:
                 response = await ask(run, timed, request)
@@ -123,9 +124,14 @@ def in_tool_span(call: Call) -> Call:
         }
         job.span = span = tracer.start("tool", job.tool.name, run.span, attributes)
         with _Block(span), span.activate():
-            result = await call(run, job)
+            try:
+                result = await call(run, job)
+            except BaseException as error:
+                if not job.is_waiting:  # else it is made again where the run goes on
+                    span.set({"outcome": job.failure if isinstance(error, Exception) else "cancelled"})
+                raise
             if result is not None:
-                span.set({"result": result.output})
+                span.set({"result": result.output, "outcome": job.failure if result.is_error else "finished"})
             return result
 
     @functools.wraps(call)
@@ -136,6 +142,29 @@ def in_tool_span(call: Call) -> Call:
     return called
 
 
+def show_unrun(run: Run, call: FunctionCall, tool: str, outcome: CallOutcome) -> None:
+    """A call that came to something without being run has a span too, which is over at once."""
+    tracer = run.deps.tracer
+    if tracer is not None:
+        attributes: SpanAttributes = {
+            "tool": tool,
+            "call_id": call.call_id,
+            "arguments": call.arguments,
+            "agent": run.agent.name,
+            "outcome": outcome,
+        }
+        tracer.start("tool", tool, run.span, attributes).end()
+
+
+def status_of_left(run: Run, error: BaseException | None) -> RunStatus:
+    """What can be done with a run as it is left, with `error` on its way."""
+    if isinstance(error, Exception):
+        return "failed"
+    if error is not None and (run.recorder is None or not run.state.log):
+        return "cancelled"
+    return status_of(run.state)
+
+
 class _Block(AbstractContextManager[None]):
     """Ends a span with the block."""
 
@@ -143,6 +172,18 @@ class _Block(AbstractContextManager[None]):
         self._span = span
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._span.end(error)
+
+
+class _RunBlock(_Block):
+    """Ends the span of a run, which says how the run was left."""
+
+    def __init__(self, run: Run, span: Span) -> None:
+        super().__init__(span)
+        self._run = run
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._span.set({"status": status_of_left(self._run, error)})
         self._span.end(error)
 
 
@@ -169,27 +210,14 @@ class _TurnSpans(AbstractContextManager[None]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         run, state = self._run, self._run.state
         turn, run.span = run.span, self._outer
-        if turn is not None:
-            turn.end(error)
         runs_again = error is None and state.turn is None and state.ended is None and run.agent is self._entered
+        if turn is not None:
+            if runs_again:
+                turn.set({"next_step": "run_again"})
+            elif error is None:
+                ended, is_open = state.ended is not None, state.turn is not None
+                turn.set({"next_step": "final_output" if ended else "interruption" if is_open else "handoff"})
+            turn.end(error)
         if self._agent is not None and (not runs_again or run.stop_requested):
             self._agent.end(error)
             self._agent = None
-
-
-class _TimedModel:
-    """A model that notes how long its reply takes to begin: `first` is the seconds from the request to the first delta."""
-
-    def __init__(self, model: Model) -> None:
-        self.name = model.name
-        self.first: float | None = None
-        self._model = model
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        """The model's own stream."""
-        began = time.perf_counter()
-        async with contextlib.aclosing(self._model.stream(request)) as events:
-            async for event in events:
-                if self.first is None and request.stream and type(event) is not ResponseCompleted:
-                    self.first = time.perf_counter() - began
-                yield event

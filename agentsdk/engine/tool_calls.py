@@ -42,6 +42,7 @@ from agentsdk.engine.concurrency import gather_with_limit
 from agentsdk.engine.handoffs import invalid_payloads
 from agentsdk.engine.job import Job
 from agentsdk.engine.limits.reservation import reserve_calls
+from agentsdk.engine.measures import measured_tool, note_unrun
 from agentsdk.engine.open_turn import open_turn
 from agentsdk.engine.output_buffer import answer_buffer
 from agentsdk.engine.prepare import Prepared
@@ -77,7 +78,10 @@ REJECTED_BEGUN = "The call was begun and cut, and was not approved to go on: its
 async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> None:
     """Give every call of the reply its result, but for the first valid handoff and the calls that wait for a person."""
     raise_if_tool_tripped(run)
+    before = open_turn(run)
     jobs = await _admitted(run, prepared, processed)
+    if len(jobs) < len(processed.functions) + len(processed.unknown):
+        note_unrun(run, processed, before, open_turn(run))
     unjudged = _unjudged(run, prepared, processed) if open_turn(run).results else []
     behind: Mapping[int, Sequence[int]] = _NONE
     groups: Sequence[str] = ()
@@ -379,6 +383,7 @@ async def _judge(run: Run, job: Job) -> None:
     await hooks.tool_ended(run, job.context, job.tool, result.output)
 
 
+@measured_tool
 @in_tool_span
 async def _answered(run: Run, job: Job) -> ToolFinished | None:
     """What the model gets of a call: its result, recorded and then judged; None while a nested run waits for a person."""
@@ -426,6 +431,7 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
             await asks(run, job, error)
             return None
         if error is not None:
+            job.error = error
             return ToolFinished(call_id, await tool.error_text(job.context, error), True)
     finally:
         job.context.close()

@@ -14,6 +14,7 @@ from agentsdk.types.declared import having
 from agentsdk.types.items import Item, Part
 from agentsdk.types.settings import ModelSettings
 from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.summary import RunStatus
 from agentsdk.types.usage import Usage
 
 SpanKind = Literal["workflow", "run", "agent", "turn", "chat", "tool"]
@@ -21,6 +22,14 @@ SpanKind = Literal["workflow", "run", "agent", "turn", "chat", "tool"]
 
 Its name is the workflow's, the agent's (run and agent), the turn's number, the model's, the tool's.
 """
+
+CallOutcome = Literal["finished", "failed", "timed_out", "refused", "in_doubt", "cancelled"]
+"""What became of a call of a tool. `failed`: it told the model of an error, or ended the run with one. `refused`: it was
+answered with an error and never ran. `in_doubt`: it began in another process, and nobody knows what came of it. `cancelled`:
+it was cut, with its run or its process. A call that waits for an answer has none yet."""
+
+OTHER_TOOL = "_OTHER"
+"""Stands for the name of a tool that there is not: a model may make up any."""
 
 
 class SpanAttributes(TypedDict, total=False):
@@ -45,6 +54,11 @@ class SpanAttributes(TypedDict, total=False):
     tool: str
     tool_description: str
     call_id: str
+    outcome: CallOutcome
+    status: RunStatus
+    """What can be done with the run as it was left."""
+    next_step: Literal["final_output", "run_again", "interruption", "handoff"]
+    """What a turn resolved to; left out where it was cut."""
     metadata: dict[str, str]
     instructions: str
     input: Sequence[Item]

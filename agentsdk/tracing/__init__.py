@@ -1,4 +1,7 @@
-"""Tracing: spans of runs, through OpenTelemetry or a tracer of your own. What needs OpenTelemetry is imported on first use."""
+"""Tracing: spans and metrics of runs, through OpenTelemetry or a tracer or meter of your own.
+
+What needs OpenTelemetry is imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,23 @@ from typing import TYPE_CHECKING
 from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, ToolCall
     from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
+    from agentsdk.tracing.meter import OpenTelemetryMeter
     from agentsdk.tracing.otel import OpenTelemetryTracer
     from agentsdk.tracing.workflow import trace
 
 __all__ = [
+    "AttemptCost",
+    "Measurement",
+    "Meter",
+    "ModelCall",
+    "OpenTelemetryMeter",
     "OpenTelemetryTracer",
+    "RunLeft",
     "Span",
     "SpanAttributes",
+    "ToolCall",
     "Tracer",
     "trace",
 ]
@@ -23,7 +35,9 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "agentsdk.ports.meter": "AttemptCost Measurement Meter ModelCall RunLeft ToolCall",
             "agentsdk.ports.tracer": "Span SpanAttributes Tracer",
+            "agentsdk.tracing.meter": "OpenTelemetryMeter",
             "agentsdk.tracing.otel": "OpenTelemetryTracer",
             "agentsdk.tracing.workflow": "trace",
         },

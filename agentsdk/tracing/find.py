@@ -1,12 +1,14 @@
-"""Detection of OpenTelemetry: whether anybody listens to spans, without importing it for that."""
+"""Detection of OpenTelemetry: whether anybody listens to spans or reads metrics, without importing it for that."""
 
 from __future__ import annotations
 
 import sys
 
+from agentsdk.ports.meter import Meter
 from agentsdk.ports.tracer import Tracer
 
 _found: tuple[object, Tracer] | None = None
+_found_meter: tuple[object, Meter] | None = None
 
 
 def find_tracer() -> Tracer | None:
@@ -27,3 +29,21 @@ def find_tracer() -> Tracer | None:
 
     _found = (provider, OpenTelemetryTracer(provider))
     return _found[1]
+
+
+def find_meter() -> Meter | None:
+    """What measures with the process's own provider of meters, or None where the process has not set one."""
+    global _found_meter
+    metrics = sys.modules.get("opentelemetry.metrics")
+    if metrics is None:
+        return None
+    provider = metrics.get_meter_provider()
+    if _found_meter is not None and _found_meter[0] is provider:
+        return _found_meter[1]
+    # The interface has no public name for the provider that stands in until there is one.
+    if isinstance(provider, metrics.NoOpMeterProvider) or type(provider).__name__ == "_ProxyMeterProvider":
+        return None
+    from agentsdk.tracing.meter import OpenTelemetryMeter
+
+    _found_meter = (provider, OpenTelemetryMeter(provider))
+    return _found_meter[1]

@@ -1,4 +1,4 @@
-"""The names under which spans and attributes are recorded: OpenTelemetry's conventions for generative AI, and ours beside them.
+"""The names of what is recorded, attributes and metrics: OpenTelemetry's conventions for generative AI, and ours beside them.
 
 They are written out because the conventions' package deprecates its constants for them, and no other package has them.
 """
@@ -8,6 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 OPERATION: Final = "gen_ai.operation.name"
+PROVIDER: Final = "gen_ai.provider.name"
+MODEL: Final = "gen_ai.request.model"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+AGENT: Final = "gen_ai.agent.name"
+TOOL: Final = "gen_ai.tool.name"
+TOKEN_TYPE: Final = "gen_ai.token.type"
+OUTCOME: Final = "agentsdk.tool.outcome"
+STATUS: Final = "agentsdk.run.status"
 WORKFLOW: Final = "gen_ai.workflow.name"
 TOOL_TYPE: Final = "gen_ai.tool.type"
 FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
@@ -18,21 +26,24 @@ OPERATIONS: Final = {"workflow": "invoke_workflow", "run": "invoke_agent", "chat
 """Kind of span -> the operation. An agent's stretch and a turn are ours: one invocation of an agent is one run."""
 
 PLAIN: Final = {
-    "agent": "gen_ai.agent.name",
+    "agent": AGENT,
     "agent_description": "gen_ai.agent.description",
     "conversation_id": "gen_ai.conversation.id",
     "run_id": "agentsdk.run.id",
     "turn": "agentsdk.turn",
-    "provider": "gen_ai.provider.name",
-    "model": "gen_ai.request.model",
+    "provider": PROVIDER,
+    "model": MODEL,
     "stream": "gen_ai.request.stream",
     "output_type": "gen_ai.output.type",
     "response_id": "gen_ai.response.id",
-    "response_model": "gen_ai.response.model",
+    "response_model": RESPONSE_MODEL,
     "time_to_first_chunk": "gen_ai.response.time_to_first_chunk",
-    "tool": "gen_ai.tool.name",
+    "tool": TOOL,
     "tool_description": "gen_ai.tool.description",
     "call_id": "gen_ai.tool.call.id",
+    "outcome": OUTCOME,
+    "status": STATUS,
+    "next_step": "agentsdk.next_step",
 }
 """What is recorded unchanged."""
 
@@ -53,6 +64,14 @@ USAGE: Final = {
     "cached_tokens": "gen_ai.usage.cache_read.input_tokens",
     "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
 }
+
+TOKEN_USAGE: Final = "gen_ai.client.token.usage"
+CHAT_SECONDS: Final = "gen_ai.client.operation.duration"
+FIRST_CHUNK: Final = "gen_ai.client.operation.time_to_first_chunk"
+RUN_SECONDS: Final = "gen_ai.invoke_agent.duration"
+TOOL_SECONDS: Final = "gen_ai.execute_tool.duration"
+TOOL_CALLS: Final = "agentsdk.tool.calls"
+COST: Final = "agentsdk.cost"
 
 INSTRUCTIONS: Final = "gen_ai.system_instructions"
 INPUT: Final = "gen_ai.input.messages"

@@ -1,4 +1,4 @@
-"""Who listens is found out without importing OpenTelemetry."""
+"""Who listens to spans and reads metrics is found out without importing OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -41,3 +41,30 @@ from opentelemetry.sdk.trace import TracerProvider
 trace.set_tracer_provider(TracerProvider())
 """
     assert printed(setup) == "OpenTelemetryTracer True True"
+
+
+METERS = {
+    "nobody imported it": "",
+    "only the interface is there": "import opentelemetry.metrics",
+    "another library took a meter": "import opentelemetry.metrics; opentelemetry.metrics.get_meter('x')",
+    "a provider that records nothing": (
+        "from opentelemetry import metrics; metrics.set_meter_provider(metrics.NoOpMeterProvider())"
+    ),
+    "a provider": (
+        "from opentelemetry import metrics; from opentelemetry.sdk.metrics import MeterProvider; "
+        "metrics.set_meter_provider(MeterProvider())"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", METERS)
+def test_who_reads_metrics_is_found_out(case: str) -> None:
+    script = f"""
+{METERS[case]}
+import sys
+from agentsdk.tracing.find import find_meter
+print(type(find_meter()).__name__, find_meter() is find_meter(), "opentelemetry.metrics" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    kind = "OpenTelemetryMeter" if case == "a provider" else "NoneType"
+    assert done.stdout.strip() == f"{kind} True {bool(METERS[case])}"
