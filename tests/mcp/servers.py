@@ -1,19 +1,14 @@
-"""Servers for the tests: the little one of these tests, real ones where they are installed, and any over HTTP."""
+"""Servers for the tests: the little one of these tests, and real ones where they are installed."""
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import socket
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from agentsdk.mcp import MCPServerStdio
 
@@ -48,18 +43,3 @@ def of_npm(name: str, *args: str, env: dict[str, str] | None = None, **options: 
     """A server from npm: `of_npm("memory")`."""
     command, *first = npm_command(name)
     return MCPServerStdio({"command": command, "args": [*first, *args], "env": env}, **{"name": name, **options})
-
-
-@asynccontextmanager
-async def over_http(app: Any) -> AsyncGenerator[str]:
-    """The address of an ASGI application, served on a free port."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
-        serving = asyncio.create_task(server.serve([listening]))
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await serving

@@ -20,10 +20,10 @@ from agentsdk.items import InputText
 from agentsdk.mcp import MCPServerStreamableHttp
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.toolsets import ToolsetContext
+from tests.asgi_server import listening
 from tests.mcp.misbehaving.clock import JumpingLoop, pass_time
 from tests.mcp.misbehaving.servers.base import HANDSHAKE, MODERN
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request
-from tests.mcp.servers import over_http
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +80,7 @@ async def bearer(context: RunContextWrapper[Any]) -> dict[str, str]:
 
 async def test_each_run_has_headers_of_its_own() -> None:
     shop = Shop()
-    async with over_http(shop) as url:
+    async with listening(shop) as url:
         server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop")
         for user in ("ada", "bob", "ada"):
             assert await run(server, user) == "3"
@@ -91,7 +91,7 @@ async def test_each_run_has_headers_of_its_own() -> None:
 
 async def test_what_is_asked_outside_of_a_run_is_asked_for_somebody() -> None:
     shop = Shop()
-    async with over_http(shop) as url, MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop") as server:
+    async with listening(shop) as url, MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop") as server:
         ada = RunContextWrapper("ada")
         await server.connect(context=ada)
         assert [tool.name for tool in await server.list_tools(context=ada)] == ["add"]
@@ -177,7 +177,7 @@ def with_tokens(request: AppRequest) -> Response | None:
 
 @pytest.mark.parametrize("auth", [Token(), FetchedToken()])
 async def test_an_auth_flow_of_the_package(auth: httpx2.Auth) -> None:
-    async with over_http(Shop(with_tokens)) as url:
+    async with listening(Shop(with_tokens)) as url:
         server = MCPServerStreamableHttp({"url": f"{url}/mcp", "auth": auth}, name="shop")
         assert await run(server) == "3"
         await server.aclose()
@@ -185,7 +185,7 @@ async def test_an_auth_flow_of_the_package(auth: httpx2.Auth) -> None:
 
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
 async def test_a_status_is_named(status: int) -> None:
-    async with over_http(Shop(lambda request: Response("<html>", status))) as url:
+    async with listening(Shop(lambda request: Response("<html>", status))) as url:
         server = MCPServerStreamableHttp({"url": f"{url}/mcp"}, name="shop")
         with pytest.raises(MCPStatusError, match=f"HTTP {status}") as caught:
             await server.connect()
@@ -195,12 +195,12 @@ async def test_a_status_is_named(status: int) -> None:
 
 async def test_a_redirect_elsewhere_is_not_followed() -> None:
     elsewhere = Shop()
-    async with over_http(elsewhere) as other:
+    async with listening(elsewhere) as other:
 
         def gate(request: AppRequest) -> Response:
             return Response(status_code=307, headers={"location": f"{other}/mcp"})
 
-        async with over_http(Shop(gate)) as url:
+        async with listening(Shop(gate)) as url:
             params: Any = {"url": f"{url}/mcp", "headers": {"authorization": "Bearer canary"}}
             server = MCPServerStreamableHttp(params, name="shop")
             with pytest.raises(MCPError, match="redirect") as caught:
@@ -230,7 +230,7 @@ async def test_users_that_come_while_others_are_being_connected(use: Any, monkey
         await shop(scope, receive, send)
 
     seen: set[bytes] = set()
-    async with over_http(slow) as url:
+    async with listening(slow) as url:
         server = MCPServerStreamableHttp({"url": f"{url}/mcp", "headers": bearer}, name="shop")
         assert await asyncio.gather(*[use(server, user) for user in users]) == ["3"] * 5
         assert await run(server, "one more") == "3"
@@ -336,9 +336,9 @@ async def test_as_many_calls_side_by_side_as_there_are() -> None:
         await all_there.wait()
         return "met"
 
-    async with over_http(official.streamable_http_app()) as url:
-        params: Any = {"url": f"{url}/mcp", "timeout": 2.0}
-        server = MCPServerStreamableHttp(params, name="meeting", client_session_timeout_seconds=20)
+    async with listening(official.streamable_http_app()) as url:
+        params: Any = {"url": f"{url}/mcp", "timeout": 60.0}
+        server = MCPServerStreamableHttp(params, name="meeting", client_session_timeout_seconds=120)
 
         async def met() -> Any:
             agent = Agent[None, str](name="A", model=ScriptedModel([call("meet"), "done"]), toolsets=[server])
@@ -350,7 +350,7 @@ async def test_as_many_calls_side_by_side_as_there_are() -> None:
 
 
 async def test_a_server_that_is_gone_is_down() -> None:
-    async with over_http(Shop()) as url:
+    async with listening(Shop()) as url:
         server = MCPServerStreamableHttp({"url": f"{url}/mcp"}, name="shop", trusted=True)
         assert await run(server) == "3"
     model = ScriptedModel([call("add", a=1, b=2), "done"])

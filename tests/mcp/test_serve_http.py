@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 import httpx
 import mcp_types as wire
 import pytest
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
@@ -27,28 +25,11 @@ from starlette.routing import Mount, Route
 from agentsdk import SQLiteRunStore, ToolContext, UserError, function_tool
 from agentsdk.mcp import MCPRequest, asgi_app
 from agentsdk.toolsets import ToolRegistry, Toolset, ToolsetContext
+from tests.asgi_server import listening
 from tests.mcp.served import Crowd, Work, add, clerk, refund, tools
 from tests.mcp.test_serve import Person, accept, both, text
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
-
-
-@asynccontextmanager
-async def listening(app: Any) -> AsyncGenerator[str, None]:
-    """The address of a real server of the application."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="on")
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[sock]))
-        try:
-            yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await serving
-            for task in asyncio.all_tasks():  # the package's SSE library watches for the end of the process on each loop
-                if getattr(task.get_coro(), "__name__", "") == "_shutdown_watcher":
-                    task.cancel()
-                    await asyncio.wait((task,))
 
 
 @asynccontextmanager

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
-import uvicorn
 from starlette.requests import Request
 
 from agentsdk import Agent, MemoryRunStore, RunConfig, Runner, Worker, function_tool
@@ -20,6 +18,7 @@ from agentsdk.testing.scripted import Say
 from agentsdk.tools import ask_user
 from agentsdk.web import Caller, web_app
 from agentsdk.workflow import flow, workflow
+from tests.asgi_server import listening
 
 TOKENS = {"of ada": Caller("acme", "ada"), "of bob": Caller("acme", "bob"), "of eve": Caller("evil", "eve")}
 ADA, BOB, EVE = ({"authorization": token} for token in TOKENS)
@@ -72,20 +71,6 @@ ASKS: tuple[Say, ...] = (call("ask_user", question="Which size?", choices=["smal
 def clerk(*says: Say) -> Agent[Any, Any]:
     """An agent that says these things."""
     return Agent(name="Clerk", tools=[pay, ask_user], model=ScriptedModel(list(says or PAYS)))
-
-
-@asynccontextmanager
-async def listening(app: Any) -> AsyncGenerator[str, None]:
-    """The address of a real server of the application."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, lifespan="off")
-        server = uvicorn.Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[sock]))
-        try:
-            yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await serving
 
 
 class Client(httpx.AsyncClient):

@@ -12,7 +12,8 @@ from starlette.routing import Mount
 
 from agentsdk import MemoryRunStore
 from agentsdk.web import web_app
-from tests.web.served import Client, clerk, listening, served
+from tests.asgi_server import listening
+from tests.web.served import Client, clerk, served
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,8 @@ from agentsdk.runs import Decision
 from agentsdk.stores import RunStore
 from agentsdk.testing.store_conformance import check_store
 from agentsdk.web import Webhooks, WebhookTarget
-from tests.web.served import clerk, listening, nap, served
+from tests.asgi_server import listening
+from tests.web.served import clerk, nap, served
 from tests.workflow.programs import StillClock
 
 pytestmark = pytest.mark.anyio
@@ -339,12 +340,14 @@ async def test_no_notice_is_lost_by_workers_that_are_killed(tmp_path: Path) -> N
         for is_last in (False, False, True):
             process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(path), receiver.url)
             before = len(receiver.got)
-            if is_last:
-                await receiver.until(lambda got: {notice["data"]["run_id"] for _, notice in got} == set(ids))
-            else:
-                await receiver.until(lambda got, before=before: len(got) > before)  # type: ignore[misc]
-            process.send_signal(signal.SIGKILL)
-            await process.wait()
+            try:
+                if is_last:
+                    await receiver.until(lambda got: {notice["data"]["run_id"] for _, notice in got} == set(ids))
+                else:
+                    await receiver.until(lambda got, before=before: len(got) > before)  # type: ignore[misc]
+            finally:
+                process.send_signal(signal.SIGKILL)
+                await process.wait()
     by_run: dict[str, set[str]] = {}
     for notice_id, notice in receiver.got:
         by_run.setdefault(notice["data"]["run_id"], set()).add(notice_id)
