@@ -40,6 +40,27 @@ def test_every_name_is_there_and_documented(module: ModuleType) -> None:
         assert not isinstance(value, type) or value.__doc__, f"{module.__name__}.{name} has no docstring"
 
 
+NAMESAKES = """
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+for name in sys.argv[1:]:
+    package = import_module(name)
+    for submodule in iter_modules(getattr(package, "__path__", ())):
+        if submodule.name in package.__all__:
+            import_module(f"{name}.{submodule.name}")
+            assert type(getattr(package, submodule.name)) is not type(sys), f"{name}.{submodule.name}"
+"""
+
+
+def test_no_submodule_takes_the_place_of_a_name() -> None:
+    """One that is imported for another name of its own would, in a process that has not used the name."""
+    command = [sys.executable, "-c", NAMESAKES, *map(name_of, MODULES)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_module_of_names_is_a_public_submodule() -> None:
     paths = (*(ROOT / "agentsdk").glob("*.py"), *(ROOT / "agentsdk").glob("*/__init__.py"))
     engines = {f"durable.{path.parent.name}" for path in (ROOT / "agentsdk" / "durable").glob("*/__init__.py")}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         RecordingModel,
         ReplayModel,
     )
+    from agentsdk.testing.checked_workflow import WorkflowCheck, workflow_check
     from agentsdk.testing.faulty_store import FaultyStore
     from agentsdk.testing.google_dialect import FakeGoogleServer
     from agentsdk.testing.no_requests import no_real_requests
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from agentsdk.testing.scripted import ScriptedModel, call
     from agentsdk.testing.server import CapturedRequest, FakeOpenAIServer, FakeServer, ServerReply
     from agentsdk.testing.tool_calling import ToolCallingModel
-    from agentsdk.testing.workflow_check import WorkflowCheck, workflow_check
 
 __all__ = [
     "CapturedRequest",
@@ -67,6 +67,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.testing.scripted": "ScriptedModel call",
             "agentsdk.testing.server": "CapturedRequest FakeOpenAIServer FakeServer ServerReply",
             "agentsdk.testing.tool_calling": "ToolCallingModel",
-            "agentsdk.testing.workflow_check": "WorkflowCheck workflow_check",
+            "agentsdk.testing.checked_workflow": "WorkflowCheck workflow_check",
         },
     )
