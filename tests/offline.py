@@ -4,13 +4,17 @@ An audit hook sees every connection of the process, whichever library makes it. 
 
     python -m tests.offline examples/hello.py
     python -m tests.offline docs/agents.md       # every ```python block, top to bottom, in one namespace
+    python -m tests.offline --serve              # the same for many, each in a fork: what all import is imported once
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import ipaddress
+import json
+import os
 import re
 import runpy
 import sys
@@ -83,8 +87,45 @@ def run_page(path: Path) -> None:
             raise SystemExit(f"{path}:{line}: printed\n{printed.getvalue()}but the page shows\n{expected}")
 
 
+IMPORTED = (
+    "agentsdk.stores",
+    "agentsdk.testing",
+    "agentsdk.tools",
+    "agentsdk.workflow",
+    "genai_prices.data",
+    "httpx",
+    "pydantic",
+)
+"""What most pages import."""
+
+
+def serve() -> str:
+    """Fork a process for each line of standard input: JSON of a path, the folder it runs in, and files for what it prints.
+
+    Returns the path in each fork. Here an exit code is written for each, until there are no more.
+    """
+    for name in IMPORTED:
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", ()):
+            getattr(module, public)
+    while line := sys.stdin.readline():
+        path, folder, *files = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            os.chdir(folder)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            for number, target in enumerate([os.open(os.devnull, os.O_RDONLY), *[os.open(file, flags) for file in files]]):
+                os.dup2(target, number)
+                os.close(target)
+            return str(path)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    raise SystemExit
+
+
 def main() -> None:
     install()
+    if sys.argv[1] == "--serve":
+        sys.argv[1] = serve()
     path = Path(sys.argv[1])
     sys.argv = sys.argv[1:]
     if path.suffix == ".md":
