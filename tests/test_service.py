@@ -37,9 +37,8 @@ class Service:
     """The service as a process, and a client of it that tries again while nobody listens."""
 
     def __init__(self, folder: Path, model: FakeOpenAIServer) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = str(free.getsockname()[1])
+        # Kept while no process listens on it: else another one could get the port.
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._folder = folder
         self._environment = {
             **os.environ,
@@ -49,18 +48,19 @@ class Service:
             "AGENTSDK_MODEL": "some-model",
             "SERVICE_LEASE": str(LEASE),
         }
-        self.address = f"http://127.0.0.1:{self._port}"
+        self.address = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         headers = {"authorization": "Bearer ada"}
-        self._client = httpx.AsyncClient(base_url=f"{self.address}/api", timeout=30, headers=headers)
+        self._client = httpx.AsyncClient(base_url=f"{self.address}/api", timeout=60, headers=headers)
         self._process: Process | None = None
 
     async def start(self) -> None:
         """Start the process."""
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "uvicorn", "--app-dir", str(EXAMPLES), "service:app"),
-            *("--port", self._port, "--log-level", "warning", "--timeout-graceful-shutdown", "1"),
+            *("--fd", str(self._listening.fileno()), "--log-level", "warning", "--timeout-graceful-shutdown", "1"),
             cwd=self._folder,
             env=self._environment,
+            pass_fds=[self._listening.fileno()],
         )
 
     async def end(self, how: signal.Signals) -> int:
@@ -75,6 +75,7 @@ class Service:
         await self._client.aclose()
         if self._process is not None:
             await self.end(signal.SIGKILL)
+        self._listening.close()
 
     async def ask(self, method: str, path: str, **given: Any) -> httpx.Response:
         """The answer to a request, sent again for as long as nobody is there."""
@@ -179,7 +180,7 @@ async def test_the_service_stops_while_clients_follow_its_runs(tmp_path: Path) -
         await service.until(run_id, lambda run: run["status"] == "waiting")
         stream = service.events(run_id, 0)
         await anext(stream)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             assert await service.end(signal.SIGTERM) in (0, -signal.SIGTERM)
         async for _ in stream:
             pass
@@ -197,6 +198,7 @@ async def test_its_page_begins_follows_and_approves_in_a_real_browser(tmp_path: 
         browser = await playwright.chromium.launch(
             executable_path=chromium(), chromium_sandbox=False, args=["--no-zygote", "--disable-gpu"]
         )
+        expect.set_options(timeout=60_000)
         page = await browser.new_page()
         raised: list[object] = []
         page.on("pageerror", lambda error: raised.append(error))
@@ -214,7 +216,7 @@ async def test_its_page_begins_follows_and_approves_in_a_real_browser(tmp_path: 
         await service.start()
         await service.ask("GET", "/health")
         await page.get_by_role("button", name="Approve").click()
-        await expect(page.get_by_role("status")).to_have_text("Invoice 7 is sent.", timeout=30_000)
+        await expect(page.get_by_role("status")).to_have_text("Invoice 7 is sent.")
         said = await page.locator("#events li").all_inner_texts()
         names = [text.split()[0] for text in said]
         assert names[0] == "RunStarted" and names[-1] == "RunEnded" and names.count("RunStarted") == 1, names

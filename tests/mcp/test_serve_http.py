@@ -228,7 +228,7 @@ async def test_a_handshake_client_that_is_cut_off_finds_its_result_under_the_run
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
         opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
         headers = {"accept": "application/json, text/event-stream"}
-        async with httpx.AsyncClient(headers=headers, timeout=30) as http:
+        async with httpx.AsyncClient(headers=headers, timeout=60) as http:
             opened = await http.post(f"{address}/mcp", json={**body, "params": opening})
             headers["mcp-session-id"] = opened.headers["mcp-session-id"]
             await http.post(f"{address}/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
@@ -262,7 +262,7 @@ async def test_what_no_client_sends_is_refused_and_the_server_goes_on() -> None:
     def request(params: Any) -> bytes:
         return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode()
 
-    async with listening(asgi_app([add], max_argument_bytes=100)) as address, httpx.AsyncClient(timeout=30) as http:
+    async with listening(asgi_app([add], max_argument_bytes=100)) as address, httpx.AsyncClient(timeout=60) as http:
 
         async def post(body: bytes, **more: str) -> httpx.Response:
             return await http.post(f"{address}/mcp", content=body, headers={**headers, **more})

@@ -77,7 +77,7 @@ class Client(httpx.AsyncClient):
     """A client of the service, and the store behind it."""
 
     def __init__(self, address: str, store: RunStore, **options: Any) -> None:
-        super().__init__(base_url=address, timeout=30, **options)
+        super().__init__(base_url=address, timeout=60, **options)
         self.store = store
 
     async def begin(self, input: object = "Pay Ada.", headers: Any = None, **more: object) -> str:

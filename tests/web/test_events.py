@@ -25,7 +25,7 @@ Event = tuple[int, dict[str, Any]]
 async def events(client: Client, run_id: str, after: int | None = None, **options: Any) -> AsyncGenerator[Event, None]:
     """The events of one stream as a browser reads them: the id and the data; the id is 0 where there is none."""
     headers = {} if after is None else {"last-event-id": str(after)}
-    async with client.stream("GET", f"/runs/{run_id}/events", headers=headers, timeout=20, **options) as answer:
+    async with client.stream("GET", f"/runs/{run_id}/events", headers=headers, timeout=60, **options) as answer:
         assert answer.status_code == 200, answer.status_code
         assert answer.headers["content-type"].startswith("text/event-stream")
         number = 0

@@ -285,7 +285,7 @@ async def test_a_run_waits_no_more_for_a_time_that_its_program_has_cancelled() -
                 group.create_task(fail())
         await flow.ask("Now?")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         result = await program.run(1, run_config=RunConfig(clock=Endless()))
     assert [item.call_id for item in result.interruptions] == ["ask"]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+from collections.abc import Callable
 
-from tests.mcp.misbehaving.clock import pause
+from tests.mcp.misbehaving.clock import PATIENCE, pause
 from tests.mcp.misbehaving.servers.base import Server
 from tests.mcp.misbehaving.servers.http_front import HttpFront, Request, http_case
 
 LIST, CALL = "tools/list", "tools/call"
+_DRIP = 0.05
+"""Seconds between what a slow server sends."""
 
 
 class Status(HttpFront):
@@ -140,6 +143,15 @@ class OnCall(HttpFront):
 class First(OnCall):
     always = False
 
+    async def drip(self, out: asyncio.StreamWriter, send: Callable[[], None]) -> None:
+        """Send a little again and again. Once the client's patience is over the time is the machine's, as it has more to do."""
+        waited = 0.0
+        while not self.closing.is_set():
+            send()
+            await out.drain()
+            await (pause(_DRIP) if waited < PATIENCE else asyncio.sleep(_DRIP))
+            waited += _DRIP
+
 
 @http_case("http/no_answer")
 class NoAnswer(First):
@@ -196,10 +208,7 @@ class CutChunks(First):
 class SlowHeaders(First):
     async def misbehave(self, request: Request, out: asyncio.StreamWriter) -> None:
         out.write(b"HTTP/1.1 200 OK\r\n")
-        while not self.closing.is_set():
-            out.write(b"x-more: 1\r\n")
-            await out.drain()
-            await pause(0.05)
+        await self.drip(out, lambda: out.write(b"x-more: 1\r\n"))
 
 
 @http_case("http/stream_cut")
@@ -229,10 +238,7 @@ class StreamCutId(First):
 class StreamSilent(First):
     async def misbehave(self, request: Request, out: asyncio.StreamWriter) -> None:
         self.stream(out, [])
-        while not self.closing.is_set():
-            self.chunk(out, b": still there\n\n")
-            await out.drain()
-            await pause(0.05)
+        await self.drip(out, lambda: self.chunk(out, b": still there\n\n"))
 
 
 @http_case("http/stream_goes_on")
