@@ -138,6 +138,7 @@ SUBMODULES = (
     "context_window",
     "durable",
     "durable.dbos",
+    "durable.temporal",
     "errors",
     "events",
     "guardrails",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ToolApprovalItem,
         ToolInDoubtItem,
     )
+    from agentsdk.core.progress import RunProgress
     from agentsdk.core.run_state import RunState
     from agentsdk.define.context import RunContextWrapper, TurnContext
     from agentsdk.define.inbox import Inbox
@@ -61,6 +62,7 @@ __all__ = [
     "RunErrorHandlerInput",
     "RunErrorHandlerResult",
     "RunOwner",
+    "RunProgress",
     "RunResult",
     "RunResultStreaming",
     "RunState",
@@ -81,6 +83,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.core.next_step": (
                 "FinalOutput Handoff Interruption NextStep PendingCall RunAgain ToolAnswerItem ToolApprovalItem ToolInDoubtItem"
             ),
+            "agentsdk.core.progress": "RunProgress",
             "agentsdk.core.run_state": "RunState",
             "agentsdk.define.context": "RunContextWrapper TurnContext",
             "agentsdk.define.inbox": "Inbox",

