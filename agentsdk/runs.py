@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from agentsdk.result import RunResult, RunResultStreaming
     from agentsdk.types.owner import RunOwner
     from agentsdk.types.signals import Decision
+    from agentsdk.worker import WorkerStatus
 
 __all__ = [
     "Clock",
@@ -71,6 +72,7 @@ __all__ = [
     "ToolHandler",
     "ToolInDoubtItem",
     "TurnContext",
+    "WorkerStatus",
     "WrapModelCall",
     "WrapToolCall",
 ]
@@ -97,5 +99,6 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.result": "RunResult RunResultStreaming",
             "agentsdk.types.owner": "RunOwner",
             "agentsdk.types.signals": "Decision",
+            "agentsdk.worker": "WorkerStatus",
         },
     )

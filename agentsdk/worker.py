@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -28,6 +28,7 @@ from agentsdk.ports.session import Session
 from agentsdk.runner import drive_with_run
 from agentsdk.types.declared import CALLABLE, Fields, a, number, optional, whole
 from agentsdk.types.errors import RunCancelledError, RunConflictError, StoreError, UserError
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunSummary
 
 logger = logging.getLogger("agentsdk")
@@ -37,6 +38,8 @@ LOOK_INTERVAL = 1.0
 
 _LOST_RETRY = 0.05
 """Seconds after which a worker that lost runs to others looks again, where there are more."""
+
+_MOST_COUNTED = 10_000
 
 _LONGEST_RETRY = 60.0
 """Seconds after which, at the latest, a run that this worker could not go on with is tried again."""
@@ -55,6 +58,20 @@ _FIELDS = Fields(
     error_handlers=optional(ERROR_HANDLERS),
     grace=number("finite seconds, 0 or more", least=0),
 )
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """How a worker stands: of its `concurrency` runs at once `in_work` are, and whether it takes more (`working`)."""
+
+    concurrency: int
+    in_work: int
+    working: bool
+
+    @property
+    def free(self) -> int:
+        """How many runs it could take now; 0 where it takes no more."""
+        return max(0, self.concurrency - self.in_work) if self.working else 0
 
 
 class Worker:
@@ -148,6 +165,18 @@ class Worker:
         self._stopping = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._wind_down)
+
+    def status(self) -> WorkerStatus:
+        """How it stands. May be called from any thread."""
+        working = self._loop is not None and not self._stopping
+        return WorkerStatus(self._concurrency, len(self._tasks), working)
+
+    async def queue(self) -> QueueStatus:
+        """The runs of its agents that wait for a worker, counted up to 10,000: the size of what all workers have before them.
+
+        Raises `StoreError`s.
+        """
+        return await self._store.queue(DueRuns(at=self._now(), agents=sorted(self._agents), limit=_MOST_COUNTED))
 
     def _wind_down(self) -> None:
         """Have each run stop at the end of its turn."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 from typing import Any, cast
 
 from agentsdk.cli.given import STORES, load_config, load_object, open_store, until_signalled
+from agentsdk.cli.probe import probe
 from agentsdk.models.shared_client import aclose
 from agentsdk.types.errors import UserError
 from agentsdk.worker import Worker
@@ -26,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grace", type=float, default=20.0, help="seconds for turns to end (default: %(default)s)")
     parser.add_argument("--lease", type=float, help="seconds until others may take the runs of a worker that died")
     parser.add_argument("--config", help="module:name of a RunConfig")
+    parser.add_argument("--probe", metavar="HOST:PORT", help="answer there how the worker and its queue stand, over HTTP")
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
 
 
@@ -47,7 +50,11 @@ async def _work(given: argparse.Namespace) -> None:
         config = load_config(given.config, given.lease)
         worker = Worker(store, agents=cast(Any, found), concurrency=given.concurrency, grace=given.grace, config=config)
     try:
-        await until_signalled(asyncio.ensure_future(_announced(worker)), worker.stop)
+        async with AsyncExitStack() as stack:
+            if given.probe:
+                host, port = await stack.enter_async_context(probe(worker, given.probe))
+                print(f"probe at http://{host}:{port}", flush=True)
+            await until_signalled(asyncio.ensure_future(_announced(worker)), worker.stop)
     finally:
         if store is not None:
             await store.aclose()

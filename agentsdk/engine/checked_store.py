@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeGuard, TypeVar, cast
 
-from agentsdk.ports.run_store import RunStore, claim_runs, wait_for_revision
+from agentsdk.ports.run_store import RunStore, claim_runs, queue_of, wait_for_revision
 from agentsdk.types.declared import is_real, is_whole, shown
 from agentsdk.types.errors import AgentsException, StoreError
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunSummary
 
 T = TypeVar("T")
@@ -49,6 +50,13 @@ class CheckedStore:
         """Hold runs that are due, but none of `besides`; each as it stood before."""
         runs = await self._asked("", "claim", lambda: claim_runs(self._store, query, owner, until, besides))
         return self._checked_summaries("claim", runs)
+
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        """How many runs are due, since when, and how many are in work."""
+        status: object = await self._asked("", "queue", lambda: queue_of(self._store, query))
+        if not isinstance(status, QueueStatus):
+            raise self._wrong("", "queue", status, "a QueueStatus")
+        return status
 
     async def post(self, run_id: str, signal: bytes) -> int:
         """Put a signal into the run's mailbox; its number there."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, UserError
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 POLL_INTERVAL = 0.05
@@ -61,6 +62,13 @@ class RunStore(Protocol):
         This one asks `due`, and appends to each.
         """
         return await claim_by_append(self, query, owner, until, besides)
+
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        """How many runs are due at `query.at` that began with one of `query.agents`, since when, and how many are in work.
+
+        It counts up to `query.limit` of either. This one reads as many from `due` and from `list`.
+        """
+        return await queue_by_reading(self, query)
 
     async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
         """What was posted to the run behind number `after`, in order. Raises `RunNotFoundError`.
@@ -200,6 +208,22 @@ async def claim_runs(
     if hasattr(store, "claim"):
         return await store.claim(query, owner, until, besides)
     return await claim_by_append(store, query, owner, until, besides)
+
+
+async def queue_by_reading(store: RunStore, query: DueRuns) -> QueueStatus:
+    """`RunStore.queue` for a store that has no better one. Raises what `due` and `list` raise."""
+    due = await store.due(query)
+    running = await store.list(RunQuery(status="running", limit=query.limit))
+    in_work = [run for run in running if run.due_at > query.at and (query.agents is None or run.first_agent in query.agents)]
+    oldest = max([query.at - run.due_at for run in due], default=0.0)
+    return QueueStatus(due=len(due), oldest_seconds=oldest, in_work=len(in_work))
+
+
+async def queue_of(store: RunStore, query: DueRuns) -> QueueStatus:
+    """`store.queue`, or `queue_by_reading` where the store, one of your own, has no such method."""
+    if hasattr(store, "queue"):
+        return await store.queue(query)
+    return await queue_by_reading(store, query)
 
 
 async def wait_by_polling(

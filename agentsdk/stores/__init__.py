@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentsdk.stores.postgres import PostgresRunStore
     from agentsdk.stores.redis import RedisRunStore
     from agentsdk.stores.sqlite import SQLiteRunStore
+    from agentsdk.types.queue import QueueStatus
     from agentsdk.types.summary import DueRuns, RunQuery, RunSummary
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "FileRunStore",
     "MemoryRunStore",
     "PostgresRunStore",
+    "QueueStatus",
     "RedisRunStore",
     "RunQuery",
     "RunStore",
@@ -44,6 +46,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.stores.postgres": "PostgresRunStore",
             "agentsdk.stores.redis": "RedisRunStore",
             "agentsdk.stores.sqlite": "SQLiteRunStore",
+            "agentsdk.types.queue": "QueueStatus",
             "agentsdk.types.summary": "DueRuns RunQuery RunSummary",
         },
     )

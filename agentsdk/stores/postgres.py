@@ -20,6 +20,7 @@ from agentsdk.ports.run_store import RunStore, conflict, not_found, not_open
 from agentsdk.stores import postgres_statements as statements
 from agentsdk.stores.postgres_notify import Notifier, subscribe
 from agentsdk.stores.waiters import DUE, REVISION, SIGNALS, Waiters
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 
@@ -87,6 +88,13 @@ class PostgresRunStore(RunStore):
         else:
             rows = await self._database.fetch(statements.CLAIM_OF_AGENTS, *values, list(set(query.agents)))
         return [_summary(row) for row in rows]
+
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        """How many runs are due, since when, and how many are in work, counted up to `query.limit` of each: one statement."""
+        agents = None if query.agents is None else list(query.agents)
+        row = (await self._database.fetch(statements.QUEUE, query.at, query.limit, agents))[0]
+        oldest = 0.0 if row["since"] is None else query.at - row["since"]
+        return QueueStatus(due=row["due"], oldest_seconds=oldest, in_work=row["in_work"])
 
     async def post(self, run_id: str, signal: bytes) -> int:
         """Put a signal into a run's mailbox. Raises `RunNotFoundError`, and `RunConflictError` where it is over."""

@@ -244,6 +244,21 @@ CLAIM_OF_AGENTS = _claim(
     """
 )
 
+_OF_AGENTS = "AND ($3::text[] IS NULL OR first_agent = ANY ($3::text[]))"
+QUEUE = f"""
+    WITH due AS (
+        SELECT ready_at AS since FROM agentsdk_runs WHERE ready_at > 0 AND ready_at <= $1 {_OF_AGENTS} LIMIT $2
+    ), left_behind AS (
+        SELECT {_LEASE} AS since FROM agentsdk_runs
+        WHERE status = 'running' AND {_LEASE} > 0 AND {_LEASE} <= $1 {_OF_AGENTS} LIMIT $2
+    ), found AS (
+        (SELECT since FROM due UNION ALL SELECT since FROM left_behind) LIMIT $2
+    ), held AS (
+        SELECT FROM agentsdk_runs WHERE status = 'running' AND {_LEASE} > $1 {_OF_AGENTS} LIMIT $2
+    )
+    SELECT count(*) AS due, min(since) AS since, (SELECT count(*) FROM held) AS in_work FROM found
+"""
+
 ATTACH = """
     INSERT INTO agentsdk_run_attachments (run, name, data) SELECT id, $2, $3 FROM agentsdk_runs WHERE run_id = $1
     ON CONFLICT (run, name) DO UPDATE SET data = EXCLUDED.data

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agentsdk.ports.run_store import RunStore, claim_runs, wait_for_revision
+from agentsdk.ports.run_store import RunStore, claim_runs, queue_of, wait_for_revision
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 
 
@@ -36,6 +37,10 @@ class RunStoreWrapper(RunStore):
     async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
         """Hold runs that are due, but none of `besides`; each as it stood before."""
         return await claim_runs(self._store, query, owner, until, besides)
+
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        """How many runs are due, since when, and how many are in work."""
+        return await queue_of(self._store, query)
 
     async def signals(self, run_id: str, after: int = 0) -> list[bytes]:
         """What was posted to a run. Raises `RunNotFoundError`."""

@@ -53,6 +53,8 @@ async def test_what_is_due_is_read_in_the_order_of_an_index(store: PostgresRunSt
     for statement, values, index in (
         (statements.DUE, (1e9, 10), "agentsdk_runs_due"),
         (statements.DUE_OF_AGENTS, (1e9, 10, ["agent 1", "agent 3"]), "agentsdk_runs_due_by_agent"),
+        (statements.CLAIM, (1e9, 5, "owner", 2e9, ["1", "3"]), "agentsdk_runs_due"),
+        (statements.CLAIM_OF_AGENTS, (1e9, 5, "owner", 2e9, [], ["agent 1", "agent 3"]), "agentsdk_runs_due_by_agent"),
     ):
         plan = await admin.fetch(f"EXPLAIN (ANALYZE, TIMING off) {statement}", *values)
         lines = [line for (line,) in plan if " on agentsdk_runs" in line]

@@ -70,6 +70,7 @@ made, so the data need not be empty; but use a test's. A store that lacks `wait`
 | `due_follows` | semantics | an append or delete shows at once |
 | `claim` | semantics | the first runs that are due, but none of those named, are held then; each as it stood before |
 | `claim_race` | concurrency | of tasks that claim what is due each run is got by one |
+| `queue` | semantics | how many runs are due, for how long the oldest has been, and how many are held |
 | `wait_due_returns` | semantics | the first call returns at once, another at its timeout at the latest |
 | `wait_due_wakes` | concurrency | a worker that waits takes each run that an append or a signal leaves ready |
 | `process_wait_due` * | concurrency | as `wait_due_wakes`, for another process's appends and signals |

@@ -8,12 +8,13 @@ from itertools import product
 
 from msgspec.structs import replace
 
-from agentsdk.ports.run_store import RunStore, claim_runs, claimed
+from agentsdk.ports.run_store import RunStore, claim_runs, claimed, queue_of
 from agentsdk.testing.store_conformance.check import NOW, Ground, expect, rule, summed
 from agentsdk.testing.store_conformance.concurrency import concurrently
 from agentsdk.testing.store_conformance.waiting import LONG, SOON, in_time
 from agentsdk.testing.store_conformance.workers import order, workers
 from agentsdk.types.errors import RunConflictError
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunStatus, RunSummary
 
 
@@ -132,6 +133,24 @@ async def claim_race(ground: Ground) -> None:
     await concurrently([take(store, f"worker {number}") for number, store in enumerate(stores)])
     expect(len(won), count, "how many runs were claimed")
     expect(len(set(won)), count, "how many different ones")
+
+
+@rule("semantics")
+async def queue(ground: Ground) -> None:
+    mine, other = [ground.run_id("agent-") for _ in range(2)]
+    left = replace(ready(ground.run_id(), 1, mine, status="running", due_at=NOW - 9), owner="dead", held_until=NOW - 9)
+    held = replace(ready(ground.run_id(), 1, mine, status="running", due_at=NOW + 50), owner="a", held_until=NOW + 50)
+    for one in (
+        *(ready(ground.run_id(), 1, mine, due_at=NOW + at) for at in (-5, -1, 5)),
+        *(left, held, ready(ground.run_id(), 1, other)),
+        ready(ground.run_id(), 1, mine, status="waiting", due_at=0.0),
+    ):
+        await ground.store.append(one.run_id, 0, [b"a"], one)
+    query = DueRuns(at=NOW, agents=[mine])
+    expect(await queue_of(ground.store, query), QueueStatus(due=3, oldest_seconds=9.0, in_work=1), "the queue")
+    expect((await queue_of(ground.store, replace(query, limit=2))).due, 2, "how many are due, counted up to 2")
+    nobody = replace(query, agents=[])
+    expect(await queue_of(ground.store, nobody), QueueStatus(due=0, oldest_seconds=0.0, in_work=0), "the queue of no agent")
 
 
 @rule("semantics")
