@@ -1,6 +1,6 @@
 """`python -m benchmarks.cluster`: 1 to 16 workers, each a process, around one PostgreSQL, beside a queue of due runs.
 
-Twice: with a model that takes 0.5 s to reply, so that a worker is bounded by its concurrency, as with a real provider; and with
+Twice: with a model that takes 1 s to reply, so that a worker is bounded by its concurrency, as with a real provider; and with
 one that replies at once, so that the processors of this machine are the bound. `--runs 100000 --seconds 30 --record` is what
 docs/scaling.md shows.
 
@@ -59,7 +59,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS, help="how many (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=2_000, help="how many are due all the time (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=8.0, help="how long each measurement takes (default: %(default)s)")
-    parser.add_argument("--reply", type=float, default=0.5, help="seconds a model takes to reply (default: %(default)s)")
+    parser.add_argument("--reply", type=float, default=1.0, help="seconds a model takes to reply (default: %(default)s)")
     parser.add_argument("--concurrency", type=int, default=4, help="runs at once in a worker (default: %(default)s)")
     parser.add_argument("--only", choices=(WAITING, BUSY), help="only with a model that waits, or one that does not")
     parser.add_argument("--record", action="store_true", help=f"write the figures to {RECORDED.name}, for the picture")

@@ -101,12 +101,12 @@ class Queue:
         )
         return ids
 
-    def waits(self, begun: Sequence[Claim]) -> tuple[list[float], list[int]]:
-        """How long each urgent run waited (in seconds), and how many others began meanwhile."""
+    def waits(self, begun: Sequence[Claim], since: float) -> tuple[list[float], list[int]]:
+        """How long each urgent run that came after `since` waited (in seconds), and how many others began meanwhile."""
         waited, before = list[float](), list[int]()
         for claim in begun:
             at = self._urgent.get(claim.run_id)
-            if at is not None:
+            if at is not None and at >= since:
                 waited.append(claim.at - at)
                 before.append(sum(at < other.at < claim.at and other.run_id not in self._urgent for other in begun))
         return waited, before
@@ -132,7 +132,7 @@ async def measure(setting: Setting, url: str, database: Database, queue: Queue, 
         finished = await database.finished(began, ended)
         takeovers = await take_over(setting, fleet, queue, database) if setting.workers > 1 and setting.reply_s else []
     within = [claim for claim in begun if began <= claim.at < ended]
-    return figures(setting, finished, ended - began, load, cpu_s, within, queue.waits(begun), takeovers)
+    return figures(setting, finished, ended - began, load, cpu_s, within, queue.waits(begun, began), takeovers)
 
 
 async def take_over(setting: Setting, fleet: Fleet, queue: Queue, database: Database) -> list[float]:
