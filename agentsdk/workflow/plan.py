@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -13,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from agentsdk.core.given_json import json_text
 from agentsdk.core.problems import list_problems
 from agentsdk.core.run_state import RunState
+from agentsdk.define.given_yaml import read_yaml
 from agentsdk.define.problems import problems_of
 from agentsdk.types.base import JsonObject
 from agentsdk.types.declared import FLAG, Fields, a, sequence_of, whole
@@ -27,9 +27,6 @@ from agentsdk.workflow.plan_step import CLOSED, INPUT, Condition, PlanStep
 from agentsdk.workflow.render import Format, render
 from agentsdk.workflow.scope import current_scope
 from agentsdk.workflow.workflow import Workflow, workflow
-
-_MAX_DEPTH = 64
-"""How deep YAML may nest: to read it takes a time that grows with the square of that."""
 
 _EMPTY = ("after", "inputs", "values", "when")
 _FIELDS = Fields("plan_workflow", limit=whole("a whole number, 1 or more", 1), review=FLAG)
@@ -245,17 +242,6 @@ def _reader() -> TypeAdapter[Plan]:
 
 def _read_yaml(text: str) -> object:
     try:
-        yaml: Any = import_module("yaml")
-    except ImportError:
-        raise UserError("Plan.from_yaml needs PyYAML, expected it installed; run pip install agentsdk[yaml]") from None
-    try:
-        depth = 0
-        for event in yaml.parse(text):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _MAX_DEPTH or isinstance(event, yaml.AliasEvent):  # a few aliases of aliases are billions of values
-                raise plan_error(
-                    [f"the whole: has aliases (*name), or is more than {_MAX_DEPTH} levels deep, expected neither"]
-                )
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise plan_error([f"the whole: cannot be read as YAML ({type(error).__name__})"]) from None
+        return read_yaml(text, "Plan.from_yaml")
+    except ValueError as error:
+        raise plan_error([f"the whole: {error}"]) from None
