@@ -163,6 +163,12 @@ class Budget:
     def _chain(self) -> tuple[Budget, ...]:
         return (self, *self._outer)
 
+    def has_limit(self, kind: LimitKind, limit: Number) -> bool:
+        """Whether a limit on spending of that kind and height stands here, or around it."""
+        if kind == "calls_per_tool":
+            return any(limit in budget.limits.calls_per_tool.values() for budget in self._chain)
+        return kind in (*_SPENDING, "tool_calls") and any(getattr(budget.limits, kind) == limit for budget in self._chain)
+
     def ask(
         self, input_tokens: int, max_tokens: int | None, price: RequestPrice | None = None, *, is_last: bool = False
     ) -> Grant | Wait | Reached:
