@@ -140,6 +140,7 @@ SUBMODULES = (
     "durable.dbos",
     "durable.temporal",
     "errors",
+    "evals",
     "events",
     "guardrails",
     "handoffs",

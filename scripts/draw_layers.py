@@ -20,6 +20,7 @@ ABOUT = {
     "cli": ("the command line: a worker, or an MCP server, as a process", ""),
     "patterns": ("ways in which", "agents work together"),
     "testing": ("scripted models, fake", "servers, checks of stores"),
+    "evals": ("cases run, scored,", "and compared"),
     "web": ("runs over HTTP, for", "clients and pages"),
     "worker": ("Worker: takes the stored runs that are due, and drives them", ""),
     "mcp": ("the Model Context Protocol: servers as toolsets; agents and tools as a server", ""),

@@ -342,6 +342,16 @@ SCRIPTED: dict[str, str] = {
         "[x] look up pets | [x] look up noise | [x] write to the landlord\n"
         "answer: The landlord is asked for consent; a dog must be quiet after ten.\n"
     ),
+    "evals.py": (
+        "yesterday: 0 of 3 passed, $0.001225 in all, 0 replies asked for\n"
+        "brief: 3 of 3 passed, $0.001015 in all, 6 replies asked for\n"
+        "generous: 1 of 3 passed, $0.000645 in all, 6 replies asked for\n"
+        "generous: Where is order 1815: the replay stopped before a call of refund, which would have an effect that the "
+        "recorded run did not have\n"
+        "generous: Where is order 1832: the replay stopped before a call of refund, which would have an effect that the "
+        "recorded run did not have\n"
+        "[9 runs; the whole report: report.json, or print(report)]\n"
+    ),
     "refund.py": (
         'o-1 begins\n  fetch o-1\na person is asked about {"question":"Refund although the risk is 8?","about":{"score":8,'
         '"why":"a new customer"}}\n  pay 2100 cents\n  send: Sorry for the dents!\n'

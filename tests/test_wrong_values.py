@@ -48,6 +48,24 @@ from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.durable.dbos import DBOSRuns, JSONSerializer
 from agentsdk.durable.temporal import EncryptedPayloads
+from agentsdk.evals import (
+    Case,
+    CaseResult,
+    EvalReport,
+    Score,
+    assert_passes,
+    calls_tools,
+    compare,
+    contains,
+    equals,
+    evaluate,
+    judge,
+    matches_schema,
+    max_cost,
+    max_duration,
+    read_cases,
+    recorded_cases,
+)
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
 from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
@@ -214,6 +232,14 @@ async def with_settings(settings: ModelSettings) -> None:
 
 def request(**fields: Any) -> ModelRequest:
     return ModelRequest(Tape([Message("user", "go")]), **fields)
+
+
+async def scored(scorer: Any) -> None:
+    await evaluate("e", [Case("x", "2")], agent(), {"it": scorer})
+
+
+RESULT = CaseResult(case="x", agent="A", repeat=1, status="passed")
+REPORT = EvalReport(name="e", agents=("A",), scorers=(), repeats=1, cases=(), results=(RESULT,), at=0.0)
 
 
 async def unused(made: object) -> None:
@@ -468,6 +494,28 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "step": (step_of, {}, in_workflow),
     "Step": (Step, {"function": plain_step}, in_workflow),
     "vote": (vote, {"agent": agent()}, unused),
+    "Case": (Case, {"input": "x"}, lambda made: evaluate("e", [made], agent(), [contains("2")])),
+    "Score": (Score, {"value": 1.0}, lambda made: evaluate("e", [Case("x")], agent(), [lambda run: made])),
+    "evaluate": (
+        evaluate,
+        {"name": "e", "cases": [Case("x")], "agents": agent(), "scorers": [contains("2")]},
+        lambda running: running,
+    ),
+    "recorded_cases": (
+        recorded_cases,
+        {"agent": agent(), "run_config": RunConfig(store=MemoryRunStore())},
+        lambda reading: reading,
+    ),
+    "read_cases": (read_cases, {"path": "cases.json"}, unused),
+    "equals": (equals, {}, scored),
+    "contains": (contains, {}, scored),
+    "matches_schema": (matches_schema, {"schema": int}, scored),
+    "calls_tools": (calls_tools, {}, scored),
+    "max_duration": (max_duration, {"seconds": 60}, scored),
+    "max_cost": (max_cost, {"dollars": 1}, scored),
+    "judge": (judge, {"rubric": "x", "model": ScriptedModel(["y"] * 100_000)}, scored),
+    "assert_passes": (assert_passes, {"report": REPORT}, unused),
+    "compare": (compare, {"report": REPORT, "baseline": REPORT}, unused),
     "workflow": (workflow_of, {}, lambda made: made.run(1)),
     "debate": (debate, {"debaters": [agent()], "judge": agent()}, unused),
     "supervisor": (supervisor, {"lead": agent(), "workers": [agent()]}, unused),
