@@ -107,6 +107,18 @@ async def evaluate(
         replay=replay,
         price=price_with(config.prices),
     )
+    return await _evaluated(setting, cases, named, repeats, concurrency, save_to)
+
+
+async def _evaluated(
+    setting: Setting,
+    cases: Sequence[Case[Any, Any]],
+    named: Mapping[str, Agent[Any, Any]],
+    repeats: int,
+    concurrency: int,
+    save_to: str | os.PathLike[str] | None,
+) -> EvalReport:
+    """The report of all runs, saved also where not all were run."""
     jobs = list(_jobs(setting, cases, named, repeats))
     results: dict[str, CaseResult] = {}
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
@@ -22,7 +23,7 @@ from agentsdk.evals.score import Score, Scorer, score_of
 from agentsdk.result import RunResult
 from agentsdk.runner import Runner
 from agentsdk.types.declared import shown
-from agentsdk.types.errors import AgentsException, LimitExceededError, RunConflictError, UserError
+from agentsdk.types.errors import AgentsException, LimitExceededError, LimitKind, Number, RunConflictError, UserError
 from agentsdk.types.text import clean_text, shortened, text_of
 from agentsdk.workflow import Workflow
 
@@ -84,6 +85,9 @@ async def result_of(job: Job, setting: Setting) -> CaseResult:
 async def _result(job: Job, setting: Setting) -> CaseResult:
     played = await (_run(job, setting) if setting.replay is None else _replayed(job, setting, setting.replay))
     facts = {**job.fields, **_facts(job, setting, played)}
+    limit = played.state.value.limit
+    if played.problem and limit is not None and _is_budget_out(setting, cast(LimitKind, limit.limit), Decimal(limit.allowed)):
+        return CaseResult(**facts, status="not_run", error=setting.stopped)
     if played.problem:
         return CaseResult(**facts, status="error", error=played.problem)
     run = CaseRun(
@@ -106,7 +110,7 @@ async def _scored(run: CaseRun[Any, Any], facts: dict[str, Any], setting: Settin
         try:
             scores[name] = await score_of(scorer, run)
         except Exception as error:
-            if _is_budget_out(error, setting):
+            if _says_budget_is_out(error, setting):
                 facts["scores"] = scores
                 return CaseResult(**facts, status="not_run", error=f"scorer {name!r} was not run: {setting.stopped}")
             problems.append(f"scorer {name!r}: {_said(error)}")
@@ -125,7 +129,7 @@ def _failed(job: Job, setting: Setting, error: Exception) -> CaseResult:
     """The result of a run that raised."""
     state = error.state if isinstance(error, AgentsException) and isinstance(error.state, RunState) else None
     facts = job.fields if state is None else {**job.fields, **_facts(job, setting, _Played(state, None, "", 0.0))}
-    out = _is_budget_out(error, setting)
+    out = _says_budget_is_out(error, setting)
     if out or isinstance(error, RunConflictError):  # which is held by another process: it may be in the middle of it
         return CaseResult(**facts, status="not_run", error=setting.stopped if out else _said(error))
     return CaseResult(**facts, status="error", error=_said(error))
@@ -158,12 +162,16 @@ def shown_text(value: object) -> str:
     return clean_text(shortened(text, MAX_SHOWN))
 
 
-def _is_budget_out(error: Exception, setting: Setting) -> bool:
-    """Whether it was a limit around the whole eval: then no more runs are begun."""
+def _says_budget_is_out(error: Exception, setting: Setting) -> bool:
+    return isinstance(error, LimitExceededError) and _is_budget_out(setting, error.kind, error.limit)
+
+
+def _is_budget_out(setting: Setting, kind: LimitKind, limit: Number) -> bool:
+    """Whether that limit stands around the whole eval: then no more runs are begun."""
     scope = SCOPE.get()
-    if not isinstance(error, LimitExceededError) or scope is None or not scope.has_limit(error.kind, error.limit):
+    if scope is None or not scope.has_limit(kind, limit):
         return False
-    setting.stopped = setting.stopped or f"the limit on {error.kind} around the eval is reached ({error.limit})"
+    setting.stopped = setting.stopped or f"the limit on {kind} around the eval is reached ({limit})"
     return True
 
 

@@ -26,7 +26,7 @@ from agentsdk.errors import ModelRefusalError
 from agentsdk.evals import Case, CaseRun, EvalReport, equals, evaluate
 from agentsdk.stores import MemoryRunStore
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.workflow import workflow
+from agentsdk.workflow import flow, workflow
 from tests.evals.agents import CAPITALS, GOOD, WEAK, asked, config, geographer, model_of
 
 pytestmark = pytest.mark.anyio
@@ -111,6 +111,23 @@ async def test_a_budget_that_runs_out_leaves_the_rest_as_not_run() -> None:
     assert (budget.spent.requests, asked(agent), report.is_whole) == (2, 2, False)
     summary = report.summary("Geo")
     assert (summary.runs, summary.passed, summary.not_run, summary.pass_rate) == (3, 2, 1, 1.0)
+
+
+@workflow
+async def placed(city: str) -> str:
+    return await flow.agent(WORKER, city)
+
+
+WORKER = geographer(GOOD)
+
+
+async def test_a_budget_stops_workflows_and_runs_that_pause_too() -> None:
+    for agent, on_limit in ((placed, "raise"), (geographer(GOOD), "pause")):
+        with shared_limits(requests=1):
+            given = RunConfig(on_limit=on_limit)
+            report = await evaluate("capitals", CAPITALS, agent, [equals()], concurrency=1, run_config=given)
+        assert [one.status for one in report.results] == ["passed", "not_run", "not_run"]
+        assert report.stopped == "the limit on requests around the eval is reached (1)"
 
 
 async def test_a_limit_of_the_run_itself_is_an_error_of_that_case() -> None:
