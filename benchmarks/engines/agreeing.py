@@ -124,7 +124,7 @@ async def serve_on_dbos(url: str, name: str) -> None:
     DBOS(config={"name": "kills", "system_database_url": url, "executor_id": name, "application_version": "1"})
     DBOS.launch()
     await DBOS.register_queue_async(QUEUE)
-    World().write("ready", name)
+    World().ready()
     await asyncio.Event().wait()
 
 

@@ -49,7 +49,7 @@ async def main(role: str, name: str, address: dict[str, str]) -> None:
         return
     if queue is not None:
         await DBOS.register_queue_async(queue)
-    World().write("ready", name)
+    World().ready()
     await begin(runs, int(name.partition("-")[2]), int(address["workers"]), float(address["since"]))
     await asyncio.Event().wait()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from datetime import timedelta
+from typing import Any
 
 from temporalio.client import Client
 
@@ -20,6 +22,8 @@ HEARTBEAT_S = 3.0
 """Seconds after which a silent worker is taken for dead."""
 
 LEASE = 3.0
+OPTIONS: dict[str, Any] = {"debug_mode": True, "sticky_queue_schedule_to_start_timeout": timedelta(seconds=1)}
+"""A machine under load is no deadlock, and the cache of a worker that was killed is not waited for."""
 
 
 async def main(role: str, name: str, address: dict[str, str]) -> None:
@@ -30,8 +34,8 @@ async def main(role: str, name: str, address: dict[str, str]) -> None:
         return
     store = open_store((address["kind"], address["store"]))
     config = RunConfig(lease=LEASE, limits=RunLimits(turns=None), tracing_disabled=True)
-    async with temporal_worker(client, store=store, agents=agents, task_queue=QUEUE, config=config):
-        World().write("ready", name)
+    async with temporal_worker(client, store=store, agents=agents, task_queue=QUEUE, config=config, **OPTIONS):
+        World().ready()
         await asyncio.Event().wait()
 
 

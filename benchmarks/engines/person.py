@@ -8,7 +8,7 @@ import signal
 import time
 from typing import Any
 
-from agentsdk.errors import AgentsException, RunConflictError, RunNotFoundError, StoreUnavailableError
+from agentsdk.errors import AgentsException, RunConflictError, StoreUnavailableError
 from agentsdk.runs import Decision
 from benchmarks.engines.plans import World
 from benchmarks.engines.programs import begun_with
@@ -35,7 +35,7 @@ async def attend(runs: Any, *, begins: bool = True) -> None:
         for run_id in list(waits):
             try:
                 rest = await runs.status(run_id)
-            except (RunNotFoundError, StoreUnavailableError):  # no worker has begun it, or none answers
+            except Exception:  # no worker has begun it, or none answers as it should: the next look tells
                 continue
             waits[run_id] = rest.status == "waiting" and bool(rest.calls)
             for waiting in rest.calls if waits[run_id] else ():
@@ -71,4 +71,4 @@ async def _decide(runs: Any, world: World, run_id: str, waiting: Any) -> None:
     try:
         await runs.decide(run_id, decision)
     except (RunConflictError, StoreUnavailableError):
-        pass  # it is decided already, and nobody has gone on with it yet; or nobody answers
+        pass  # it is decided already, and nobody has gone on with it yet; or nobody answers: what waits is asked for again

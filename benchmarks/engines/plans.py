@@ -88,6 +88,10 @@ class World(Outside):
         """How often each body of each run was begun."""
         return Counter((run_id, call) for run_id, call in self.read("bodies"))
 
+    def ready(self) -> None:
+        """This process takes work from now on."""
+        self.write("ready", os.getpid())
+
     def say(self, run_id: str, what: str) -> None:
         """A person was shown a call in doubt, or was told of a call that failed because its worker died."""
         self.write("said", [run_id, what], sync=True)

@@ -117,6 +117,7 @@ async def give(run_id: str, n: int) -> str:
 @workflow
 async def refund(run_id: str) -> str:
     """Steps side by side, an agent, a person, a time, and a payment."""
+    run_id = run_id.strip('"')  # engines may give it as JSON
     await fetch(run_id, 1)
     weighed = [weigh(run_id, n) for n in (2, 3, 4)]
     await asyncio.gather(*weighed, flow.agent(clerk, prompt(run_id, WORKFLOW_AGENT)))

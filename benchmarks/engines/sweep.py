@@ -21,10 +21,10 @@ from benchmarks.engines.plans import EFFECTS, PLANS, World, bodies_of
 from benchmarks.envs import REPO
 from benchmarks.processes import environment
 
-STARTS_WITHIN_S = 120.0
+STARTS_WITHIN_S = 240.0
 """Seconds in which the first worker is to be ready."""
 
-GIVES_UP_S = 60.0
+GIVES_UP_S = 120.0
 """Seconds in which nothing happens any more, after which runs that have not ended are given up."""
 
 
@@ -106,14 +106,17 @@ class Sweep:
         return self.outcome
 
     async def kill_one(self) -> None:
-        """Kill a worker; another process takes its place, under its name, at once."""
-        at = self._chance.randrange(self._count)
+        """Kill one of the workers that take work; another process takes its place, under its name, at once."""
+        async with asyncio.timeout(STARTS_WITHIN_S):
+            while not (ready := self._ready()):  # noqa: ASYNC110 - other processes say so
+                await asyncio.sleep(0.02)
+        at = self._chance.choice(ready)
         self._workers[at].send_signal(signal.SIGKILL)
         self.outcome.kills += 1
         self._gone.append(self._workers[at])
         self._workers[at] = await self._start("worker", f"worker-{at}")
 
-    async def until_begun(self, bodies: int, within: float = 120.0) -> None:
+    async def until_begun(self, bodies: int, within: float = 240.0) -> None:
         """Return when so many bodies have begun. Raises `TimeoutError`."""
         async with asyncio.timeout(within):
             while self.world.begun().total() < bodies:  # noqa: ASYNC110 - other processes write them
@@ -129,9 +132,14 @@ class Sweep:
                 env={**environment(), "ENGINES_WORLD": str(self.world.folder), **self._contestant.env},
             )
 
+    def _ready(self) -> list[int]:
+        """The workers that take work."""
+        pids = set(self.world.read("ready"))
+        return [number for number, worker in enumerate(self._workers) if worker.pid in pids]
+
     async def _until_ready(self) -> None:
         async with asyncio.timeout(STARTS_WITHIN_S):
-            while not self.world.read("ready"):
+            while not self._ready():
                 if self._workers[0].returncode is not None:
                     raise RuntimeError((self.world.folder / "worker-0.log").read_text()[-2000:])
                 await asyncio.sleep(0.02)

@@ -181,7 +181,7 @@ async def main(role: str, address: dict[str, str]) -> None:
         await attend(TemporalRuns(client))
     else:
         async with Worker(client, task_queue=QUEUE, workflows=[Run], activities=list(BODIES.values())):
-            World().write("ready", QUEUE)
+            World().ready()
             await asyncio.Event().wait()
 
 

@@ -153,7 +153,7 @@ async def main(role: str, name: str, address: dict[str, str]) -> None:
         return
     activities = [ask_model, *BODIES.values()]
     async with Worker(client, task_queue=QUEUE, workflows=[Run], activities=activities, workflow_runner=RUNNER):
-        World().write("ready", name)
+        World().ready()
         await asyncio.Event().wait()
 
 
