@@ -85,8 +85,7 @@ async def result_of(job: Job, setting: Setting) -> CaseResult:
 async def _result(job: Job, setting: Setting) -> CaseResult:
     played = await (_run(job, setting) if setting.replay is None else _replayed(job, setting, setting.replay))
     facts = {**job.fields, **_facts(job, setting, played)}
-    limit = played.state.value.limit
-    if played.problem and limit is not None and _is_budget_out(setting, cast(LimitKind, limit.limit), Decimal(limit.allowed)):
+    if played.problem and _has_stopped_at_budget(played.state, setting):
         return CaseResult(**facts, status="not_run", error=setting.stopped)
     if played.problem:
         return CaseResult(**facts, status="error", error=played.problem)
@@ -160,6 +159,13 @@ def shown_text(value: object) -> str:
     except UserError:  # no JSON form
         text = shown(value)
     return clean_text(shortened(text, MAX_SHOWN))
+
+
+def _has_stopped_at_budget(state: RunState, setting: Setting) -> bool:
+    hit = state.value.limit
+    if hit is None or not hit.allowed:
+        return False
+    return _is_budget_out(setting, cast(LimitKind, hit.limit), Decimal(hit.allowed))
 
 
 def _says_budget_is_out(error: Exception, setting: Setting) -> bool:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from agentsdk.core.limits.totals import follow
 from agentsdk.core.state import apply, fold
-from agentsdk.core.summary import summarize
+from agentsdk.core.summary import status_of, summarize
 from agentsdk.types.events import (
     AnswerAwaited,
     ApprovalDecided,
@@ -76,8 +76,10 @@ IN_HELPER = [Nested("c1", event) for event in (RunStarted("", "helper", (), 0, 5
     ],
 )
 def test_a_run_that_stopped_says_why(events: list[RunEvent], status: RunStatus, reason: str) -> None:
-    summary = summarize(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.0)
+    state = fold([STARTED, *events])
+    summary = summarize(state, now=9.0, owner="me", held_until=9.0)
     assert (summary.status, summary.reason, summary.rev) == (status, reason, 1 + len(events))
+    assert status_of(state) == status
     held = summarize(fold([STARTED, *events]), now=9.0, owner="me", held_until=9.5)
     assert held.status == "running"
 

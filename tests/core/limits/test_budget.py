@@ -127,6 +127,16 @@ def test_a_request_is_granted_by_every_budget_around_it_or_by_none() -> None:
     assert granted(run.ask(10, None)).output_cap == 390
 
 
+def test_a_budget_has_its_limits_and_those_around_it() -> None:
+    scope = Budget(RunLimits(cost=Decimal("0.5"), calls_per_tool={"search": 3}))
+    run = Budget(RunLimits(turns=2, tool_calls=7), within=scope)
+    assert run.has_limit("turns", 2) and run.has_limit("tool_calls", 7)
+    assert run.has_limit("cost", Decimal("0.5")) and run.has_limit("calls_per_tool", 3)
+    assert not scope.has_limit("turns", 2), "that of a run in it"
+    assert not run.has_limit("turns", 3) and not run.has_limit("calls_per_tool", 4)
+    assert not run.has_limit("deadline", 2), "a time, which is not spent"
+
+
 def test_room_is_kept_back_for_one_last_request() -> None:
     budget = Budget(
         RunLimits(turns=3, tokens=3000, reserved_output_tokens=500, output_tokens_per_request=1500), Amount(turns=1)
