@@ -33,6 +33,7 @@ from agentsdk.ports.session import SESSION, Session
 from agentsdk.ports.tracer import Tracer
 from agentsdk.result import RunResult, RunResultStreaming
 from agentsdk.tracing.find import find_meter, find_tracer
+from agentsdk.tracing.logs import set_up_logging
 from agentsdk.types.declared import FLAG, Fields, a, number, optional, whole
 from agentsdk.types.errors import ResumableState, UserError
 from agentsdk.types.events import RunEvent
@@ -69,6 +70,8 @@ _ARGUMENTS = Fields(
     priority=optional(whole("a whole number; the highest is taken first")),
 )
 _CATALOG = KnownModels()
+
+set_up_logging()
 
 RunInput = str | Sequence[InputItem] | ResumableState
 """A run's input: text, items, or the state of a run to go on with."""

@@ -273,7 +273,11 @@ class Run(Journal, eq=False, kw_only=True):
     @property
     def declared(self) -> Declaration:
         """What the agent whose turn it is declares, with the tools of toolsets where it was prepared with some."""
-        declared, extended = Declaration.of(self.agent), self.extended
+        return self.declared_by(self.agent)
+
+    def declared_by(self, agent: Agent[Any, Any]) -> Declaration:
+        """The same of another agent: the one whose turn it was, say."""
+        declared, extended = Declaration.of(agent), self.extended
         return declared if extended is None or extended.declared is not declared else extended.extended
 
     @property

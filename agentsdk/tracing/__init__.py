@@ -12,6 +12,7 @@ from agentsdk.types.lazy import lazy_names
 if TYPE_CHECKING:
     from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, ToolCall
     from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
+    from agentsdk.tracing.logs import RunLogFilter
     from agentsdk.tracing.meter import OpenTelemetryMeter
     from agentsdk.tracing.otel import OpenTelemetryTracer
     from agentsdk.tracing.workflow import trace
@@ -24,6 +25,7 @@ __all__ = [
     "OpenTelemetryMeter",
     "OpenTelemetryTracer",
     "RunLeft",
+    "RunLogFilter",
     "Span",
     "SpanAttributes",
     "ToolCall",
@@ -37,6 +39,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.ports.meter": "AttemptCost Measurement Meter ModelCall RunLeft ToolCall",
             "agentsdk.ports.tracer": "Span SpanAttributes Tracer",
+            "agentsdk.tracing.logs": "RunLogFilter",
             "agentsdk.tracing.meter": "OpenTelemetryMeter",
             "agentsdk.tracing.otel": "OpenTelemetryTracer",
             "agentsdk.tracing.workflow": "trace",
