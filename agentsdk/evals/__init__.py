@@ -9,10 +9,10 @@ from agentsdk.types.lazy import lazy_names
 if TYPE_CHECKING:
     from agentsdk.evals.case import Case, CaseRun
     from agentsdk.evals.case_sources import read_cases, recorded_cases
-    from agentsdk.evals.comparison import EvalComparison, compare
+    from agentsdk.evals.comparison import EvalComparison
     from agentsdk.evals.evaluating import evaluate
     from agentsdk.evals.judging import Verdict, judge
-    from agentsdk.evals.report import AgentSummary, CaseResult, EvalReport, assert_passes
+    from agentsdk.evals.report import AgentSummary, CaseResult, EvalReport, assert_passes, compare
     from agentsdk.evals.score import Score, Scorer
     from agentsdk.evals.scorers import calls_tools, contains, equals, matches_schema, max_cost, max_duration
 
@@ -46,10 +46,10 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.evals.case": "Case CaseRun",
             "agentsdk.evals.case_sources": "read_cases recorded_cases",
-            "agentsdk.evals.comparison": "EvalComparison compare",
+            "agentsdk.evals.comparison": "EvalComparison",
             "agentsdk.evals.evaluating": "evaluate",
             "agentsdk.evals.judging": "Verdict judge",
-            "agentsdk.evals.report": "AgentSummary CaseResult EvalReport assert_passes",
+            "agentsdk.evals.report": "AgentSummary CaseResult EvalReport assert_passes compare",
             "agentsdk.evals.score": "Score Scorer",
             "agentsdk.evals.scorers": "calls_tools contains equals matches_schema max_cost max_duration",
         },

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from decimal import Decimal
-from statistics import fmean
+from collections.abc import Callable
 
 from msgspec import Struct
 
-from agentsdk.evals.interval import Interval, interval_of_mean, sign_test
-from agentsdk.evals.report import CaseResult, EvalReport, by_case, pass_rates
-from agentsdk.types.declared import Fields, a
-from agentsdk.types.errors import UserError
+from agentsdk.evals.interval import Interval
+from agentsdk.evals.table import first_of, fitted, money, percent, short_name
 
 SIGNIFICANT = 0.05
 
@@ -54,70 +50,38 @@ class EvalComparison(Struct, frozen=True, kw_only=True):
         return self.p_value < SIGNIFICANT
 
     def __str__(self) -> str:
-        from agentsdk.evals.table import comparison_lines
-
         return "\n".join(comparison_lines(self))
 
 
-def compare(report: EvalReport, baseline: EvalReport) -> EvalComparison:
-    """What `report` changed against `baseline`. Each is of one agent: take `report.only("name")` of one with several.
-
-    Raises `UserError` for a report of several agents.
-    """
-    _FIELDS.check_given("compare", report=report, baseline=baseline)
-    for one in (report, baseline):
-        if len(one.agents) != 1:
-            raise UserError(
-                f"compare was given a report of the agents {list(one.agents)}, expected one agent; pass report.only('...')"
-            )
-    before, after = _ran(baseline), _ran(report)
-    known = {case.name: case.digest for case in baseline.cases}
-    alike = {case.name for case in report.cases if known.get(case.name) == case.digest}
-    rates_before, rates_after = pass_rates(before), pass_rates(after)
-    shared = [name for name in rates_after if name in rates_before and name in alike]
-    better = tuple([name for name in shared if rates_after[name] > rates_before[name]])
-    worse = tuple([name for name in shared if rates_after[name] < rates_before[name]])
-    names = {case.name: None for case in (*report.cases, *baseline.cases)}
-    return EvalComparison(
-        baseline=_label(baseline, report),
-        agent=_label(report, baseline),
-        cases=len(shared),
-        pass_rate=_difference(rates_before, rates_after, shared),
-        better=better,
-        worse=worse,
-        p_value=sign_test(len(better), len(worse)),
-        cost=_difference(_costs(before), _costs(after), shared),
-        duration=_difference(_durations(before), _durations(after), shared),
-        not_compared=tuple([name for name in names if name not in shared]),
-    )
+def comparison_lines(comparison: EvalComparison) -> list[str]:
+    """A comparison as lines of text."""
+    better, worse = len(comparison.better), len(comparison.worse)
+    same = comparison.cases - better - worse
+    names = f"{short_name(comparison.agent)} against {short_name(comparison.baseline)}"
+    lines = [f"{names}: {better} better, {worse} worse, {same} the same"]
+    if comparison.pass_rate is not None:
+        rates = f"{percent(comparison.pass_rate.before)} -> {percent(comparison.pass_rate.after)}"
+        lines.append(f"  passed   {rates}; {_verdict(comparison)}")
+    if comparison.cost is not None:
+        lines.append(f"  cost     {_change(comparison.cost, money)} a run")
+    if comparison.duration is not None:
+        lines.append(f"  seconds  {_change(comparison.duration, '{:.2f}'.format)} a run")
+    for title, cases in (("better", comparison.better), ("worse", comparison.worse), ("left out", comparison.not_compared)):
+        lines += [f"  {title}: {name}" for name in first_of(cases)]
+    return [fitted(line) for line in lines]
 
 
-def _label(report: EvalReport, other: EvalReport) -> str:
-    """What sets a report apart from the other: the agent, or, of the same one, which of the reports."""
-    if report.agents != other.agents:
-        return report.agents[0]
-    return f"{report.agents[0]} {'before' if (report.at, report.name) < (other.at, other.name) else 'now'}"
+def _verdict(comparison: EvalComparison) -> str:
+    if not (comparison.better or comparison.worse):
+        return "no case has changed"
+    chance = "more than chance" if comparison.is_significant else "may be chance"
+    return f"{chance} (p = {comparison.p_value:.2g}, sign test)"
 
 
-def _ran(report: EvalReport) -> list[CaseResult]:
-    return [one for one in report.results if one.status != "not_run"]
+def _change(given: Difference, figure: Callable[[float], str]) -> str:
+    def signed(value: float) -> str:
+        return f"{'-' if value < 0 else '+'}{figure(abs(value))}"
 
-
-def _costs(results: list[CaseResult]) -> dict[str, float]:
-    unknown = {one.case for one in results if one.cost is None}
-    return by_case([(one.case, float(one.cost or Decimal(0))) for one in results if one.case not in unknown])
-
-
-def _durations(results: list[CaseResult]) -> dict[str, float]:
-    return by_case([(one.case, one.duration) for one in results])
-
-
-def _difference(before: dict[str, float], after: dict[str, float], cases: Sequence[str]) -> Difference | None:
-    """None where a figure is not known of some case, or there are no cases."""
-    if not cases or not all(name in before and name in after for name in cases):
-        return None
-    changes = [after[name] - before[name] for name in cases]
-    return Difference(fmean(before[name] for name in cases), fmean(after[name] for name in cases), interval_of_mean(changes))
-
-
-_FIELDS = Fields("compare", report=a(EvalReport, "an EvalReport"), baseline=a(EvalReport, "an EvalReport"))
+    span = given.interval
+    within = "" if span is None else f"; 95 %: {signed(span.low)} to {signed(span.high)}"
+    return f"{figure(given.before)} -> {figure(given.after)} ({signed(given.change)}{within})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from statistics import fmean
@@ -11,8 +12,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-from agentsdk.evals.interval import Interval, interval_of_mean, interval_of_rate
+from agentsdk.evals.comparison import Difference, EvalComparison, comparison_lines
+from agentsdk.evals.interval import Interval, interval_of_mean, interval_of_rate, sign_test
 from agentsdk.evals.score import Score
+from agentsdk.evals.table import MAX_LISTED, columns, counted, dollars, fitted, percent, short_name, span_text, wrapped
 from agentsdk.types.declared import Fields, a, number
 from agentsdk.types.errors import UserError
 
@@ -110,9 +113,7 @@ class EvalReport(Struct, frozen=True, kw_only=True):
     version: int = VERSION
 
     def __str__(self) -> str:
-        from agentsdk.evals.table import table_of
-
-        return table_of(self)
+        return _table(self)
 
     @property
     def is_whole(self) -> bool:
@@ -239,3 +240,127 @@ def added(costs: list[Decimal | None]) -> Decimal | None:
     """The sum; None where one is not known."""
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if len(known) == len(costs) else None
+
+
+def compare(report: EvalReport, baseline: EvalReport) -> EvalComparison:
+    """What `report` changed against `baseline`. Each is of one agent: take `report.only("name")` of one with several.
+
+    Raises `UserError` for a report of several agents.
+    """
+    _COMPARED.check_given("compare", report=report, baseline=baseline)
+    for one in (report, baseline):
+        if len(one.agents) != 1:
+            raise UserError(
+                f"compare was given a report of the agents {list(one.agents)}, expected one agent; pass report.only('...')"
+            )
+    before, after = _ran(baseline), _ran(report)
+    known = {case.name: case.digest for case in baseline.cases}
+    alike = {case.name for case in report.cases if known.get(case.name) == case.digest}
+    rates_before, rates_after = pass_rates(before), pass_rates(after)
+    shared = [name for name in rates_after if name in rates_before and name in alike]
+    better = tuple([name for name in shared if rates_after[name] > rates_before[name]])
+    worse = tuple([name for name in shared if rates_after[name] < rates_before[name]])
+    names = {case.name: None for case in (*report.cases, *baseline.cases)}
+    return EvalComparison(
+        baseline=_label(baseline, report),
+        agent=_label(report, baseline),
+        cases=len(shared),
+        pass_rate=_difference(rates_before, rates_after, shared),
+        better=better,
+        worse=worse,
+        p_value=sign_test(len(better), len(worse)),
+        cost=_difference(_costs(before), _costs(after), shared),
+        duration=_difference(_durations(before), _durations(after), shared),
+        not_compared=tuple([name for name in names if name not in shared]),
+    )
+
+
+def _label(report: EvalReport, other: EvalReport) -> str:
+    """What sets a report apart from the other: the agent, or, of the same one, which of the reports."""
+    if report.agents != other.agents:
+        return report.agents[0]
+    return f"{report.agents[0]} {'before' if (report.at, report.name) < (other.at, other.name) else 'now'}"
+
+
+def _ran(report: EvalReport) -> list[CaseResult]:
+    return [one for one in report.results if one.status != "not_run"]
+
+
+def _costs(results: list[CaseResult]) -> dict[str, float]:
+    unknown = {one.case for one in results if one.cost is None}
+    return by_case([(one.case, float(one.cost or Decimal(0))) for one in results if one.case not in unknown])
+
+
+def _durations(results: list[CaseResult]) -> dict[str, float]:
+    return by_case([(one.case, one.duration) for one in results])
+
+
+def _difference(before: dict[str, float], after: dict[str, float], cases: Sequence[str]) -> Difference | None:
+    """None where a figure is not known of some case, or there are no cases."""
+    if not cases or not all(name in before and name in after for name in cases):
+        return None
+    changes = [after[name] - before[name] for name in cases]
+    return Difference(fmean(before[name] for name in cases), fmean(after[name] for name in cases), interval_of_mean(changes))
+
+
+_COMPARED = Fields("compare", report=a(EvalReport, "an EvalReport"), baseline=a(EvalReport, "an EvalReport"))
+
+
+def _table(report: EvalReport) -> str:
+    """The report as text."""
+    summaries = [report.summary(agent) for agent in report.agents]
+    repeats = f" x {report.repeats} repeats" if report.repeats > 1 else ""
+    lines = [f"{report.name}: {counted(len(report.cases), 'case')}{repeats}", ""]
+    head = ("agent", "passed", "rate", "95 %", "errors", "not run", "cost", "seconds")
+    lines += columns(head, [_summary_row(one) for one in summaries], names=1)
+    scores = [
+        (name, one.agent, f"{mean.mean:.3g}", "-" if mean.interval is None else span_text(mean.interval))
+        for name in report.scorers
+        for one in summaries
+        if (mean := one.scores.get(name)) is not None
+    ]
+    if scores:
+        lines += ["", *columns(("scorer", "agent", "mean", "95 %"), scores, names=2)]
+    judged = [one.scoring_cost for one in summaries]
+    if any(cost is None or cost for cost in judged):
+        lines += ["", f"judges cost {' + '.join(map(dollars, judged))}"]
+    if report.stopped:
+        lines += ["", f"stopped: {report.stopped}"]
+    lines += _not_passed([one for one in report.results if not (one.status == "not_run" and one.error == report.stopped)])
+    first, *others = report.agents
+    for other in others:
+        lines += ["", *comparison_lines(compare(report.only(other), report.only(first)))]
+    return "\n".join([fitted(line) for line in lines])
+
+
+def _summary_row(summary: AgentSummary) -> Sequence[str]:
+    rate, span = summary.pass_rate, summary.interval
+    return (
+        summary.agent,
+        f"{summary.passed}/{summary.runs}",
+        "-" if rate is None else percent(rate),
+        "-" if span is None else f"{100 * span.low:.0f} to {percent(span.high)}",
+        str(summary.errors),
+        str(summary.not_run),
+        dollars(summary.cost),
+        "-" if summary.duration is None else f"{summary.duration.mean:.2f}",
+    )
+
+
+def _not_passed(results: Iterable[CaseResult]) -> Iterator[str]:
+    """The runs that have not passed, and why."""
+    found = [one for one in results if one.status != "passed"]
+    for one in found[:MAX_LISTED]:
+        repeat = f", repeat {one.repeat}" if one.repeat > 1 else ""
+        yield ""
+        yield f"{one.status.replace('_', ' ')}: {short_name(one.agent)}, {one.case}{repeat}"
+        yield from wrapped("; ".join(_reasons(one)))
+    if len(found) > MAX_LISTED:
+        yield ""
+        yield f"and {len(found) - MAX_LISTED} more; the report has them all"
+
+
+def _reasons(result: CaseResult) -> list[str]:
+    """Why a run has not passed."""
+    failed = [f"{name}: {score.reason or score.value}" for name, score in result.scores.items() if score.passed is False]
+    return ([result.error] if result.error else []) + failed
