@@ -13,6 +13,7 @@ NEEDS = [
     "pytest>=8.3",
     "hypothesis>=6.120",
     "opentelemetry-sdk>=1.30",
+    "opentelemetry-exporter-otlp-proto-http>=1.30",
     "psutil>=6",
     "asyncpg",
     "redis",
