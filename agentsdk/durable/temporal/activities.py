@@ -67,7 +67,10 @@ class RunActivities:
 
     @activity.defn(name=DRIVE)
     async def drive(self, given: Json) -> Json:
-        """Take a run to where it rests. The attempt is its owner: of two workers the one that the server asked last goes on."""
+        """Post what was decided on a run while it rested, and take it to where it rests next.
+
+        The attempt is its owner: of two workers the one that the server asked last goes on.
+        """
         info = activity.info()
         since = round(info.scheduled_time.timestamp() * 1_000_000)
         owner = RunOwner(f"temporal/{info.namespace}/{info.workflow_id}", since + info.attempt)
@@ -77,13 +80,15 @@ class RunActivities:
             given.get("input"),
             {**(given.get("metadata") or {}), NAMESPACE: info.namespace},
         )
+        answers: list[Json] = []
         work = _Work(info.heartbeat_timeout or timedelta(seconds=30))
         try:
             await self._require_ours(job, info.namespace)
+            answers = await self._decided(job.run_id, given["decisions"], given["after"])
             while True:
                 rest = await self._driver.attempt(job, owner, on_begin=work.begin)
                 if rest.status not in ("ready", "running"):
-                    return fitting(rest)
+                    return {**fitting(rest), "answers": answers}
                 if activity.is_worker_shutdown():
                     raise ApplicationError(
                         f"run {job.run_id!r} was handed back by a worker that was stopped, expected another one to go on",
@@ -93,7 +98,7 @@ class RunActivities:
         except AgentsException as error:
             rest = await self._driver.after(job.run_id, error)
             if rest.status in ("failed", "cancelled") and not isinstance(error, StoreError | StateMismatchError):
-                return fitting(rest)
+                return {**fitting(rest), "answers": answers}
             raise await self._failed(job.run_id, owner, error) from error
         finally:
             await work.end()
@@ -117,6 +122,15 @@ class RunActivities:
             raise _retried(error) from error
         except AgentsException as error:
             return {"failure": msgspec.to_builtins(Failure.of(error))}
+
+    async def _decided(self, run_id: str, decisions: list[Json], after: int) -> list[Json]:
+        """Post the decisions, in order; what `post` gives for each."""
+        answers: list[Json] = []
+        for decision in decisions:
+            answer = await self.post({"run_id": run_id, "kind": "decide", "given": decision, "after": after})
+            after = answer.get("number", after)
+            answers.append(answer)
+        return answers
 
     async def _require_ours(self, job: Job, namespace: str) -> None:
         """Raises `RunConflictError` for a run of another namespace, `StateMismatchError` for a new one of an unknown agent."""

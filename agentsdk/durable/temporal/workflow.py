@@ -13,7 +13,7 @@ from typing import Any
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, FailureError
+from temporalio.exceptions import ActivityError, ApplicationError
 
 WORKFLOW = "AgentRun"
 DRIVE = "agentsdk.drive"
@@ -21,7 +21,6 @@ POST = "agentsdk.post"
 """Their names at the server."""
 
 _RETRIES = RetryPolicy(initial_interval=timedelta(seconds=1), backoff_coefficient=2, maximum_interval=timedelta(minutes=1))
-_FEW_RETRIES = RetryPolicy(initial_interval=timedelta(seconds=0.2), maximum_attempts=3)
 _ONE_POST = timedelta(seconds=20)
 _LONGEST_DRIVE = timedelta(days=3650)
 _SHORTEST_WAIT = 1.0
@@ -68,7 +67,7 @@ class AgentRun:
         self._refused: list[Json] = carried.get("refused", [])
         self._is_driving = False
         self._has_begun = False
-        self._exists = bool(carried)
+        self._decisions: list[Json] = carried.get("decisions", [])
         self._posting = asyncio.Lock()
 
     @workflow.run
@@ -95,7 +94,6 @@ class AgentRun:
         self._has_begun = True
         while True:
             rest = await self._drive()
-            self._exists = True
             if rest["status"] in ("finished", "failed", "cancelled"):
                 await workflow.wait_condition(workflow.all_handlers_finished)
                 if (failure := rest.get("failure")) is not None:
@@ -105,19 +103,20 @@ class AgentRun:
                 continue
             due_at = rest.get("due_at") or 0.0
             timeout = max(due_at - workflow.time(), _SHORTEST_WAIT) if due_at else None
-            await self._wait(lambda: self._posted > self._rest["taken"], timeout)
+            await self._wait(lambda: bool(self._decisions) or self._posted > self._rest["taken"], timeout)
             if workflow.info().is_continue_as_new_suggested():
                 await workflow.wait_condition(workflow.all_handlers_finished)
-                carried = {"posted": self._posted, "refused": self._refused}
+                carried = {"posted": self._posted, "refused": self._refused, "decisions": self._decisions}
                 workflow.continue_as_new({**self._job, "input": None, "at": 0.0, "carried": carried})
 
     async def _drive(self) -> Json:
         """Have a worker take the run to where it rests. Workers that die, or cannot, are followed by others."""
+        decisions, self._decisions = self._decisions, []
         self._is_driving = True
         try:
-            self._rest = await workflow.execute_activity(
+            rest: Json = await workflow.execute_activity(
                 DRIVE,
-                {"run_id": workflow.info().workflow_id, **self._job},
+                {"run_id": workflow.info().workflow_id, **self._job, "decisions": decisions, "after": self._posted},
                 result_type=dict,
                 start_to_close_timeout=_LONGEST_DRIVE,
                 heartbeat_timeout=timedelta(seconds=self._job["heartbeat"]),
@@ -127,7 +126,10 @@ class AgentRun:
             raise error.cause or error from None
         finally:
             self._is_driving = False
-        return self._rest
+        for answer in rest.pop("answers"):
+            self._note("decide", answer)
+        self._rest = rest
+        return rest
 
     async def _wait(self, condition: Callable[[], bool], timeout: float | None) -> None:
         try:
@@ -140,28 +142,19 @@ class AgentRun:
         await workflow.wait_condition(lambda: self._has_begun)
         async with self._posting:
             post = {"run_id": workflow.info().workflow_id, "kind": kind, "given": given, "after": self._posted}
-            answer = await self._post_locally(post) if self._exists else None
-            if answer is None:
-                answer = await workflow.execute_activity(
-                    POST, post, result_type=dict, start_to_close_timeout=_ONE_POST, retry_policy=_RETRIES
-                )
-            self._posted = max(self._posted, answer.get("number", 0))
-            if (failure := answer.get("failure")) is not None:
-                refused = {"kind": kind, "type": failure["type"], "message": failure["message"]}
-                self._refused = [*self._refused, refused][-_MOST_REFUSED:]
-                workflow.logger.warning("run %r refused %s: %s", workflow.info().workflow_id, kind, failure["message"])
+            answer: Json = await workflow.execute_activity(
+                POST, post, result_type=dict, start_to_close_timeout=_ONE_POST, retry_policy=_RETRIES
+            )
+            self._note(kind, answer)
             return answer
 
-    async def _post_locally(self, post: Json) -> Json | None:
-        """Within this workflow task, which is two events less; None where that fails: a store that is away is waited for by the
-        server, where people see it."""
-        try:
-            answer: Json = await workflow.execute_local_activity(
-                POST, post, result_type=dict, start_to_close_timeout=_ONE_POST, retry_policy=_FEW_RETRIES
-            )
-        except FailureError:
-            return None
-        return answer
+    def _note(self, kind: str, answer: Json) -> None:
+        """Keep what became of a post."""
+        self._posted = max(self._posted, answer.get("number", 0))
+        if (failure := answer.get("failure")) is not None:
+            refused = {"kind": kind, "type": failure["type"], "message": failure["message"]}
+            self._refused = [*self._refused, refused][-_MOST_REFUSED:]
+            workflow.logger.warning("run %r refused %s: %s", workflow.info().workflow_id, kind, failure["message"])
 
     async def _answered(self, kind: str, given: Json) -> int:
         answer = await self._post(kind, given)
@@ -177,7 +170,10 @@ class AgentRun:
 
     @workflow.signal
     async def decide(self, given: Json) -> None:
-        await self._post("decide", given)
+        if self._is_driving or not self._has_begun:
+            await self._post("decide", given)
+        else:
+            self._decisions.append(given)  # the drive that it wakes posts it first, which spares an activity
 
     @workflow.signal
     async def send(self, given: Json) -> None:
