@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 from mcp.server.mcpserver import MCPServer as OfficialServer
+from temporalio.client import Client
 
 import agentsdk
 from agentsdk import (
@@ -47,7 +48,7 @@ from agentsdk import (
 from agentsdk.context_window import TiktokenCounter
 from agentsdk.core.state import fold
 from agentsdk.durable.dbos import DBOSRuns, JSONSerializer
-from agentsdk.durable.temporal import EncryptedPayloads
+from agentsdk.durable.temporal import EncryptedPayloads, TemporalRuns
 from agentsdk.evals import (
     Case,
     CaseResult,
@@ -479,6 +480,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, used_and_closed),
     "web_app": (web_app, {"store": agentsdk.MemoryRunStore(), "agents": agent(), "authenticate": None}, unused),
     "DBOSRuns": (DBOSRuns, {"store": agentsdk.MemoryRunStore(), "agents": agent()}, unused),
+    "TemporalRuns": (TemporalRuns, {"client": object.__new__(Client), "task_queue": "q"}, unused),
     "JSONSerializer": (JSONSerializer, {}, unused),
     "Caller": (Caller, {"tenant": "acme"}, unused),
     "WebLimits": (WebLimits, {}, unused),

@@ -12,10 +12,20 @@ from temporalio.client import Client
 
 from agentsdk import RunConfig, RunLimits
 from agentsdk.durable.temporal import TemporalRuns, temporal_worker
+from agentsdk.runs import Decision
 from benchmarks.crash.stores import open_store
 from benchmarks.engines.person import attend
 from benchmarks.engines.plans import World
 from benchmarks.engines.programs import agents
+
+
+class BySignal(TemporalRuns):
+    """Decides by signals, which need no worker to be sent: the history is shorter than by Updates."""
+
+    async def decide(self, run_id: str, decision: Decision, *, confirm: bool = False) -> int:
+        """Decide on a call."""
+        return await super().decide(run_id, decision, confirm=confirm)
+
 
 QUEUE = "kills"
 HEARTBEAT_S = 3.0
@@ -30,7 +40,7 @@ async def main(role: str, name: str, address: dict[str, str]) -> None:
     """Play a role. The person's process has neither agents nor a store."""
     client = await Client.connect(address["engine"])
     if role == "person":
-        await attend(TemporalRuns(client, task_queue=QUEUE, heartbeat=HEARTBEAT_S))
+        await attend(BySignal(client, task_queue=QUEUE, heartbeat=HEARTBEAT_S))
         return
     store = open_store((address["kind"], address["store"]))
     config = RunConfig(lease=LEASE, limits=RunLimits(turns=None), tracing_disabled=True)

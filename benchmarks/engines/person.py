@@ -35,7 +35,7 @@ async def attend(runs: Any, *, begins: bool = True) -> None:
         for run_id in list(waits):
             try:
                 rest = await runs.status(run_id)
-            except Exception:  # no worker has begun it, or none answers as it should: the next look tells
+            except AgentsException:  # no worker has begun it, or none answers: the next look tells
                 continue
             waits[run_id] = rest.status == "waiting" and bool(rest.calls)
             for waiting in rest.calls if waits[run_id] else ():

@@ -56,7 +56,7 @@ def prompt(run_id: str, plan: str) -> str:
 
 def begun_with(run_id: str, plan: str) -> tuple[Any, str]:
     """What a run of a plan begins with, and the name of its agent or workflow."""
-    return (refund.written(run_id), "refund") if plan == WORKFLOW else (prompt(run_id, plan), "clerk")
+    return (run_id, "refund") if plan == WORKFLOW else (prompt(run_id, plan), "clerk")
 
 
 async def work(run_id: str, name: str, n: int) -> str:
@@ -117,7 +117,6 @@ async def give(run_id: str, n: int) -> str:
 @workflow
 async def refund(run_id: str) -> str:
     """Steps side by side, an agent, a person, a time, and a payment."""
-    run_id = run_id.strip('"')  # engines may give it as JSON
     await fetch(run_id, 1)
     weighed = [weigh(run_id, n) for n in (2, 3, 4)]
     await asyncio.gather(*weighed, flow.agent(clerk, prompt(run_id, WORKFLOW_AGENT)))

@@ -13,6 +13,7 @@ import signal
 import time
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -111,7 +112,8 @@ class Sweep:
             while not (ready := self._ready()):  # noqa: ASYNC110 - other processes say so
                 await asyncio.sleep(0.02)
         at = self._chance.choice(ready)
-        self._workers[at].send_signal(signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it had died by itself
+            self._workers[at].send_signal(signal.SIGKILL)
         self.outcome.kills += 1
         self._gone.append(self._workers[at])
         self._workers[at] = await self._start("worker", f"worker-{at}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import signal
 import subprocess
 import sys
@@ -610,6 +611,34 @@ async def test_a_server_that_is_gone_for_a_while_loses_nothing(run_id: str, tmp_
     assert (tmp_path / "bodies").read_text() == "x"
 
 
-def test_a_wrong_argument_is_refused_where_it_is_given() -> None:
+async def test_a_server_that_cannot_be_reached_is_said_by_a_typed_error() -> None:
+    client = await Client.connect("127.0.0.1:9", lazy=True)
+    runs = TemporalRuns(client, task_queue="agents")
+    for asked in (
+        runs.start("Go.", run_id="r", agent="clerk"),
+        runs.resume("r"),
+        runs.status("r"),
+        runs.progress("r"),
+        runs.result("r"),
+        runs.pause("r"),
+        runs.pause("r", confirm=False),
+    ):
+        with pytest.raises(StoreUnavailableError, match="Temporal did not answer for run 'r'"):
+            await asked
+
+
+async def test_a_wrong_argument_is_refused_where_it_is_given(client: Client) -> None:
     with pytest.raises(UserError, match=r"TemporalRuns\(client=.*\), expected a temporalio Client"):
         TemporalRuns("localhost:7233", task_queue="agents")  # type: ignore[arg-type]
+    valid: dict[str, Any] = {"client": client, "store": MemoryRunStore(), "agents": agent_of("done"), "task_queue": "q"}
+    for wrong in ({"client": 5}, {"store": 5}, {"task_queue": ""}, {"concurrency": 0}, {"grace": -1.0}):
+        with pytest.raises(UserError, match=next(iter(wrong))):
+            temporal_worker(**{**valid, **wrong})
+
+
+def test_without_temporalio_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "agentsdk.durable.temporal.require")
+    monkeypatch.delitem(sys.modules, "agentsdk.durable.temporal")
+    with pytest.raises(UserError, match=r"pip install 'agentsdk\[temporal\]'"):
+        importlib.import_module("agentsdk.durable.temporal")

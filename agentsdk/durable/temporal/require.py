@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from agentsdk.types.errors import UserError
-
 
 def require_package() -> None:
     """Raises `UserError` where the package is not installed."""
     if find_spec("temporalio") is None:
+        from agentsdk.types.errors import UserError  # only here: the workflow's sandbox imports this module for each run
+
         raise UserError(
             "agentsdk.durable.temporal needs temporalio, which is not installed, expected it; pip install 'agentsdk[temporal]'"
         )

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
 from temporalio.api.enums.v1 import PendingActivityState
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.client import (
+    Client,
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, CancelledError, FailureError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
@@ -120,7 +127,8 @@ class TemporalRuns:
         try:
             await self._start(run_id, job, digest, WorkflowIDReusePolicy.REJECT_DUPLICATE)
         except WorkflowAlreadyStartedError:
-            memo = await (await self._handle(run_id).describe()).memo()
+            with _typed_errors(run_id):
+                memo = await (await self._handle(run_id).describe()).memo()
             if memo.get(_DIGEST) != digest:
                 raise RunConflictError(
                     f"run {run_id!r} was begun with another input, expected the same at each call; choose another run_id"
@@ -141,20 +149,16 @@ class TemporalRuns:
 
     async def status(self, run_id: str) -> TemporalStatus:
         """How the run stands: its status (`"running"` while it is in work), the calls that wait. A worker answers."""
-        try:
+        with _typed_errors(run_id):
             given: dict[str, Any] = await self._handle(run_id).query("status", result_type=dict)
-        except RPCError as error:
-            raise _typed(error, run_id) from error
         if given["status"] == "scheduled":
             given = {**given, "status": "ready"}
         return msgspec.convert(given, TemporalStatus)
 
     async def progress(self, run_id: str) -> RunProgress | None:
         """Where the run stands that a worker is at, by its last heartbeat; None where none is. The server answers."""
-        try:
+        with _typed_errors(run_id):
             description = await self._handle(run_id).describe()
-        except RPCError as error:
-            raise _typed(error, run_id) from error
         for one in description.raw_description.pending_activities:
             if one.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED and one.heartbeat_details.payloads:
                 [beat] = await self._client.data_converter.decode(one.heartbeat_details.payloads, [dict])
@@ -167,12 +171,8 @@ class TemporalRuns:
         Raises the error of a run that has failed, `RunCancelledError` for one that was cancelled, and `UserError` where the
         output is too large for Temporal and there is no store.
         """
-        try:
+        with _typed_errors(run_id):
             rest: dict[str, Any] = await self._handle(run_id, dict).result()
-        except WorkflowFailureError as error:
-            raise _ended(error.cause, run_id) from error
-        except RPCError as error:
-            raise _typed(error, run_id) from error
         if not rest.get("left_out") or rest["output"] is not None:
             return rest["output"]
         if self._store is None:
@@ -229,14 +229,10 @@ class TemporalRuns:
     async def _tell(self, run_id: str, kind: str, given: dict[str, Any], confirm: bool) -> int:
         handle = self._handle(run_id)
         given = given_json(f"what is told run {run_id!r}", given)
-        try:
+        with _typed_errors(run_id):
             if confirm:
                 return int(await cast(Any, handle).execute_update(kind, given, result_type=int))
             await handle.signal(kind, given)
-        except WorkflowUpdateFailedError as error:
-            raise _ended(error.cause, run_id) from error
-        except RPCError as error:
-            raise _typed(error, run_id) from error
         return 0
 
     async def _start(self, run_id: str, job: dict[str, Any], digest: str, reuse: WorkflowIDReusePolicy) -> None:
@@ -246,7 +242,7 @@ class TemporalRuns:
             for name, attribute in self._search_attributes.items()
             if name in metadata
         ]
-        try:
+        with _typed_errors(run_id):
             await self._client.start_workflow(
                 WORKFLOW,
                 job,
@@ -257,8 +253,6 @@ class TemporalRuns:
                 search_attributes=TypedSearchAttributes(pairs),
                 task_timeout=timedelta(seconds=10),
             )
-        except RPCError as error:
-            raise _typed(error, run_id) from error
 
     def _handle(self, run_id: str, result_type: type | None = None) -> WorkflowHandle[Any, Any]:
         return self._client.get_workflow_handle(check_run_id(run_id), result_type=result_type)
@@ -279,6 +273,30 @@ def _ended(cause: BaseException, run_id: str) -> AgentsException:
     )
 
 
+@contextmanager
+def _typed_errors(run_id: str) -> Generator[None]:
+    """Raises ours for the client's errors."""
+    try:
+        yield
+    except (WorkflowFailureError, WorkflowUpdateFailedError) as error:
+        raise _ended(error.cause, run_id) from error
+    except RPCError as error:
+        raise _typed(error, run_id) from error
+    except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+        raise _away(run_id, "it took too long") from error
+    except RuntimeError as error:  # what a lazy client raises that cannot connect
+        if "client connect" not in str(error):
+            raise
+        raise _away(run_id, str(error)) from error
+
+
+def _away(run_id: str, why: str) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"Temporal did not answer for run {run_id!r} ({why}), expected its server, and a worker where one has to answer; "
+        "try again"
+    )
+
+
 def _typed(error: RPCError, run_id: str) -> AgentsException:
     """Our error for one of the server's."""
     what = f"Temporal refused what concerns run {run_id!r} ({error.message})"
@@ -295,9 +313,6 @@ def _typed(error: RPCError, run_id: str) -> AgentsException:
                 "temporal operator search-attribute create --type Keyword --name ..."
             )
         case RPCStatusCode.UNAVAILABLE | RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
-            return StoreUnavailableError(
-                f"Temporal did not answer for run {run_id!r} ({error.message}), expected its server, and a worker where one "
-                "has to answer; try again"
-            )
+            return _away(run_id, error.message)
         case _:
             return UserError(f"{what}, expected what it takes; see its message")
