@@ -95,7 +95,7 @@ class Fleet:
         """Every claim, in order."""
         if not self._claims.exists():
             return []
-        lines = self._claims.read_text().splitlines()
+        lines = self._claims.read_text().rpartition("\n")[0].splitlines()  # without a line that is being written
         return [Claim(float(at), int(pid), run_id) for at, pid, run_id in map(str.split, lines)]
 
     def begun(self) -> dict[str, Claim]:

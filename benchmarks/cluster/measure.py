@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import signal
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ class Figures:
 
     workers: int
     slots: int
+    reply_s: float
     queued: int
     runs_per_s: float
     fewest: int
@@ -93,9 +95,9 @@ class Queue:
             self._urgent[run_id] = at
             await asyncio.sleep(URGENT_EVERY_S)
 
-    async def submit_urgent(self, count: int) -> set[str]:
-        """Submit so many urgent runs at once."""
-        ids = {f"killed-{self._next}-{number}" for number in range(count)}
+    async def submit_urgent(self, count: int, before: int) -> set[str]:
+        """Submit so many urgent runs at once, after `before` others."""
+        ids = {f"killed-{self._next}-{before + number}" for number in range(count)}
         await asyncio.gather(
             *(Runner.submit(clerk, "Where is order 7?", run_id=run_id, priority=9, run_config=self._config) for run_id in ids)
         )
@@ -141,21 +143,27 @@ async def take_over(setting: Setting, fleet: Fleet, queue: Queue, database: Data
     All are urgent: any other run would also wait for its turn in the queue.
     """
     victim = fleet.processes[0]
-    async with asyncio.timeout(60):
-        ids = await queue.submit_urgent(2 * setting.workers * setting.concurrency)
-        its: list[str] = []
-        while not its:
+    ids, held = set[str](), list[str]()
+    async with asyncio.timeout(120):
+        while not held:
+            if ids <= set(fleet.begun()):
+                ids |= await queue.submit_urgent(2 * setting.workers * setting.concurrency, len(ids))
             await asyncio.sleep(LOOKS_EVERY_S)
-            its = [claim.run_id for claim in fleet.claims() if claim.pid == victim.pid and claim.run_id in ids]
+            victim.send_signal(signal.SIGSTOP)  # or the runs may be finished by the time it is killed
+            last = {claim.run_id: claim.pid for claim in fleet.claims()}
+            held = await database.in_work([run_id for run_id in ids if last.get(run_id) == victim.pid])
+            if not held:
+                victim.send_signal(signal.SIGCONT)
         killed = time.time()
         victim.kill()
         await victim.wait()
-        held = set(await database.in_work(its))
-        while True:
-            later = {claim.run_id: claim.at for claim in fleet.claims() if claim.run_id in held and claim.at > killed}
-            if len(later) == len(held):
-                return [at - killed for at in later.values()]
+
+        def taken_over() -> dict[str, float]:
+            return {claim.run_id: claim.at for claim in reversed(fleet.claims()) if claim.run_id in held and claim.at > killed}
+
+        while await database.in_work([run_id for run_id in held if run_id not in taken_over()]):  # noqa: ASYNC110 - other processes
             await asyncio.sleep(LOOKS_EVERY_S)
+        return [at - killed for at in taken_over().values()]
 
 
 def figures(
@@ -176,6 +184,7 @@ def figures(
     return Figures(
         workers=setting.workers,
         slots=setting.workers * setting.concurrency,
+        reply_s=setting.reply_s,
         queued=setting.queued,
         runs_per_s=finished / seconds,
         fewest=min(shares, default=0),
