@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeGuard, TypeVar, cast
 
@@ -13,14 +14,23 @@ from agentsdk.types.summary import DueRuns, RunSummary
 
 T = TypeVar("T")
 
+Took = Callable[[str, float, str], None]
+"""Is told which method was asked, for how many seconds, and the class of what it raised, `""` for nothing."""
+
+_WAITS = frozenset({"wait", "wait_signals", "wait_due"})
+
 
 class CheckedStore:
-    """The methods of `store` that runs use. They raise what a `RunStore` raises, `StoreError` for all else."""
+    """The methods of `store` that runs use. They raise what a `RunStore` raises, `StoreError` for all else.
 
-    __slots__ = ("_store",)
+    `took` is told of each that does not wait for something to happen.
+    """
 
-    def __init__(self, store: RunStore) -> None:
+    __slots__ = ("_store", "_took")
+
+    def __init__(self, store: RunStore, took: Took | None = None) -> None:
         self._store = store
+        self._took = took
 
     async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
         """Add events; how many signals were ever posted to the run."""
@@ -114,7 +124,9 @@ class CheckedStore:
 
     async def _asked(self, run_id: str, method: str, ask: Callable[[], Awaitable[T]]) -> T:
         try:
-            return await ask()
+            if self._took is None or method in _WAITS:
+                return await ask()
+            return await _timed(method, ask, self._took)
         except AgentsException:
             raise
         except Exception as error:
@@ -128,6 +140,17 @@ class CheckedStore:
             f"{_store_of(run_id)} gave {shown(given)} from {method}, expected {expected}; "
             "try it with agentsdk.testing.store_conformance"
         )
+
+
+async def _timed(method: str, ask: Callable[[], Awaitable[T]], took: Took) -> T:
+    began, error = time.perf_counter(), ""
+    try:
+        return await ask()
+    except BaseException as raised:
+        error = type(raised).__name__
+        raise
+    finally:
+        took(method, time.perf_counter() - began, error)
 
 
 def _store_of(run_id: str) -> str:

@@ -15,7 +15,7 @@ from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.guardrails import as_json
 from agentsdk.engine.limits.deadline import within_time
 from agentsdk.engine.limits.on_limit import at_limit
-from agentsdk.engine.measures import measured_run
+from agentsdk.engine.measures import measured_run, measured_store
 from agentsdk.engine.run import Run
 from agentsdk.engine.saved_context import changed_context
 from agentsdk.engine.session import save_session, unrecorded_save
@@ -134,7 +134,7 @@ async def _run_until_done(
             from agentsdk.engine.stored import begin_stored, let_go_of_ended
 
             if run.state.ended is None or session is not None or run.is_ahead:
-                begin = await begin_stored(run, begin, CheckedStore(store), first)
+                begin = await begin_stored(run, begin, CheckedStore(store, measured_store(run)), first)
             else:
                 await let_go_of_ended(run, CheckedStore(store))
         if begin:

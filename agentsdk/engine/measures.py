@@ -1,4 +1,7 @@
-"""What a run measures: each model call, each tool call, and the run. A run that nobody measures asks once for each."""
+"""What a run measures: each model call, each tool call, what it asks its store, and the run.
+
+A run that nobody measures asks once for each.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from agentsdk.engine.job import Job
 from agentsdk.engine.run import Run
 from agentsdk.engine.spans import show_unrun, status_of_left
 from agentsdk.engine.timed_model import TimedModel
-from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, ToolCall
+from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, StoreCall, ToolCall
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.tracer import OTHER_TOOL, CallOutcome
 from agentsdk.types.events import ToolFinished
@@ -127,6 +130,12 @@ def measured_tool(call: Call) -> Call:
         return call(run, job) if meter is None else measured(run, job, meter)
 
     return called
+
+
+def measured_store(run: Run) -> Callable[[str, float, str], None] | None:
+    """Takes what the run asked its store; None where nobody measures."""
+    meter = run.deps.meter
+    return None if meter is None else lambda method, seconds, error: keep(meter, StoreCall(seconds, error, method))
 
 
 def note_unrun(run: Run, processed: ProcessedResponse, before: OpenTurn, after: OpenTurn) -> None:

@@ -1,4 +1,4 @@
-"""The port to a meter, which receives what runs measure: model calls, tool calls, and the runs themselves.
+"""The port to a meter, which receives what runs measure: calls of models, tools and stores, and the runs themselves.
 
 A run without a meter pays for none of this. With one it pays for a value and a call of `keep`.
 """
@@ -60,6 +60,14 @@ class ToolCall(Struct, frozen=True, gc=False):
     outcome: CallOutcome
 
 
+class StoreCall(Struct, frozen=True, gc=False):
+    """A run asked its store for something; `operation` is the method of `RunStore`. Those that wait are not among them."""
+
+    seconds: float
+    error: str
+    operation: str
+
+
 class RunLeft(Struct, frozen=True, gc=False):
     """A run ended, or stopped going on in this process; `status` says what can be done with it."""
 
@@ -69,7 +77,7 @@ class RunLeft(Struct, frozen=True, gc=False):
     status: RunStatus
 
 
-Measurement = ModelCall | AttemptCost | ToolCall | RunLeft
+Measurement = ModelCall | AttemptCost | ToolCall | StoreCall | RunLeft
 """What a meter is given."""
 
 

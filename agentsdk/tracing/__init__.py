@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, ToolCall
+    from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, StoreCall, ToolCall
     from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
     from agentsdk.tracing.logs import RunLogFilter
     from agentsdk.tracing.meter import OpenTelemetryMeter
@@ -28,6 +28,7 @@ __all__ = [
     "RunLogFilter",
     "Span",
     "SpanAttributes",
+    "StoreCall",
     "ToolCall",
     "Tracer",
     "trace",
@@ -37,7 +38,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "agentsdk.ports.meter": "AttemptCost Measurement Meter ModelCall RunLeft ToolCall",
+            "agentsdk.ports.meter": "AttemptCost Measurement Meter ModelCall RunLeft StoreCall ToolCall",
             "agentsdk.ports.tracer": "Span SpanAttributes Tracer",
             "agentsdk.tracing.logs": "RunLogFilter",
             "agentsdk.tracing.meter": "OpenTelemetryMeter",

@@ -19,7 +19,7 @@ from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 from opentelemetry.util.types import AttributeValue
 
-from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, ToolCall
+from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, StoreCall, ToolCall
 from agentsdk.tracing import names
 from agentsdk.types.declared import Fields, having, optional
 
@@ -34,6 +34,7 @@ MAX_SERIES = 2_000
 SECONDS = [0.01 * 2**power for power in range(14)]
 """The boundaries of buckets that the conventions ask for, of model and tool calls."""
 
+STORE_SECONDS = [0.0001 * 2**power for power in range(16)]
 RUN_SECONDS = [0.1 * 2**power for power in range(13)]
 TOKENS = [4**power for power in range(14)]
 
@@ -91,6 +92,7 @@ class _Instruments:
         self._first_chunk = histogram(names.FIRST_CHUNK, "s", "Time until a streamed reply begins.", SECONDS)
         self._tokens = histogram(names.TOKEN_USAGE, "{token}", "Tokens of a model call.", [*map(float, TOKENS)])
         self._tool_seconds = histogram(names.TOOL_SECONDS, "s", "Time of a tool call.", SECONDS)
+        self._store_seconds = histogram(names.STORE_SECONDS, "s", "Time of what a run asks its store.", STORE_SECONDS)
         self._run_seconds = histogram(names.RUN_SECONDS, "s", "Time of a run in this process.", RUN_SECONDS)
         self._calls, self._cost = _Total(), _Total()
         self._kept: deque[Measurement] = deque()
@@ -125,6 +127,9 @@ class _Instruments:
                 self._record_usage(measured, _model_attributes(measured))
             case ToolCall():
                 self._record_tool(measured)
+            case StoreCall():
+                asked: Attributes = {names.STORE_OPERATION: measured.operation}
+                self._store_seconds.record(measured.seconds, _with_error(asked, measured.error))
             case RunLeft():
                 run: Attributes = {names.OPERATION: "invoke_agent", names.AGENT: measured.agent, names.STATUS: measured.status}
                 self._run_seconds.record(measured.seconds, _with_error(run, measured.error))

@@ -36,7 +36,9 @@ async def recorded() -> dict[str, set[str]]:
     """What Prometheus has of a run and of one that failed: its metrics and their labels."""
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader], shutdown_on_exit=False)
-    config = RunConfig(meter=OpenTelemetryMeter(provider), prices={"scripted": ModelPrice(input=1, output=1)})
+    config = RunConfig(
+        store=MemoryRunStore(), meter=OpenTelemetryMeter(provider), prices={"scripted": ModelPrice(input=1, output=1)}
+    )
     agent = Agent("Clerk", tools=[add], model=ScriptedModel([call("add", a=1, b=2), "3", ValueError()]))
     result = Runner.run_streamed(agent, "go", run_config=config)
     async for _ in result.stream_events():

@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +25,7 @@ from agentsdk import (
     RateLimitError,
     RunConfig,
     Runner,
+    StoreError,
     UserError,
     function_tool,
 )
@@ -31,6 +33,7 @@ from agentsdk.ports.meter import Measurement
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.tracing import OpenTelemetryMeter, meter
 from agentsdk.tracing.meter import SECONDS
+from agentsdk.types.summary import RunSummary
 from agentsdk.types.usage import SpentAttempt, Usage
 
 pytestmark = pytest.mark.anyio
@@ -306,3 +309,22 @@ os.waitpid(pid, 0)
 def test_a_fork_does_not_count_what_its_parent_has_measured() -> None:
     done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=True)
     assert sorted(done.stdout.split("\n")) == ["", "child False", "parent True"]
+
+
+class Failing(MemoryRunStore):
+    """Adds nothing behind the first events."""
+
+    async def append(self, run_id: str, expected_rev: int, events: Sequence[bytes], summary: RunSummary) -> int:
+        if expected_rev > 0:
+            raise ValueError("full")
+        return await super().append(run_id, expected_rev, events, summary)
+
+
+async def test_what_a_run_asks_its_store_is_measured_by_operation(metered: Metered) -> None:
+    for store in (MemoryRunStore(), Failing()):
+        agent = Agent("Clerk", tools=[add], model=ScriptedModel([call("add", a=1, b=2), "3"]))
+        with suppress(StoreError):
+            await Runner.run(agent, "go", run_config=RunConfig(store=store, meter=metered.meter))
+    counts = metered.counts("agentsdk.store.duration", "agentsdk.store.operation", "error.type")
+    assert counts["append", None] > 1 and counts["append", "ValueError"] > 0
+    assert not any(operation.startswith("wait") for operation, _ in counts)
