@@ -170,10 +170,12 @@ class AgentRun:
 
     @workflow.signal
     async def decide(self, given: Json) -> None:
-        if self._is_driving or not self._has_begun:
-            await self._post("decide", given)
+        if self._has_begun:
+            # The next drive posts it, which spares an activity. Whether one is going must not matter: a replay may handle the
+            # signal before the end of a drive that it came after.
+            self._decisions.append(given)
         else:
-            self._decisions.append(given)  # the drive that it wakes posts it first, which spares an activity
+            await self._post("decide", given)
 
     @workflow.signal
     async def send(self, given: Json) -> None:
