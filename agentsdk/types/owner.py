@@ -9,7 +9,7 @@ from agentsdk.types.declared import Expected, Fields, is_whole
 from agentsdk.types.text import storable_text
 
 _MOST = 10**18 - 1
-_TEXT = re.compile(r"(.+)#([0-9]{1,18})#[0-9a-f]{16}", re.DOTALL)
+_ORDER = re.compile(r"#([0-9]{1,18})#[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ class RunOwner:
     @staticmethod
     def read(text: str) -> RunOwner | None:
         """What `text` says; None for the owner of a run that was driven without one."""
-        found = _TEXT.fullmatch(text)
-        return None if found is None else RunOwner(found[1], int(found[2]))
+        begins = text.rfind("#", 0, text.rfind("#")) if "#" in text else -1
+        found = None if begins < 1 else _ORDER.fullmatch(text, begins)
+        return None if found is None else RunOwner(text[:begins], int(found[1]))
 
 
 def _is_name(value: object) -> bool:

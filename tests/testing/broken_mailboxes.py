@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from agentsdk.ports.run_store import not_found
+from agentsdk.ports.run_store import claim_by_append, not_found
 from agentsdk.stores.memory import MemoryRunStore
 from agentsdk.types.errors import RunConflictError, RunNotFoundError
+from agentsdk.types.queue import QueueStatus
 from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
 from tests.testing.broken_stores import FileRunStore, LastWriterKeepsAll, WritesWhenClosed
 
@@ -244,6 +245,44 @@ class DueAsItFirstWas(MemoryRunStore):
         return [one for one in (self.first.setdefault(it.run_id, it) for it in self._summaries.values()) if query.fits(one)]
 
 
+class ClaimsThoseInHand(MemoryRunStore):
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
+        return await super().claim(query, owner, until)
+
+
+class ClaimsAndHoldsNothing(MemoryRunStore):
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
+        return [one for one in await self.due(query) if one.run_id not in besides]
+
+
+class ClaimsWithoutLease(MemoryRunStore):
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
+        return await super().claim(query, owner, query.at, besides)
+
+
+class ClaimsWhatOthersGot(MemoryRunStore):
+    async def claim(self, query: DueRuns, owner: str, until: float, besides: Sequence[str] = ()) -> list[RunSummary]:
+        runs = await self.due(query)
+        await asyncio.sleep(0)
+        await claim_by_append(self, query, owner, until, besides)
+        return runs
+
+
+class QueueOfAll(MemoryRunStore):
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        return await super().queue(replace(query, agents=None))
+
+
+class QueueCountedToItsEnd(MemoryRunStore):
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        return await super().queue(replace(query, limit=1000))
+
+
+class QueueWithoutThoseInWork(MemoryRunStore):
+    async def queue(self, query: DueRuns) -> QueueStatus:
+        return replace(await super().queue(query), in_work=0)
+
+
 class WaitsAtFirst(MemoryRunStore):
     async def wait_due(self, seen: int, timeout: float) -> int:
         return await super().wait_due(seen or await super().wait_due(0, timeout), timeout)
@@ -293,6 +332,9 @@ PLANTED: dict[str, list[type[MemoryRunStore]]] = {
     "killed_poster": [WritesWhenClosed],
     "due": [AgentsIgnored, PrioritiesIgnored, DueLate, NeverDueIsDue, DueUnlimited],
     "due_follows": [DueAsItFirstWas],
+    "claim": [ClaimsThoseInHand, ClaimsAndHoldsNothing, ClaimsWithoutLease],
+    "claim_race": [ClaimsWhatOthersGot],
+    "queue": [QueueOfAll, QueueCountedToItsEnd, QueueWithoutThoseInWork],
     "wait_due_returns": [WaitsAtFirst],
     "wait_due_wakes": [PostsWakeNobody, WakesOnlyThoseWhoWait],
     "process_wait_due": [HearsOnlyWhatIsDueHere],

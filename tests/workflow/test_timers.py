@@ -42,30 +42,30 @@ def stands(summary: RunSummary | None) -> tuple[str, int, float]:
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres", "redis"])
 async def test_a_run_that_only_sleeps_waits_for_nobody_until_its_time(kind: str, request: pytest.FixtureRequest) -> None:
-    clock = StillClock()
+    clock, run_id = StillClock(), f"naps in {kind}"  # others use the same database
     async with aclosing(STORES[kind].factory(request)()) as store:
         config = RunConfig(store=store, clock=clock)
-        await naps.submit(5, run_config=config, run_id="r")
-        result = await naps.drive("r", 5, run_config=config)
+        await naps.submit(5, run_config=config, run_id=run_id)
+        result = await naps.drive(run_id, 5, run_config=config)
         assert (result.interruptions, result.to_state().interruptions) == ([], [])
         assert (result.is_finished, result.stop_reason, "paused" in repr(result)) == (False, "waiting", True)
         with pytest.raises(UserError, match="no final output: it waits for a time"):
             _ = result.final_output
-        assert stands(await store.summary("r")) == ("waiting", 0, 1060.0)
-        assert [run.waiting for run in await store.list(RunQuery(status="waiting"))] == [0]
-        assert await store.due(DueRuns(at=1059.0)) == []
-        assert [run.run_id for run in await store.due(DueRuns(at=1060.0))] == ["r"]
+        assert stands(await store.summary(run_id)) == ("waiting", 0, 1060.0)
+        assert [run.waiting for run in await store.list(RunQuery(status="waiting", agent="naps"))] == [0]
+        assert await store.due(DueRuns(at=1059.0, agents=["naps"])) == []
+        assert [run.run_id for run in await store.due(DueRuns(at=1060.0, agents=["naps"]))] == [run_id]
         with pytest.raises(RunConflictError, match="sleep"):
-            await Runner.decide("r", Decision("sleep", "answer", answer=None), run_config=config)
+            await Runner.decide(run_id, Decision("sleep", "answer", answer=None), run_config=config)
         rests = len(result.to_state().value.log)
-        early = await naps.drive("r", 5, run_config=config)
+        early = await naps.drive(run_id, 5, run_config=config)
         assert len(early.to_state().value.log) == rests, "nothing comes of it before its time"
         clock.now = 1060.0
-        await naps.drive("r", 5, run_config=config)
-        assert stands(await store.summary("r")) == ("waiting", 0, 1200.0)
+        await naps.drive(run_id, 5, run_config=config)
+        assert stands(await store.summary(run_id)) == ("waiting", 0, 1200.0)
         clock.now = 1200.0
-        assert (await naps.drive("r", 5, run_config=config)).final_output == "slept 5"
-        assert stands(await store.summary("r")) == ("finished", 0, 0.0)
+        assert (await naps.drive(run_id, 5, run_config=config)).final_output == "slept 5"
+        assert stands(await store.summary(run_id)) == ("finished", 0, 0.0)
 
 
 async def test_beside_a_time_what_can_be_answered_is_an_interruption() -> None:
