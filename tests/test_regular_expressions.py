@@ -14,7 +14,7 @@ TRY_ALL = """
 import importlib, pkgutil, re
 import agentsdk
 
-SIZE = 200_000
+SIZE = 100_000
 PIECES = [" ", "\\t", "\\n", "\\r\\n", "a", "0", "-", "_", ".", "/", ":", "=", "<", "&", "`", "```", "```json", "\\"", "'",
           "\\\\", "{", "[", "(", "0x", "ab ", "a.", "a-", "1,", "sk-",
           "Bearer ", "://", "key=", "e+", "\\u00e9", "\\ud800", "<a", "{{"]
@@ -48,7 +48,7 @@ print(len(patterns), "patterns", tried, "texts")
 @pytest.mark.slow
 def test_every_pattern_ends_on_hostile_text() -> None:
     try:
-        done = subprocess.run([sys.executable, "-c", TRY_ALL], cwd=ROOT, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([sys.executable, "-c", TRY_ALL], cwd=ROOT, capture_output=True, text=True, timeout=150)
     except subprocess.TimeoutExpired as hung:
         said = hung.stdout.decode() if isinstance(hung.stdout, bytes) else hung.stdout or ""
         pytest.fail(f"a pattern does not end: {said.splitlines()[-1]}", pytrace=False)
