@@ -37,5 +37,7 @@ class _TurnScope(AbstractContextManager[None]):
             self._entered.enter_context(part)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        self._entered.__exit__(kind, error, traceback)
-        RUN_ID.set(self._around)
+        try:
+            self._entered.__exit__(kind, error, traceback)
+        finally:
+            RUN_ID.set(self._around)
