@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -219,12 +218,13 @@ async def _posted(run_id: str, kind: str, given: Json, config: RunConfig) -> int
         "unpause": Runner.unpause,
         "cancel": Runner.cancel,
     }
-    with suppress(TypeError):
-        coroutine = posts[kind](run_id, run_config=config, **given)
-        return int(await coroutine)
-    raise UserError(
-        f"{kind} of run {run_id!r} was given {sorted(given)}, expected the arguments of TemporalRuns.{kind}; pass these"
-    )
+    try:
+        posting = posts[kind](run_id, run_config=config, **given)
+    except TypeError:
+        raise UserError(
+            f"{kind} of run {run_id!r} was given {sorted(given)}, expected the arguments of TemporalRuns.{kind}; pass these"
+        ) from None
+    return int(await posting)
 
 
 def _decision(given: Json) -> Decision:
