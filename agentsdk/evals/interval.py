@@ -28,8 +28,8 @@ class Interval(Struct, frozen=True):
 def interval_of_rate(rates: Sequence[float]) -> Interval:
     """Wilson's score interval for the mean of rates, one a case, each from 0 to 1.
 
-    A case counts once, whatever its repeats: what lies between 0 and 1 varies no more than a coin of that mean, so the interval
-    is never too narrow.
+    A case counts once, whatever its repeats. What lies between 0 and 1 varies no more than a coin of that mean does, so with
+    repeats the interval is wider than it need be.
     """
     n, rate = len(rates), fmean(rates)
     center = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
