@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -20,7 +20,7 @@ from agentsdk.define.run_config import ERROR_HANDLERS, RunConfig, RunErrorHandle
 from agentsdk.engine.begin import clock_of
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.claim import give_up, owner_text
-from agentsdk.engine.drive import registry_of
+from agentsdk.engine.drive import ForRun, registry_of
 from agentsdk.engine.run import Run
 from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore
@@ -43,9 +43,6 @@ _MOST_COUNTED = 10_000
 
 _LONGEST_RETRY = 60.0
 """Seconds after which, at the latest, a run that this worker could not go on with is tried again."""
-
-ForRun = Callable[[RunSummary], "Any | Awaitable[Any]"]
-"""Gives something for one run, by its summary."""
 
 _FIELDS = Fields(
     "Worker",

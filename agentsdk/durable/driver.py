@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from agentsdk.durable.rest import Failure, Rest, WaitingCall
 from agentsdk.engine.begin import clock_of
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.claim import is_lost
-from agentsdk.engine.drive import agent_to_begin, registry_of
+from agentsdk.engine.drive import ForRun, agent_to_begin, registry_of
 from agentsdk.engine.run import Run
 from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore, not_found, wait_for_revision
@@ -44,9 +44,6 @@ LOOK_INTERVAL = 60.0
 
 _CONFLICTS = 5
 """How often in a row a run that nobody holds may have gone on elsewhere."""
-
-ForRun = Callable[[RunSummary], "Any | Awaitable[Any]"]
-"""Gives something for one run, by its summary."""
 
 _FIELDS = Fields(
     "the runs of an engine",

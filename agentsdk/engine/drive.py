@@ -22,9 +22,13 @@ from agentsdk.engine.stored import find_run, store_of
 from agentsdk.types.errors import RunConflictError, StateMismatchError, UserError
 from agentsdk.types.events import RunStarted
 from agentsdk.types.spec import ToolSpec, handler_of, handoff_of
+from agentsdk.types.summary import RunSummary
 
 _ATTEMPTS = 8
 """How often a run is looked at, where another process is first each time."""
+
+ForRun = Callable[[RunSummary], "Any | Awaitable[Any]"]
+"""Gives something for one run, by its summary: its context object, say."""
 
 T = TypeVar("T")
 

@@ -24,8 +24,9 @@ from agentsdk.core.given_json import plain_json
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.run_config import RunConfig, RunErrorHandlers
 from agentsdk.durable.dbos.require import require_package
-from agentsdk.durable.driver import Driver, ForRun, Job
+from agentsdk.durable.driver import Driver, Job
 from agentsdk.durable.rest import Failure, Rest
+from agentsdk.engine.drive import ForRun
 from agentsdk.ports.run_store import RunStore, not_found
 from agentsdk.runner import Runner
 from agentsdk.types.base import JsonObject

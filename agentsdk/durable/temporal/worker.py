@@ -11,9 +11,10 @@ from temporalio.worker import Worker
 
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.run_config import RunConfig, RunErrorHandlers
-from agentsdk.durable.driver import Driver, ForRun
+from agentsdk.durable.driver import Driver
 from agentsdk.durable.temporal.activities import RunActivities
 from agentsdk.durable.temporal.workflow import AgentRun
+from agentsdk.engine.drive import ForRun
 from agentsdk.ports.run_store import RunStore
 from agentsdk.types.declared import Fields, a, a_name, number, whole
 
