@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from agentsdk import (
     Agent,
+    FunctionCall,
+    FunctionCallOutput,
     FunctionTool,
     MemoryRunStore,
+    ModelRequest,
     RunConfig,
     RunConflictError,
     Runner,
@@ -57,6 +60,11 @@ def run_id(request: pytest.FixtureRequest) -> str:
     return f"run of {request.node.name}"  # the servers are those of all tests
 
 
+def reply(request: ModelRequest) -> str | FunctionCall:
+    """What a model says that knows nothing but the request, whichever attempt asks it."""
+    return "done" if any(isinstance(item, FunctionCallOutput) for item in request.items) else call("pay")
+
+
 class Job:
     """An agent with one call of effect `once` that waits until it is told to end."""
 
@@ -68,7 +76,7 @@ class Job:
         self.needs_approval = needs_approval
 
     def agent(self) -> Agent[Any, Any]:
-        return Agent("clerk", model=ScriptedModel([call("pay"), "done"]), tools=[self._pay()])
+        return Agent("clerk", model=ScriptedModel([reply, reply]), tools=[self._pay()])
 
     def going_on(self) -> Agent[Any, Any]:
         return Agent("clerk", model=ScriptedModel(["done"]), tools=[self._pay()])
