@@ -47,6 +47,7 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         [call("send_invoice", number=7)],
         'send_invoice({"number":7}) waits for approval\nanswer: Invoice 7 is sent.\n',
     ),
+    "temporal_run.py": ([call("pay", name="Ada", amount=3)], "waits:  pay\nanswer: Ada was paid 3.\n"),
     "custom_tool.py": (
         [call("calculate", input="17 + 30 - 4")],
         'called: calculate {"input":"17 + 30 - 4"}\nanswer: 17 + 30 - 4 = 43\n',
@@ -424,6 +425,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^once: charge is in doubt; .*\nonce: begun 1 time, under the same key: 30 euros are charged\.$",
     ],
     "dbos_run.py": [r"^send_invoice\(.*\) waits for approval\nanswer: Invoice -?\d+ is sent\.$"],
+    "temporal_run.py": [r"^waits:  pay\nanswer: .+ was paid -?\d+\.$"],
     "tool_selection.py": [r"^200 tools\noffered: search_tools, ", r"^answer: The weather in "],
     "custom_tool.py": [r'^called: calculate \{"input":', r"^answer: ."],
     "toolsets.py": [
