@@ -252,6 +252,8 @@ class TemporalRuns:
                 memo={_METADATA: metadata, _DIGEST: digest},
                 search_attributes=TypedSearchAttributes(pairs),
                 task_timeout=timedelta(seconds=10),
+                # A worker of the same client, where this process has one, begins at once: no round of the server's queues.
+                request_eager_start=True,
             )
 
     def _handle(self, run_id: str, result_type: type | None = None) -> WorkflowHandle[Any, Any]:
