@@ -17,12 +17,13 @@ WORKERS ?= 2
 export PIP_NO_INPUT := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test orders coverage lint types cover-core second bench mutants clients api clean
+.PHONY: help demo test orders examples coverage lint types cover-core second bench mutants clients api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
 	@echo 'make test      everything that must hold: lint, layers, types, tests (a few minutes)'
 	@echo 'make orders    the tests in three random orders of their files'
+	@echo 'make examples  every example on the local model; make test runs a sample of them there'
 	@echo 'make coverage  the tests once more, and the branches of the package that they run'
 	@echo 'make lint      ruff (rules and format) and import-linter'
 	@echo 'make types     pyright and mypy, both strict'
@@ -43,6 +44,9 @@ test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromiu
 
 orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
+
+examples: $(VENV)/.dev $(VENV)/.model
+	AGENTSDK_EXAMPLES=all $(PYTEST) tests/test_examples.py
 
 coverage: $(VENV)/.dev $(VENV)/.model
 	$(RUN) -m coverage run -m pytest
