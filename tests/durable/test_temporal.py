@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import Client, WorkflowHistory, WorkflowUpdateFailedError
 from temporalio.converter import DataConverter
+from temporalio.exceptions import ApplicationError
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ActivityOutboundInterceptor,
@@ -28,6 +29,7 @@ from agentsdk import Agent, MemoryRunStore, RunConfig, RunLimits, Runner, RunSto
 from agentsdk.durable.rest import WaitingCall
 from agentsdk.durable.temporal import AgentRun, EncryptedPayloads, TemporalRuns, temporal_worker
 from agentsdk.durable.temporal.runs import Refusal, TemporalStatus
+from agentsdk.durable.temporal.workflow import NOT_AT_REST
 from agentsdk.errors import (
     ModelRefusalError,
     RunCancelledError,
@@ -174,9 +176,11 @@ async def test_a_run_begins_once_waits_and_ends(client: Client, runs: TemporalRu
             await runs.status("nobody")
     summary = await store.summary(run_id)
     assert summary is not None and summary.status == "finished" and summary.taken == 2
+    begun = (await history_of(client, run_id)).events[0].workflow_execution_started_event_attributes
+    assert begun.eager_execution_accepted  # no look of the server's for a worker
 
 
-@pytest.mark.parametrize(("confirm", "events"), [(False, 31), (True, 45)])
+@pytest.mark.parametrize(("confirm", "events"), [(False, 31), (True, 33)])
 async def test_a_hundred_turns_and_two_pauses_are_a_short_history(
     client: Client, runs: TemporalRuns, run_id: str, confirm: bool, events: int, worker_of: MakeWorker
 ) -> None:
@@ -206,6 +210,18 @@ async def test_what_a_run_refuses_is_told_and_does_nothing(
             await runs.decide(run_id, Decision("nothing", "approve"))
         with pytest.raises(UserError, match="waits for approval, expected one that is in doubt"):
             await runs.decide(run_id, Decision(waiting.call_id, "provide_result", result="x"))
+        handle, sure = client.get_workflow_handle(run_id), {"call_id": waiting.call_id, "action": "reject"}
+        for unsure in (
+            {"action": "retry"},
+            {"arguments": {}},
+            {"expires_at": 5.0},
+            {"always": "yes"},
+            {"result": ""},
+            {"path": ["x"]},
+        ):
+            with pytest.raises(WorkflowUpdateFailedError) as refusal:
+                await handle.execute_update("decide_at_rest", {**sure, **unsure})
+            assert isinstance(refusal.value.cause, ApplicationError) and refusal.value.cause.type == NOT_AT_REST
         await runs.decide(run_id, Decision("nothing", "approve"), confirm=False)
         await client.get_workflow_handle(run_id).signal("send", {"text": "no message"})
 

@@ -27,7 +27,7 @@ from agentsdk.core.signals import checked_decision
 from agentsdk.define.run_config import RunConfig
 from agentsdk.durable.rest import Failure, Rest
 from agentsdk.durable.temporal.payloads import given_json
-from agentsdk.durable.temporal.workflow import WORKFLOW, run_job
+from agentsdk.durable.temporal.workflow import DECIDE_AT_REST, NOT_AT_REST, WORKFLOW, run_job
 from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.runner import Runner
 from agentsdk.types.declared import Fields, a, a_name, any_text, mapping_of, number, optional
@@ -192,7 +192,16 @@ class TemporalRuns:
         Raises `RunConflictError` for a call that does not wait, or a run that is over, `UserError` for a decision of another
         kind than the call waits for.
         """
-        return await self._tell(run_id, "decide", msgspec.to_builtins(checked_decision(decision)), confirm)
+        given = msgspec.to_builtins(checked_decision(decision))
+        is_plain = decision.action != "answer" and decision.arguments is None and decision.expires_at is None
+        if confirm and is_plain:
+            with _typed_errors(run_id):
+                try:
+                    return int(await cast(Any, self._handle(run_id)).execute_update(DECIDE_AT_REST, given, result_type=int))
+                except WorkflowUpdateFailedError as error:
+                    if not isinstance(error.cause, ApplicationError) or error.cause.type != NOT_AT_REST:
+                        raise
+        return await self._tell(run_id, "decide", given, confirm)
 
     async def answer(
         self, run_id: str, call_id: str, answer: object, *, path: Sequence[str] = (), by: str = "", confirm: bool = True

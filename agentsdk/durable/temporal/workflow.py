@@ -1,13 +1,14 @@
 """`AgentRun`: the Temporal workflow of a run. It drives the run to where it rests, waits for what it rests for, and so on.
 
-It imports the standard library and `temporalio` only: Temporal's sandbox loads this module anew for each workflow. What is
-passed in and out is plain JSON. Nothing of a run's loop happens here, so nothing of it has to be deterministic.
+It imports the standard library and `temporalio` only: for each run of a workflow of yours that imports it Temporal's sandbox
+loads it anew. What is passed in and out is plain JSON. Nothing of a run's loop happens here, so nothing of it has to be
+deterministic.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -18,13 +19,28 @@ from temporalio.exceptions import ActivityError, ApplicationError
 WORKFLOW = "AgentRun"
 DRIVE = "agentsdk.drive"
 POST = "agentsdk.post"
+DECIDE_AT_REST = "decide_at_rest"
 """Their names at the server."""
+
+NOT_AT_REST = "NotAtRest"
+"""The type of the error of a decision that an activity has to post."""
 
 _RETRIES = RetryPolicy(initial_interval=timedelta(seconds=1), backoff_coefficient=2, maximum_interval=timedelta(minutes=1))
 _ONE_POST = timedelta(seconds=20)
 _LONGEST_DRIVE = timedelta(days=3650)
 _SHORTEST_WAIT = 1.0
 """Seconds for which a run rests at least where it goes on by itself: the clocks of worker and server may differ."""
+
+_SURE: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("approval", "approve"): ("always",),
+    ("approval", "reject"): ("always",),
+    ("outcome", "provide_result"): ("result",),
+    ("outcome", "retry"): (),
+    ("outcome", "fail"): (),
+}
+"""What a call waits for, and the decisions that it is sure to take, with what they may say beyond what each says."""
+
+_SAID = ("type", "call_id", "action", "path", "reason", "by")
 
 _MOST_REFUSED = 20
 """Refusals that are told, the latest."""
@@ -49,12 +65,15 @@ def run_job(
     return {"agent": agent, "input": input, "metadata": metadata or {}, "at": at, "heartbeat": heartbeat}
 
 
-@workflow.defn(name=WORKFLOW)
+# Outside of the sandbox: what it guards against is code that is not deterministic, which this is; and it would load this module
+# anew for each run, which takes as long as all else that a worker does of its workflow.
+@workflow.defn(name=WORKFLOW, sandboxed=False)
 class AgentRun:
     """One run, by the workflow's id. Its argument is what `run_job` gives.
 
     Signals and updates `decide`, `send`, `signal`, `pause`, `unpause`, `cancel` take one object each, with the arguments of the
-    methods of `TemporalRuns`. An update gives the signal's number in the run's mailbox, or fails with our error. The query
+    methods of `TemporalRuns`. An update gives the signal's number in the run's mailbox, or fails with our error. The update
+    `decide_at_rest` is `decide` with fewer events, for what a run that rests is sure to take; all else it refuses. The query
     `status` says how the run stands. The result is the run's rest: its `output`, `turns`, `tokens`.
     """
 
@@ -212,6 +231,22 @@ class AgentRun:
             non_retryable=True,
         )
 
+    @workflow.update(name=DECIDE_AT_REST)
+    async def decided_at_rest(self, given: Json) -> int:
+        # Not if or else here: a replay may handle it before the end of the drive that it came after. No replay asks validators.
+        self._decisions.append(given)
+        return int(max(self._posted, self._rest["taken"])) + len(self._decisions)
+
+    @decided_at_rest.validator
+    def _check_decision_at_rest(self, given: Json) -> None:
+        self._check_decision(given)
+        place = _place(given)
+        waits = {_place(call): call["waits_for"] for call in self._rest["calls"]}
+        is_decided = place in [_place(one) for one in self._decisions]
+        is_busy = self._is_driving or not self._has_begun or self._posting.locked() or is_decided
+        if is_busy or not _is_sure(waits.get(place, ""), given):
+            raise ApplicationError("an activity has to post the decision; send decide", type=NOT_AT_REST, non_retryable=True)
+
     @workflow.update(name="send")
     async def sent(self, given: Json) -> int:
         return await self._answered("send", given)
@@ -231,6 +266,20 @@ class AgentRun:
     @workflow.update(name="cancel")
     async def cancelled(self, given: Json) -> int:
         return await self._answered("cancel", given)
+
+
+def _place(call: Json) -> tuple[str, ...]:
+    """Where a call is, or that of a decision."""
+    return (*(call.get("path") or ()), call.get("call_id") or "")
+
+
+def _is_sure(waits_for: str, decision: Json) -> bool:
+    """Whether a call that waits for that takes the decision, by what it says."""
+    also = _SURE.get((waits_for, str(decision.get("action"))))
+    if also is None or not decision.keys() <= {*_SAID, *also}:
+        return False
+    kinds = {"path": list, "always": bool}
+    return all(isinstance(value, kinds.get(name, str)) for name, value in decision.items())
 
 
 def _error(failure: Json) -> ApplicationError:
