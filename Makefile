@@ -11,6 +11,7 @@ SEED ?= 0
 NPM_SERVERS := $(foreach name,filesystem everything memory sequential-thinking,@modelcontextprotocol/server-$(name)@2026.8.31)
 NPM_CLIENT := @modelcontextprotocol/client@2.4.0
 NPM_MERMAID := mermaid@11.17.2 jsdom@29.1.1
+NPM_FRONT_ENDS := @ag-ui/client@1.0.0 ai@6.0.326
 # Processes that run the tests concurrently, each with servers of its own.
 WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
@@ -36,13 +37,13 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid
+test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
 
-orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid
+orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
 
 examples: $(VENV)/.dev $(VENV)/.model
@@ -136,6 +137,13 @@ $(VENV)/.mermaid: $(VENV)/.dev
 	@if ! command -v npm >/dev/null; then echo 'npm is not installed: its test is skipped'; \
 	elif npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/mermaid $(NPM_MERMAID); then touch $@; \
 	else echo 'npm cannot install Mermaid: its test is skipped'; fi
+
+# The clients of front-end protocols, which judge what is sent to them.
+$(VENV)/.front-ends: $(VENV)/.dev
+	@echo '== clients of AG-UI and of the Vercel AI SDK'
+	@if ! command -v npm >/dev/null; then echo 'npm is not installed: the tests of its clients are skipped'; \
+	elif npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/front-ends $(NPM_FRONT_ENDS); then touch $@; \
+	else echo 'npm cannot install the clients: their tests are skipped'; fi
 
 $(VENV)/.model: $(VENV)/.package
 	@echo '== the weights of the local model (98 MB, once)'

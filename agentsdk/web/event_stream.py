@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, contextmanager
 
 from starlette.responses import Response
@@ -43,12 +43,22 @@ class Streams:
 
 
 class EventStream(Response):
-    """`pieces` for a client. One that takes none of them for `stall_seconds` is left, and so is one that has gone."""
+    """`pieces` for a client. One that takes none of them for `stall_seconds` is left, and so is one that has gone.
+
+    `headers` are sent beside those that every stream has.
+    """
 
     media_type = "text/event-stream"
 
-    def __init__(self, pieces: AsyncGenerator[bytes, None], stall_seconds: float, streams: Streams, client: Client) -> None:
-        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+    def __init__(
+        self,
+        pieces: AsyncGenerator[bytes, None],
+        stall_seconds: float,
+        streams: Streams,
+        client: Client,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no", **(headers or {})})
         del self.headers["content-length"]
         self._pieces = pieces
         self._stall_seconds = stall_seconds

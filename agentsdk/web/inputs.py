@@ -30,16 +30,21 @@ _CLOSE = {"connection": "close"}  # or else the server would read what is left o
 
 async def body_of(request: Request, kind: type[B], limits: WebLimits) -> B:
     """The body of a request. Raises `ProblemError`."""
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != "application/json":  # a form of a strange page can send all but that
-        raise ProblemError(415, "the body is of another type, expected JSON; send content-type: application/json", _CLOSE)
-    data = await _read(request, limits)
+    data = await json_of(request, limits)
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         raise ProblemError(422, f"the body does not fit: {error}; see /openapi.json") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ProblemError(400, "the body is not JSON, expected a JSON object; see /openapi.json") from None
+
+
+async def json_of(request: Request, limits: WebLimits) -> bytes:
+    """The bytes of a body that is declared as JSON. Raises `ProblemError`."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != "application/json":  # a form of a strange page can send all but that
+        raise ProblemError(415, "the body is of another type, expected JSON; send content-type: application/json", _CLOSE)
+    return await _read(request, limits)
 
 
 async def _read(request: Request, limits: WebLimits) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -73,18 +73,25 @@ async def refused(request: Request, error: Exception) -> Response:
     return problem(given.status_code, detail, headers=dict(given.headers or {}))
 
 
+def told_of(error: AgentsException) -> tuple[int, str]:
+    """The status of an error, and what its client is told of it."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return status, str(error) if status < 500 else _AWAY if status == 503 else _HERE
+
+
 async def failed(request: Request, error: Exception) -> Response:
     """The answer to a request for which an `AgentsException` was raised."""
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    name = type(error).__name__
-    if status < 500:
-        return problem(status, str(error), name)
-    logger.error("%s %s failed with %s: %s", request.method, request.url.path, name, error, exc_info=error)
-    if status == 503:
-        return problem(503, _AWAY, name, {"retry-after": str(RETRY_AFTER)})
-    return problem(status, _HERE, name)
+    given = cast(AgentsException, error)
+    name, (status, told) = type(error).__name__, told_of(given)
+    if status >= 500:
+        logger.error("%s %s failed with %s: %s", request.method, request.url.path, name, error, exc_info=error)
+    return problem(status, told, name, {"retry-after": str(RETRY_AFTER)} if status == 503 else None)
 
 
 async def crashed(request: Request, error: Exception) -> Response:
     """The answer where anything else was raised, which Starlette raises on, for the server's log."""
     return problem(500, _HERE)
+
+
+HANDLERS: Any = {HTTPException: refused, AgentsException: failed, Exception: crashed}
+"""What an application answers where its handlers raise."""

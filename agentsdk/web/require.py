@@ -11,3 +11,12 @@ def require_package() -> None:
     """Raises `UserError` where the package is not installed."""
     if find_spec("starlette") is None:
         raise UserError("agentsdk.web needs starlette, which is not installed, expected it; pip install 'agentsdk[web]'")
+
+
+def require_ag_ui() -> None:
+    """Raises `UserError` where what AG-UI takes is not installed."""
+    if find_spec("starlette") is None or find_spec("ag_ui") is None:
+        raise UserError(
+            "ag_ui_app needs starlette and ag-ui-protocol, of which one is not installed, expected both; "
+            "pip install 'agentsdk[ag-ui]'"
+        )

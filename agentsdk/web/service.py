@@ -7,9 +7,7 @@ calls that any program has. Whoever drives the store's runs, a `Worker` in this 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +16,6 @@ from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,11 +24,10 @@ from starlette.routing import Route
 from agentsdk.core.keys import digest
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
-from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import not_found
 from agentsdk.runner import Runner
-from agentsdk.types.errors import AgentsException, CallbackError, RunConflictError, StoreError, UserError
+from agentsdk.types.errors import RunConflictError, StoreError, UserError
 from agentsdk.types.signals import Decision
 from agentsdk.types.summary import RunQuery, RunSummary
 from agentsdk.web.bodies import (
@@ -52,13 +48,14 @@ from agentsdk.web.bodies import (
     Started,
 )
 from agentsdk.web.caller import Authenticate, Caller, may_see
-from agentsdk.web.event_stream import EventStream, Streams
+from agentsdk.web.event_stream import EventStream
 from agentsdk.web.feeds import Feeds
+from agentsdk.web.guard import Guard, Handler, client_of
 from agentsdk.web.inputs import body_of, input_for, key_of, last_event_of, query_of
 from agentsdk.web.keep_slashes import KeepSlashes, id_in_path
-from agentsdk.web.limits import Client, Rates, WebLimits
+from agentsdk.web.limits import WebLimits
 from agentsdk.web.openapi import OPERATIONS, Operation, description
-from agentsdk.web.problems import ProblemError, crashed, failed, refused
+from agentsdk.web.problems import HANDLERS, ProblemError
 
 REQUEST = "web.request"
 """Where the metadata of a run that was begun, or forked, under an `Idempotency-Key` has what the request was."""
@@ -67,7 +64,6 @@ READY_SECONDS = 2.0
 """How long the store may take to answer before the service says that it is not ready."""
 
 
-Handler = Callable[[Request, "Caller | None"], Awaitable[Response]]
 _Begin = Callable[[RunConfig], Awaitable[None]]
 
 
@@ -80,43 +76,24 @@ class Service:
         self._config = config
         self._store = store_of(config)
         self._agents = agents
-        self._authenticate = authenticate
         self._limits = limits
-        self._rates = Rates(limits, time.monotonic)
-        self._streams = Streams()
+        self._guard = Guard("web_app", authenticate, limits)
         self._feeds = Feeds(config, limits.stream_bytes)
 
     def app(self) -> Starlette:
         """The application."""
         routes = [self._route(operation) for operation in OPERATIONS]
         routes.append(Route("/openapi.json", self.openapi, methods=["GET"]))
-        handlers: Any = {HTTPException: refused, AgentsException: failed, Exception: crashed}
-        return Starlette(routes=routes, middleware=[Middleware(KeepSlashes)], exception_handlers=handlers)
+        return Starlette(routes=routes, middleware=[Middleware(KeepSlashes)], exception_handlers=HANDLERS)
 
     def _route(self, operation: Operation) -> Route:
         handler: Handler = getattr(self, operation.name)
-        guarded = self._open if operation.open else self._guarded
+        guarded = self._open if operation.open else self._guard.answer
         return Route(operation.path, partial(guarded, handler), methods=[operation.method])
 
     async def _open(self, handler: Handler, request: Request) -> Response:
         """The answer to a request that everybody may make."""
         return await handler(request, None)
-
-    async def _guarded(self, handler: Handler, request: Request) -> Response:
-        """The answer to a request of somebody who may make it. Raises `ProblemError`."""
-        caller: Caller | None = None
-        if self._authenticate is not None:
-            caller = await call_user("authenticate of a web_app", self._authenticate, request)
-            if caller is None:
-                challenge = {"www-authenticate": "Bearer", "connection": "close"}
-                raise ProblemError(401, "the request is nobody's that is known, expected credentials; send yours", challenge)
-            if not isinstance(caller, Caller):
-                raise CallbackError(f"authenticate returned a {type(caller).__name__!r}, expected a Caller or None; return one")
-        wait = self._rates.wait(_client(caller))
-        if wait > 0:
-            headers = {"retry-after": str(math.ceil(wait)), "connection": "close"}
-            raise ProblemError(429, "the requests come too fast, expected fewer a second; wait as retry-after says", headers)
-        return await handler(request, caller)
 
     async def _run_of(self, request: Request, caller: Caller | None) -> RunSummary:
         """The run that a request is about. Raises `RunNotFoundError`, also for one that the caller may not see."""
@@ -193,12 +170,10 @@ class Service:
             return Response(media_type=EventStream.media_type)
         if after == summary.rev and summary.status in ("finished", "failed", "cancelled"):
             return Response(status_code=204)  # a browser comes again after anything else
-        limits, client = self._limits, _client(caller)
-        if self._streams.of(client) >= limits.streams:
-            headers = {"retry-after": str(math.ceil(limits.ping_seconds))}
-            raise ProblemError(429, f"{limits.streams} streams are open, expected fewer; close one of them", headers)
+        self._guard.require_stream(caller)
+        limits = self._limits
         pieces = self._feeds.follow(summary.run_id, after, summary.rev, limits.ping_seconds, limits.stream_seconds)
-        return EventStream(pieces, limits.stall_seconds, self._streams, client)
+        return EventStream(pieces, limits.stall_seconds, self._guard.streams, client_of(caller))
 
     async def decide(self, request: Request, caller: Caller | None) -> Response:
         """A person's word on a call that waits."""
@@ -280,10 +255,6 @@ class Service:
 
 def _by(caller: Caller | None) -> str:
     return "" if caller is None else caller.user
-
-
-def _client(caller: Caller | None) -> Client:
-    return ("", "") if caller is None else (caller.tenant, caller.user)
 
 
 def _whose(caller: Caller | None) -> Sequence[str]:

@@ -87,7 +87,7 @@ class InputEncoder(Struct, frozen=True):
             elif isinstance(item, ProviderItem):
                 followed = item.provider == self.provider
             else:
-                followed = isinstance(item, Message | FunctionCall) and bool(item.id)
+                followed = isinstance(item, Message | FunctionCall) and _is_of_a_reply(item) and bool(item.id)
         entries: list[JsonObject] = []
         reasoned = orphaned = False  # by reasoning that goes back, and by its own that does not
         for item, keep in zip(items, kept, strict=True):

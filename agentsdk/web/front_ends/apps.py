@@ -1,0 +1,69 @@
+"""`ag_ui_app`: agents behind the protocol of a front end, as a Starlette application."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agentsdk.define.agent import Agent
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.drive import registry_of
+from agentsdk.ports.run_store import RUN_STORE, RunStore
+from agentsdk.types.declared import CALLABLE, Fields, a, optional
+from agentsdk.types.errors import UserError
+from agentsdk.web.caller import Authenticate
+from agentsdk.web.limits import WebLimits
+from agentsdk.web.require import require_ag_ui
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+Agents = Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]]
+
+_ARGUMENTS = Fields(
+    "app",
+    store=RUN_STORE,
+    authenticate=optional(CALLABLE),
+    config=optional(a(RunConfig, "a RunConfig; pass RunConfig(...)")),
+    limits=optional(a(WebLimits, "WebLimits; pass WebLimits(...)")),
+)
+
+
+def ag_ui_app(
+    store: RunStore,
+    *,
+    agents: Agents,
+    authenticate: Authenticate | None,
+    config: RunConfig | None = None,
+    limits: WebLimits | None = None,
+) -> Starlette:
+    """`agents` for front ends that speak AG-UI: `application.mount("/ag-ui", app)`, and `new HttpAgent({url: ".../ag-ui/"})`.
+
+    Of several agents the path ends with the name of one. Like a `web_app` it submits runs to `store` and watches them there,
+    for whoever `authenticate` knows; a `Worker` drives them, in the same process if deltas are to be seen. A run goes on though
+    its client leaves.
+
+    Raises `UserError` naming the argument that is wrong, for a workflow, and where a package is not installed.
+    """
+    registry, config = _checked("ag_ui_app", store, agents, authenticate, config, limits)
+    require_ag_ui()
+    from agentsdk.web.ag_ui.service import AgUiService
+
+    return AgUiService(config, registry, authenticate, limits or WebLimits()).app()
+
+
+def _checked(
+    where: str,
+    store: RunStore,
+    agents: Agents,
+    authenticate: Authenticate | None,
+    config: RunConfig | None,
+    limits: WebLimits | None,
+) -> tuple[Mapping[str, Agent[Any, Any]], RunConfig]:
+    _ARGUMENTS.check_given(where, store=store, authenticate=authenticate, config=config, limits=limits)
+    registry = registry_of(agents)
+    for agent in registry.values():
+        if agent.driver is not None:
+            raise UserError(f"{where} was given the workflow {agent.name!r}, expected agents: nobody talks to it; use web_app")
+    return registry, replace(config or RunConfig(), store=store)

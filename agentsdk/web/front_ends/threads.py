@@ -1,0 +1,168 @@
+"""`Threads`: conversations by an id that the front end has chosen; each is a chain of runs in the store.
+
+What was said is in the store, and only there: a run begins with the transcript of the one before it. A client's own copy of the
+conversation is never read but for what its user has just written, and for what it says of calls that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentsdk.core.keys import approval_key, digest
+from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, interruptions
+from agentsdk.core.state import State, new_state, transcript
+from agentsdk.define.agent import Agent
+from agentsdk.define.run_config import RunConfig
+from agentsdk.engine.stored import load_run, store_of
+from agentsdk.runner import Runner
+from agentsdk.sessions.memory import MemorySession
+from agentsdk.types.errors import RunConflictError, UserError
+from agentsdk.types.events import ApprovalDecided, RunStarted, unnested
+from agentsdk.types.items import Item, Message
+from agentsdk.types.signals import Decision
+from agentsdk.types.summary import RunQuery, RunSummary, check_run_id
+from agentsdk.web.caller import TENANT, Caller
+from agentsdk.web.front_ends.follow import Going
+from agentsdk.web.front_ends.narrator import Narrator
+from agentsdk.web.front_ends.told import public_id
+
+THREAD, MESSAGE = "web.thread", "web.message"
+"""Where a run's metadata has its thread, and the client's id of the message that it answers."""
+
+_OVER = ("finished", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a user has just written, and the client's id of the last message of it."""
+
+    messages: Sequence[Message]
+    id: str
+
+
+class Thread:
+    """A conversation of somebody, as it stands: `run` is its latest run, None where there is none yet."""
+
+    def __init__(self, id: str, caller: Caller | None, run: RunSummary | None, state: State) -> None:
+        self.id = id
+        self.caller = caller
+        self.run = run
+        self.state = state
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its latest run goes on, or waits."""
+        return self.run is not None and self.run.status not in _OVER
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait."""
+        return interruptions(self.state) if self.is_open else ()
+
+    @property
+    def by(self) -> str:
+        """Who speaks."""
+        return "" if self.caller is None else self.caller.user
+
+    def has(self, said: Said) -> bool:
+        """Whether the latest run answers that already."""
+        return self.run is not None and self.run.metadata.get(MESSAGE) == said.id
+
+    def key(self, item: PendingCall) -> str:
+        """What a word on a call that waits is bound to: the run, the call, its tool and its arguments."""
+        if isinstance(item, ToolApprovalItem):
+            return approval_key(_scheme(self.state), self.state.run_id, item.path, item.call)
+        kind = "answer" if isinstance(item, ToolAnswerItem) else "outcome"
+        return digest("front end " + kind, self.state.run_id, *item.path, item.call_id, item.tool_name, item.arguments)
+
+    def waiting_by_key(self) -> Mapping[str, PendingCall]:
+        """The calls that wait, by their keys."""
+        return {self.key(item): item for item in self.pending}
+
+    def waiting_by_id(self) -> Mapping[str, PendingCall]:
+        """Those that wait for an answer, by their public ids; not those of which two have one."""
+        items = [item for item in self.pending if isinstance(item, ToolAnswerItem)]
+        ids = [public_id(item.path, item.call_id) for item in items]
+        return {id: item for id, item in zip(ids, items, strict=True) if ids.count(id) == 1}
+
+    def was_decided(self, key: str, *, approved: bool) -> bool:
+        """Whether the approval of this key was given already, so."""
+        events = [unnested(event)[1] for event in self.state.log]
+        return any(isinstance(one, ApprovalDecided) and one.digest == key and one.approved is approved for one in events)
+
+
+class Threads:
+    """The threads of a store's runs."""
+
+    def __init__(self, config: RunConfig) -> None:
+        assert config.store is not None
+        self._config = config
+        self._store = config.store
+
+    async def find(self, id: str, caller: Caller | None) -> Thread:
+        """The thread of an id, which is the caller's tenant's alone. Raises `UserError` for an id that is none."""
+        try:
+            check_run_id(id)
+        except UserError as error:
+            raise UserError(str(error).replace("run_id", "the thread's id", 1)) from None
+        whose: dict[str, str] = {} if caller is None else {TENANT: caller.tenant}
+        runs = await self._store.list(RunQuery(metadata={THREAD: id, **whose}, limit=1))
+        if not runs:
+            return Thread(id, caller, None, new_state())
+        state = await load_run(store_of(self._config), runs[0].run_id)
+        summary = await self._store.summary(runs[0].run_id) or runs[0]
+        return Thread(id, caller, summary, state)
+
+    async def begin(self, thread: Thread, agent: Agent[Any, Any], said: Said, *, again: bool = False) -> Going:
+        """Begin a run that answers what was said; `again`: in the place of the latest one.
+
+        Raises `RunConflictError` where the thread has gone on meanwhile, and where its latest run is not over.
+        """
+        if thread.is_open:
+            assert thread.run is not None
+            raise RunConflictError(
+                f"the thread's run is {thread.run.status}, expected one that is over before the next message; "
+                + ("decide on the calls that wait" if thread.pending else "wait for its end")
+            )
+        latest = "" if thread.run is None else thread.run.run_id
+        tenant = () if thread.caller is None else (thread.caller.tenant,)
+        run_id = digest("web thread", *tenant, thread.id, latest)
+        whose: Mapping[str, str] = {} if thread.caller is None else thread.caller.metadata
+        metadata = {**(self._config.metadata or {}), **whose, THREAD: thread.id, MESSAGE: said.id}
+        before = MemorySession("history")
+        await before.add_items(self._history(thread, again=again))
+        config = replace(self._config, run_id=run_id, metadata=metadata)
+        await Runner.submit(agent, list(said.messages), run_config=config, session=before)
+        return Going(run_id, Narrator(new_state(), hold_text=self._config.buffer_output))
+
+    async def decide(self, thread: Thread, decisions: Sequence[Decision]) -> Going:
+        """Post decisions on calls that wait. Raises `RunConflictError`, and `UserError` for one that does not fit its call."""
+        number = 0
+        for decision in decisions:
+            number = await Runner.decide(thread.state.run_id, decision, run_config=self._config)
+        return Going(thread.state.run_id, self._narrator(thread.state), number)
+
+    def going(self, thread: Thread, *, replay: bool = False) -> Going:
+        """The latest run as it goes on; with `replay` from its beginning."""
+        return Going(thread.state.run_id, self._narrator(new_state() if replay else thread.state))
+
+    def _narrator(self, state: State) -> Narrator:
+        return Narrator(state, hold_text=self._config.buffer_output)
+
+    def _history(self, thread: Thread, *, again: bool) -> Sequence[Item]:
+        """What was said before."""
+        if thread.run is None:
+            return ()
+        if not (again or thread.run.reason == "InputGuardrailTripwireTriggered"):  # what a guardrail refused is not said again
+            return transcript(thread.state)
+        started = thread.state.log[0]
+        assert isinstance(started, RunStarted)
+        return started.input[: started.history]
+
+
+def _scheme(state: State) -> int:
+    started = state.log[0]
+    assert isinstance(started, RunStarted)
+    return started.keys
