@@ -19,7 +19,7 @@ def draw() -> str:
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     rows = recorded["waiting"]
     title = f"a model that takes {rows[0]['reply_s']:g} s to reply"
-    note = f"On {recorded['cpus']} cores that had other work too. Dashed: so many times what one worker does"
+    note = f"All on {recorded['cpus']} cores. Dashed: so many times what one worker does"
     shapes = [*chart(title, rows), label(WIDTH / 2, HEIGHT - 16, note, 12, FAINT)]
     return page(WIDTH, HEIGHT, "Runs a second by the number of workers that wait for their model", shapes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from benchmarks.cluster.tables import WAITING, tables
 from tests import postgres_server
 
 pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.skipif(not postgres_server.installed(), reason="needs PostgreSQL's programs")
@@ -34,3 +37,13 @@ async def test_a_killed_workers_runs_are_taken_over_and_every_figure_is_there(tm
 def test_a_run_that_begins_before_earlier_ones_is_out_of_turn() -> None:
     begun = [Claim(float(place), 1, run_id) for place, run_id in enumerate(["run-3", "urgent-1", "run-1", "run-2"])]
     assert out_of_turn(begun) == [2, 1, 1]
+
+
+def test_the_page_and_its_picture_have_what_was_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    script = importlib.import_module("cluster_tables")
+    page = script.PAGE.read_text(encoding="utf-8")
+    assert page.count("<!-- recorded: ") == 6
+    assert page == script.with_tables(page), "make them anew: python scripts/cluster_tables.py"
+    picture = (ROOT / "docs" / "cluster.svg").read_text(encoding="utf-8")
+    assert picture == importlib.import_module("draw_cluster").draw(), "python scripts/draw_cluster.py > docs/cluster.svg"

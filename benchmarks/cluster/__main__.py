@@ -2,7 +2,8 @@
 
 Twice: with a model that takes 0.5 s to reply, so that a worker is bounded by its concurrency, as with a real provider; and with
 one that replies at once, so that the processors of this machine are the bound. `--runs 100000` is how deep the queue of
-docs/scaling.md is; `--record` keeps the figures, of which `scripts/draw_cluster.py` draws its picture.
+docs/scaling.md is; `--record` keeps the figures, of which `scripts/cluster_tables.py` makes its tables and
+`scripts/draw_cluster.py` its picture.
 
 The exit code is 1 when 16 workers that wait for their model bring less than 6 times the runs of one to their end.
 """
