@@ -6,6 +6,7 @@ import { join } from "node:path";
 
 const require = createRequire(join(process.argv[2], "here.js"));
 const agents = new Map();
+const chats = new Map();
 const text = (error) => String(error?.message ?? error);
 
 async function agUi({ name, url, headers, threadId, say, messages, toolResult, resume, tools, state, runId, leaveAt }) {
@@ -31,7 +32,57 @@ async function agUi({ name, url, headers, threadId, say, messages, toolResult, r
   return { events, error, messages: agent.messages, state: agent.state, interrupts: agent.pendingInterrupts };
 }
 
-const operations = { agUi };
+function chatOf({ name, url, headers, chatId, messages }) {
+  if (chats.has(name)) return chats.get(name);
+  const { AbstractChat, DefaultChatTransport } = require("ai");
+  const state = {
+    status: "ready",
+    error: undefined,
+    messages: messages ?? [],
+    pushMessage: (message) => void (state.messages = [...state.messages, message]),
+    popMessage: () => void (state.messages = state.messages.slice(0, -1)),
+    replaceMessage: (index, message) => void (state.messages = state.messages.with(index, message)),
+    snapshot: (value) => structuredClone(value),
+  };
+  const kept = { chunks: [], status: 0, left: null };
+  const fetched = async (address, options) => {
+    const answer = await fetch(address, options);
+    kept.status = answer.status;
+    if (!answer.ok || answer.status === 204) return answer;
+    const [one, other] = answer.body.tee();
+    kept.left = (async () => {
+      let data = "";
+      try {
+        for await (const piece of one.pipeThrough(new TextDecoderStream())) data += piece;
+      } catch {} // the client has left
+      kept.chunks = data.split("\n").filter((line) => line.startsWith("data: ")).map((line) => line.slice(6));
+    })();
+    return new Response(other, { status: answer.status, headers: answer.headers });
+  };
+  class Chat extends AbstractChat {}
+  const transport = new DefaultChatTransport({ api: url, headers, fetch: fetched });
+  const chat = new Chat({ id: chatId, transport, state, generateId: () => crypto.randomUUID() });
+  chats.set(name, { chat, kept });
+  return chats.get(name);
+}
+
+async function vercel({ say, files, messageId, approvals, outputs, regenerate, resume, ...given }) {
+  const { lastAssistantMessageIsCompleteWithApprovalResponses: isComplete } = require("ai");
+  const { chat, kept } = chatOf(given);
+  Object.assign(kept, { chunks: [], status: 0, left: null });
+  for (const approval of approvals ?? []) await chat.addToolApprovalResponse(approval);
+  for (const output of outputs ?? []) await chat.addToolOutput(output);
+  const complete = isComplete({ messages: chat.messages });
+  if (say !== undefined) await chat.sendMessage({ text: say, files, messageId });
+  else if (regenerate) await chat.regenerate();
+  else if (resume) await chat.resumeStream();
+  else await chat.sendMessage();
+  await kept.left;
+  const { messages, status, error } = chat;
+  return { messages, status, error: error === undefined ? null : text(error), complete, http: kept.status, chunks: kept.chunks };
+}
+
+const operations = { agUi, vercel };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, operation, ...given } = JSON.parse(line);
   operations[operation](given).then(

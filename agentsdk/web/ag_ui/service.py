@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Any
 
@@ -15,46 +14,34 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentsdk.define.agent import Agent
-from agentsdk.define.run_config import RunConfig
 from agentsdk.types.errors import AgentsException, RunConflictError, UserError
 from agentsdk.web.ag_ui.events import Encoder
 from agentsdk.web.ag_ui.inputs import answers_in, input_of, results_in, said_in
-from agentsdk.web.caller import Authenticate, Caller
-from agentsdk.web.event_stream import EventStream
-from agentsdk.web.front_ends.follow import Going, follow
-from agentsdk.web.front_ends.threads import Thread, Threads
-from agentsdk.web.guard import Guard, client_of
+from agentsdk.web.caller import Caller
+from agentsdk.web.front_ends.follow import Going
+from agentsdk.web.front_ends.service import FrontEndService
+from agentsdk.web.front_ends.threads import Thread
 from agentsdk.web.inputs import json_of
-from agentsdk.web.limits import WebLimits
 from agentsdk.web.problems import HANDLERS, told_of
 
 logger = logging.getLogger("agentsdk")
 
 
-class AgUiService:
+class AgUiService(FrontEndService):
     """Answers AG-UI requests."""
-
-    def __init__(
-        self, config: RunConfig, agents: Mapping[str, Agent[Any, Any]], authenticate: Authenticate | None, limits: WebLimits
-    ) -> None:
-        self._config = config
-        self._agents = agents
-        self._limits = limits
-        self._guard = Guard("ag_ui_app", authenticate, limits)
-        self._threads = Threads(config)
 
     def app(self) -> Starlette:
         """The application."""
-        answer = partial(self._guard.answer, self.run)
+        answer = partial(self.guard.answer, self.run)
         routes = [Route(path, answer, methods=["POST"]) for path in ("/", "/{agent}")]
         return Starlette(routes=routes, exception_handlers=HANDLERS)
 
     async def run(self, request: Request, caller: Caller | None) -> Response:
         """Answer a request with the events of a run."""
-        self._guard.require_stream(caller)
-        agent = agent_of(self._agents, request)
-        asked = input_of(await json_of(request, self._limits))
-        thread = await self._threads.find(asked.thread_id, caller)
+        self.guard.require_stream(caller)
+        agent = self.agent_of(request)
+        asked = input_of(await json_of(request, self.limits))
+        thread = await self.threads.find(asked.thread_id, caller)
         if asked.protocol_version not in (None, PROTOCOL_VERSION):
             logger.info("an AG-UI client speaks version %.20r, and is answered in %s", asked.protocol_version, PROTOCOL_VERSION)
         try:
@@ -63,11 +50,12 @@ class AgUiService:
             status, words = told_of(error)
             if status >= 500:
                 raise
-            encoder = _encoder(thread, asked, self._threads.going(thread))
+            encoder = _encoder(thread, asked, self.threads.going(thread))
             pieces = _refused(encoder, type(error).__name__, words)
         else:
-            pieces = self._pieces(_encoder(thread, asked, going), going, shows=shows)
-        return EventStream(pieces, self._limits.stall_seconds, self._guard.streams, client_of(caller))
+            encoder = _encoder(thread, asked, going)
+            pieces = self.pieces(encoder, going, encoder.started() + (encoder.snapshot() if shows else b""))
+        return self.stream(pieces, caller)
 
     async def _going(self, thread: Thread, agent: Agent[Any, Any], asked: RunAgentInput) -> tuple[Going, bool]:
         """The run that answers, and whether the client is to be shown the whole conversation first."""
@@ -79,28 +67,12 @@ class AgUiService:
         if decisions:
             if is_new:
                 raise RunConflictError("the request has a new message beside its answers, expected one of them; send it later")
-            return await self._threads.decide(thread, decisions), False
+            return await self.threads.decide(thread, decisions), False
         if said is not None and is_new:
-            return await self._threads.begin(thread, agent, said), False
+            return await self.threads.begin(thread, agent, said), False
         if thread.run is None:
             raise UserError("the request has no message of the user, expected one; add it to messages")
-        return self._threads.going(thread), True
-
-    async def _pieces(self, encoder: Encoder, going: Going, *, shows: bool) -> AsyncGenerator[bytes, None]:
-        yield encoder.started() + (encoder.snapshot() if shows else b"")
-        async with aclosing(follow(going, self._config, self._limits)) as following:
-            async for told in following:
-                yield b"".join([encoder.encode(one) for one in told]) if told else b": still here\n\n"
-
-
-def agent_of(agents: Mapping[str, Agent[Any, Any]], request: Request) -> Agent[Any, Any]:
-    """The agent that a request's path names, or the only one. Raises `UserError`."""
-    name: str | None = request.path_params.get("agent")
-    if name is None and len(agents) == 1:
-        return next(iter(agents.values()))
-    if name is None or name not in agents:
-        raise UserError(f"the agent is {name!r}, expected one of {sorted(agents)}; end the path with its name")
-    return agents[name]
+        return self.threads.going(thread), True
 
 
 def _encoder(thread: Thread, asked: RunAgentInput, going: Going) -> Encoder:

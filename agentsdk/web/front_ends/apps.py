@@ -1,4 +1,4 @@
-"""`ag_ui_app`: agents behind the protocol of a front end, as a Starlette application."""
+"""`ag_ui_app` and `vercel_app`: agents behind the protocol of a front end, as a Starlette application."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentsdk.types.declared import CALLABLE, Fields, a, optional
 from agentsdk.types.errors import UserError
 from agentsdk.web.caller import Authenticate
 from agentsdk.web.limits import WebLimits
-from agentsdk.web.require import require_ag_ui
+from agentsdk.web.require import require_ag_ui, require_package
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -50,7 +50,26 @@ def ag_ui_app(
     require_ag_ui()
     from agentsdk.web.ag_ui.service import AgUiService
 
-    return AgUiService(config, registry, authenticate, limits or WebLimits()).app()
+    return AgUiService("ag_ui_app", config, registry, authenticate, limits or WebLimits()).app()
+
+
+def vercel_app(
+    store: RunStore,
+    *,
+    agents: Agents,
+    authenticate: Authenticate | None,
+    config: RunConfig | None = None,
+    limits: WebLimits | None = None,
+) -> Starlette:
+    """`agents` for `useChat` of the Vercel AI SDK: `application.mount("/chat", app)`, `DefaultChatTransport({api: "/chat/"})`.
+
+    Otherwise as `ag_ui_app`. It answers in the UI message stream, version 1, which `ai` 5 and later read.
+    """
+    registry, config = _checked("vercel_app", store, agents, authenticate, config, limits)
+    require_package()
+    from agentsdk.web.vercel.service import VercelService
+
+    return VercelService("vercel_app", config, registry, authenticate, limits or WebLimits()).app()
 
 
 def _checked(

@@ -107,16 +107,14 @@ class Threads:
             check_run_id(id)
         except UserError as error:
             raise UserError(str(error).replace("run_id", "the thread's id", 1)) from None
-        whose: dict[str, str] = {} if caller is None else {TENANT: caller.tenant}
-        runs = await self._store.list(RunQuery(metadata={THREAD: id, **whose}, limit=1))
-        if not runs:
+        run = await self._latest(id, caller, {})
+        if run is None:
             return Thread(id, caller, None, new_state())
-        state = await load_run(store_of(self._config), runs[0].run_id)
-        summary = await self._store.summary(runs[0].run_id) or runs[0]
-        return Thread(id, caller, summary, state)
+        state = await load_run(store_of(self._config), run.run_id)
+        return Thread(id, caller, await self._store.summary(run.run_id) or run, state)
 
     async def begin(self, thread: Thread, agent: Agent[Any, Any], said: Said, *, again: bool = False) -> Going:
-        """Begin a run that answers what was said; `again`: in the place of the latest one.
+        """Begin a run that answers what was said; `again`: in the place of the one that answered the message of that id.
 
         Raises `RunConflictError` where the thread has gone on meanwhile, and where its latest run is not over.
         """
@@ -132,7 +130,7 @@ class Threads:
         whose: Mapping[str, str] = {} if thread.caller is None else thread.caller.metadata
         metadata = {**(self._config.metadata or {}), **whose, THREAD: thread.id, MESSAGE: said.id}
         before = MemorySession("history")
-        await before.add_items(self._history(thread, again=again))
+        await before.add_items(await self._history(thread, said.id if again else None))
         config = replace(self._config, run_id=run_id, metadata=metadata)
         await Runner.submit(agent, list(said.messages), run_config=config, session=before)
         return Going(run_id, Narrator(new_state(), hold_text=self._config.buffer_output))
@@ -151,15 +149,26 @@ class Threads:
     def _narrator(self, state: State) -> Narrator:
         return Narrator(state, hold_text=self._config.buffer_output)
 
-    def _history(self, thread: Thread, *, again: bool) -> Sequence[Item]:
-        """What was said before."""
+    async def _history(self, thread: Thread, instead_of: str | None) -> Sequence[Item]:
+        """What was said before; or before the message of an id, where a run answers that."""
         if thread.run is None:
             return ()
-        if not (again or thread.run.reason == "InputGuardrailTripwireTriggered"):  # what a guardrail refused is not said again
-            return transcript(thread.state)
-        started = thread.state.log[0]
+        state = thread.state
+        anew = thread.run.reason == "InputGuardrailTripwireTriggered"  # what a guardrail refused is not said again
+        if instead_of is not None and thread.run.metadata.get(MESSAGE) != instead_of:
+            run = await self._latest(thread.id, thread.caller, {MESSAGE: instead_of})
+            if run is not None:
+                state, anew = await load_run(store_of(self._config), run.run_id), True
+        elif instead_of is not None:
+            anew = True
+        started = state.log[0]
         assert isinstance(started, RunStarted)
-        return started.input[: started.history]
+        return started.input[: started.history] if anew else transcript(state)
+
+    async def _latest(self, id: str, caller: Caller | None, more: Mapping[str, str]) -> RunSummary | None:
+        whose = {} if caller is None else {TENANT: caller.tenant}
+        runs = await self._store.list(RunQuery(metadata={THREAD: id, **whose, **more}, limit=1))
+        return runs[0] if runs else None
 
 
 def _scheme(state: State) -> int:
