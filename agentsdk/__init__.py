@@ -160,6 +160,7 @@ SUBMODULES = (
     "testing",
     "tools",
     "toolsets",
+    "ui",
     "web",
     "workflow",
     "tracing",

