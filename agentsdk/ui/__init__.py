@@ -8,9 +8,9 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.ui.application import app
-    from agentsdk.ui.serve import serve
+    from agentsdk.ui.server import serve
 
 __all__ = ["app", "serve"]
 
 if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
-    __getattr__, __dir__ = lazy_names(__name__, {"agentsdk.ui.application": "app", "agentsdk.ui.serve": "serve"})
+    __getattr__, __dir__ = lazy_names(__name__, {"agentsdk.ui.application": "app", "agentsdk.ui.server": "serve"})
