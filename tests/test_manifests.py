@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import jsonschema
 import kubernetes_validate
+import pydantic
 import pytest
 import yaml
 
@@ -47,9 +48,17 @@ def container(name: str) -> dict[str, Any]:
 def test_a_manifest_is_what_kubernetes_asks_for(path: Path) -> None:
     for document in documents(path):
         if document["apiVersion"].startswith("keda.sh/"):
+            assert known_to_keda(document) == document
             assert document["spec"]["scaleTargetRef"]["name"] == "desk-worker"
         else:
             kubernetes_validate.validate(document, KUBERNETES, strict=True)
+
+
+def known_to_keda(document: dict[str, Any]) -> dict[str, Any]:
+    """What KEDA's schema has a place for. Raises `ValidationError` for what it lacks or what is of another type."""
+    from cloudcoil.models.keda.v1alpha1 import ScaledObject  # the resource of KEDA as it publishes it, as pydantic's models
+
+    return ScaledObject.model_validate(document).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def test_a_wrong_manifest_is_found() -> None:
@@ -57,6 +66,12 @@ def test_a_wrong_manifest_is_found() -> None:
     document["spec"]["template"]["spec"]["terminationGracePeriod"] = 40
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(document, KUBERNETES, strict=True)
+    (scaled,) = documents(DEPLOY / "kubernetes" / "keda.yaml")
+    scaled["spec"]["replicas"] = 2
+    assert known_to_keda(scaled) != scaled
+    del scaled["spec"]["triggers"]
+    with pytest.raises(pydantic.ValidationError):
+        known_to_keda(scaled)
 
 
 def test_the_compose_file_is_what_its_specification_asks_for() -> None:
