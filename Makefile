@@ -16,6 +16,8 @@ NPM_FRONT_ENDS := @ag-ui/client@1.0.0 ai@6.0.326
 WORKERS ?= 2
 # Asking a terminal for approval must still work, so only pip's own questions are switched off.
 export PIP_NO_INPUT := 1
+# Tests start hundreds of processes: where compiled modules are not kept, each compiles the package anew (0.25 s).
+export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo test orders examples coverage lint types cover-core second bench mutants clients api clean

@@ -11,10 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 TRY_ALL = """
-import importlib, pkgutil, re
+import importlib, pkgutil, re, time
 import agentsdk
 
-SIZE = 100_000
+SIZE = 30_000
+LONGEST = 0.2  # seconds of processor time; a linear pass takes some milliseconds, a quadratic one seconds
 PIECES = [" ", "\\t", "\\n", "\\r\\n", "a", "0", "-", "_", ".", "/", ":", "=", "<", "&", "`", "```", "```json", "\\"", "'",
           "\\\\", "{", "[", "(", "0x", "ab ", "a.", "a-", "1,", "sk-",
           "Bearer ", "://", "key=", "e+", "\\u00e9", "\\ud800", "<a", "{{"]
@@ -39,7 +40,10 @@ for (source, _), pattern in patterns.items():
             if isinstance(source, bytes):
                 text = text.encode("utf-8", "replace")
             print("trying", repr(source), repr(piece), repr(head), flush=True)
+            began = time.process_time()
             pattern.search(text), pattern.match(text), pattern.fullmatch(text)
+            if (took := time.process_time() - began) > LONGEST:
+                raise SystemExit(f"{source!r} took {took:.1f} s for {head!r} and {piece!r} * {SIZE // len(piece)}")
             tried += 1
 print(len(patterns), "patterns", tried, "texts")
 """

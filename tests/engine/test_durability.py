@@ -36,6 +36,7 @@ from agentsdk.core.codec import decode_events, encode_event
 from agentsdk.core.state import State, fold
 from agentsdk.core.summary import summarize
 from agentsdk.define.run_config import Durability, DurabilityLevel
+from agentsdk.engine import concurrency, recorder
 from agentsdk.errors import StoreBusyError, StoreUnavailableError
 from agentsdk.testing.faulty_store import Fault, FaultyStore
 from agentsdk.types.events import (
@@ -333,8 +334,12 @@ class SilentStore(MemoryRunStore):
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("level", LEVELS)
-async def test_a_process_that_dies_at_an_append_costs_nothing(level: Durability, late: bool) -> None:
+async def test_a_process_that_dies_at_an_append_costs_nothing(
+    level: Durability, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The store stops answering for good, and the run is given up: what stands in the store is what a crash there leaves."""
+    for waiting in (recorder, concurrency):  # in vain, each of hundreds of times
+        monkeypatch.setattr(waiting, "LAST_MOMENT", 0.001)
     for scenario in FAULTY:
         if scenario.recover is not None:
             continue
