@@ -1,4 +1,7 @@
-"""What README, docs and examples show passes both type checkers, strict: each page as one module, as it runs."""
+"""What README, docs and examples show passes both type checkers, strict: each page as one module, as it runs.
+
+One run of a checker judges all of them, and beside them modules that are wrong on purpose.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,25 @@ from tests.offline import python_blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-BOTH = pytest.mark.parametrize("checker", [PYRIGHT, MYPY_OF_A_USER], ids=["pyright", "mypy"])
+
+WRONG_PAGE = """Text.
+
+```python
+from agentsdk import Agent
+
+Agent(name=5)
+```
+
+```python
+def untyped(x):
+    return Agent(name='x').nothing
+
+print(Agent(name='x').nothing)
+```
+"""
+WRONG_MODULE = "# pyright: strict\nfrom agentsdk.types.usage import Usage\nUsage().requests = 1\n"
+
+pytestmark = pytest.mark.slow
 
 
 def as_module(page: Path) -> str:
@@ -25,33 +46,41 @@ def as_module(page: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def complaints(checker: list[str], pages: list[Path], others: list[Path], folder: Path) -> str:
-    """What one run of the checker says of all of them, in the pages' names; nothing if they are fine."""
+def complaints(checker: list[str], pages: list[Path], others: list[Path], folder: Path) -> list[str]:
+    """The lines of what one run of the checker says of all of them, in the pages' names."""
     modules = {page: folder / f"{page.stem}_md.py" for page in pages}  # no module can be called `page.md`
     for page, module in modules.items():
         module.write_text(as_module(page), encoding="utf-8")
     outcome = check([*checker, *map(str, modules.values()), *map(str, others)])
+    assert outcome.returncode == 1, outcome.stdout + outcome.stderr  # at least for what is wrong on purpose
     said = outcome.stdout + outcome.stderr
     for page, module in modules.items():
         for shown in (str(module), module.name):
             said = said.replace(shown, page.name)
-    return said if outcome.returncode else ""
+    return said.splitlines()
 
 
-@pytest.mark.slow
-@BOTH
-def test_what_is_shown_is_typed(checker: list[str], tmp_path: Path) -> None:
-    said = complaints(checker, PAGES, EXAMPLES, tmp_path)
-    assert not said, said
+@pytest.fixture(scope="module", params=[PYRIGHT, MYPY_OF_A_USER], ids=["pyright", "mypy"])
+def said(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a checker says of all that is shown, and of what is wrong."""
+    folder = tmp_path_factory.mktemp("pages")
+    page, module = folder / "wrong_page.md", folder / "wrong_module.py"
+    page.write_text(WRONG_PAGE, encoding="utf-8")
+    module.write_text(WRONG_MODULE, encoding="utf-8")
+    return complaints(request.param, [*PAGES, page], [*EXAMPLES, module], folder)
 
 
-@pytest.mark.slow
-@BOTH
-def test_a_wrong_block_is_found_at_its_line_of_the_page(checker: list[str], tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    first = "from agentsdk import Agent\n\nAgent(name=5)\n"
-    second = "def untyped(x):\n    return Agent(name='x').nothing\n\nprint(Agent(name='x').nothing)\n"
-    page.write_text(f"Text.\n\n```python\n{first}```\n\n```python\n{second}```\n", encoding="utf-8")
-    said = complaints(checker, [page], [], tmp_path)
+def test_what_is_shown_is_typed(said: list[str]) -> None:
+    errors = [line for line in said if "error:" in line]
+    assert errors
+    assert [line for line in errors if "wrong_page.md" not in line and "wrong_module.py" not in line] == []
+
+
+def test_a_wrong_block_is_found_at_its_line_of_the_page(said: list[str]) -> None:
     for line in (6, 10, 13):
-        assert f"page.md:{line}:" in said
+        assert any(f"wrong_page.md:{line}:" in one for one in said), said
+
+
+def test_a_wrong_type_is_found(said: list[str]) -> None:
+    assert any("wrong_module.py:3:" in line and "error:" in line for line in said), said
+    assert any("read-only" in line for line in said)
