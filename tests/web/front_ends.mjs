@@ -82,7 +82,35 @@ async function vercel({ say, files, messageId, approvals, outputs, regenerate, r
   return { messages, status, error: error === undefined ? null : text(error), complete, http: kept.status, chunks: kept.chunks };
 }
 
-const operations = { agUi, vercel };
+// What a run's answers, as text, come to in each client, without a server.
+async function read({ agUi: answers, vercel: streams }) {
+  const { HttpAgent } = require("@ag-ui/client");
+  const { DefaultChatTransport, readUIMessageStream } = require("ai");
+  const bodyOf = (data) => new Response(data, { headers: { "content-type": "text/event-stream" } });
+  const errors = [];
+  const agent = new HttpAgent({ url: "http://fed", threadId: "a thread", fetch: async () => bodyOf(answers.shift()) });
+  while (answers.length > 0) {
+    const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" }));
+    try {
+      await agent.runAgent({ resume: resume.length > 0 ? resume : undefined });
+    } catch (error) {
+      errors.push(text(error));
+    }
+  }
+  class Transport extends DefaultChatTransport {
+    read = (data) => this.processResponseStream(bodyOf(data).body);
+  }
+  const transport = new Transport();
+  let message;
+  for (const data of streams) {
+    const fromError = (error) => void errors.push(text(error));
+    const stream = transport.read(data.replace("data: [DONE]\n\n", ""));
+    for await (const next of readUIMessageStream({ message, stream, onError: fromError })) message = next;
+  }
+  return { errors, messages: agent.messages, parts: message?.parts ?? [] };
+}
+
+const operations = { agUi, vercel, read };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, operation, ...given } = JSON.parse(line);
   operations[operation](given).then(

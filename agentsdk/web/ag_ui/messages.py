@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from ag_ui.core import AssistantMessage, FunctionCall, Message, ReasoningMessage, ToolCall, ToolMessage, UserMessage
 
@@ -13,26 +13,38 @@ from agentsdk.web.front_ends.told import message_id, public_id
 
 
 def messages_of(state: State) -> list[Message]:
-    """What was said and done in a run and before it: not what the system was told, and not what is withheld."""
-    messages: list[Message] = []
-    for position, item in enumerate(state.transcript):
-        messages.extend(_messages(item, message_id((), position), ()))
-    messages.extend(_of_open_turn(state, len(state.transcript), ()))
-    return messages
+    """What was said and done in a run and before it: not what the system was told, and not what is withheld.
+
+    A call's result stands behind the call, where clients put it.
+    """
+    results = {item.call_id: item for item in state.transcript if isinstance(item, items.FunctionCallOutput)}
+    return [*_in_order(tuple(state.transcript), results, 0, ()), *_of_open_turn(state, ())]
 
 
-def _of_open_turn(state: State, position: int, path: tuple[str, ...]) -> Iterator[Message]:
+def _of_open_turn(state: State, path: tuple[str, ...]) -> Iterator[Message]:
     turn = state.turn
     if turn is None or turn.response is None:
         return
-    for index, item in enumerate(turn.response.output, position):
-        yield from _messages(item, message_id(path, index), path)
-    for call in turn.calls:
-        if (child := turn.children.get(call.call_id)) is not None and call.call_id not in turn.results:
-            yield from _of_open_turn(child, len(child.transcript), (*path, call.call_id))
-        result = turn.results.get(call.call_id)
-        if result is not None and not result.is_withheld:
-            yield from _messages(items.output_of(call, result.output, result.is_error), "", path)
+    calls = {call.call_id: call for call in turn.calls}
+    shown = [result for call_id, result in turn.results.items() if call_id in calls and not result.is_withheld]
+    results = {one.call_id: items.output_of(calls[one.call_id], one.output, one.is_error) for one in shown}
+    yield from _in_order(turn.response.output, results, len(state.transcript), path)
+    for call_id, child in turn.children.items():
+        if call_id in calls and call_id not in turn.results:
+            yield from _of_open_turn(child, (*path, call_id))
+
+
+def _in_order(
+    given: Sequence[items.Item], results: Mapping[str, items.FunctionCallOutput], first: int, path: tuple[str, ...]
+) -> Iterator[Message]:
+    start = first
+    for position, item in enumerate(given, first):
+        if isinstance(item, items.FunctionCallOutput) or (isinstance(item, items.Message) and item.role != "assistant"):
+            start = position + 1  # of the next reply
+        if not isinstance(item, items.FunctionCallOutput):
+            yield from _messages(item, message_id(path, start, position - start), path)
+        if isinstance(item, items.FunctionCall) and (result := results.get(item.call_id)) is not None:
+            yield from _messages(result, "", path)
 
 
 def _messages(item: items.Item, id: str, path: tuple[str, ...]) -> Iterator[Message]:

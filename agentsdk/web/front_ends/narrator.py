@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from agentsdk.core.edited_arguments import with_note
 from agentsdk.core.next_step import interruptions, pending_calls
 from agentsdk.core.state import State, apply, transcript
 from agentsdk.define.stream_events import RawResponsesStreamEvent, RecordedEvent, ToolProgressStreamEvent, WatchEvent
@@ -22,12 +23,14 @@ from agentsdk.types.events import (
     ToolFinished,
     TurnEnded,
 )
-from agentsdk.types.items import FunctionCall, Message
+from agentsdk.types.items import FunctionCall
 from agentsdk.types.summary import RunSummary
 from agentsdk.web.front_ends.reply import Reply
 from agentsdk.web.front_ends.told import (
     CallBegan,
+    CallEnded,
     CallFinished,
+    CallGrew,
     Cancelled,
     ContextTold,
     Failed,
@@ -64,7 +67,7 @@ class Narrator:
         self._step: str | None = None
         self._known: set[str] = set(_call_ids(state, ()))
         self._finished: set[str] = set()
-        self._last_text = ""
+        self._last_items = 1
         self._is_ahead = False
 
     @property
@@ -88,6 +91,8 @@ class Narrator:
         """End whatever is open, and tell the outcome."""
         for reply in self._replies.values():
             yield from reply.void()
+        if isinstance(outcome, Waits):
+            yield from self._unseen(outcome)
         for path in sorted(self._nested, key=len, reverse=True):
             if self._nested[path]:
                 yield SubagentEnded("/".join(path), rests=isinstance(outcome, Waits))
@@ -107,6 +112,17 @@ class Narrator:
         if pending := interruptions(self.state):
             return Waits(pending)
         return Failed("RunPaused", "the run is paused, and goes on when whoever paused it lets it")
+
+    def _unseen(self, outcome: Waits) -> Iterator[Told]:
+        """The calls that wait where nobody sees: whoever is to decide on one has to see it."""
+        for item in outcome.pending:
+            if (id := public_id(item.path, item.call_id)) not in self._known:
+                self._known.add(id)
+                yield from self._before(())
+                yield CallBegan(id, item.tool_name)
+                if item.arguments:
+                    yield CallGrew(id, item.arguments)
+                yield CallEnded(id, item.tool_name, item.arguments)
 
     def _is_of_a_call(self, path: Path) -> bool:
         """Whether calls of the model lead there. Those of output validators are nobody's to see."""
@@ -135,29 +151,31 @@ class Narrator:
         self.state = apply(before, whole)
         if not before.log:
             self._known |= set(_call_ids(self.state, ()))
-        if not self._is_of_a_call(path):
-            return
+        if isinstance(event, ToolFinished | GuardrailJudged) and event.call_id:
+            yield from self._result(event.call_id, path)
+        elif self._is_of_a_call(path):
+            yield from self._told(event, path)
+
+    def _told(self, event: RunEvent, path: Path) -> Iterator[Told]:
         if isinstance(event, ModelReplied) and not event.snapshot:
             yield from self._replied(event, path)
         elif isinstance(event, AttemptSpent) and event.kind == "reply" and not event.partial:
             yield from self._reply(path).void()
-        elif isinstance(event, ToolFinished | GuardrailJudged) and event.call_id:
-            yield from self._result(event.call_id, path)
         elif isinstance(event, ContextSaved):
             yield ContextTold(event.data)
         elif isinstance(event, TurnEnded | HandedOff | RunEnded):
             yield from self._ended(event, path)
 
     def _replied(self, event: ModelReplied, path: Path) -> Iterator[Told]:
-        output = event.response.output
-        told = list(self._reply(path).settle(output, hold_text=self._hold_text))
+        output, state = event.response.output, _at(self.state, path)
+        reply = self._replies.pop(path, None) or Reply(0 if state is None else len(state.transcript), path)
+        told = list(reply.settle(output, hold_text=self._hold_text))
         if told:
             yield from self._before(path)
         yield from told
-        self._replies.pop(path, None)
         self._known |= {public_id(path, item.call_id) for item in output if isinstance(item, FunctionCall)}
         if not path:
-            self._last_text = "".join([item.text for item in output if isinstance(item, Message)])
+            self._last_items = 2 * len(output)  # with the results of the calls
 
     def _result(self, call_id: str, path: Path) -> Iterator[Told]:
         state = _at(self.state, path)
@@ -170,7 +188,10 @@ class Narrator:
         yield from self._leave((*path, call_id))
         decision = turn.decisions.get(call_id)
         denied = decision is not None and not decision.approved
-        yield CallFinished(id, result.output, result.is_error, denied, path)
+        output, edited = result.output, turn.outside.edited.get(call_id)
+        if edited is not None:
+            output = with_note(output, edited.arguments)
+        yield CallFinished(id, output, result.is_error, denied, path if self._is_of_a_call(path) else ())
 
     def _ended(self, event: TurnEnded | HandedOff | RunEnded, path: Path) -> Iterator[Told]:
         if path:
@@ -182,7 +203,7 @@ class Narrator:
             return
         if isinstance(event, RunEnded) and event.output and self._says_more(event):
             yield from self._before(())
-            id = message_id((), len(self.state.transcript))
+            id = message_id((), len(transcript(self.state)), 0)
             yield WritingBegan(id, "text")
             yield WritingGrew(id, "text", event.output)
             yield WritingEnded(id, "text")
@@ -190,11 +211,12 @@ class Narrator:
 
     def _says_more(self, event: RunEnded) -> bool:
         """Whether the output is a text that nobody was told yet."""
-        return self._hold_text or (not event.is_json and event.output != self._last_text and not self._is_result(event.output))
+        return self._hold_text or (not event.is_json and not self._is_shown(event.output))
 
-    def _is_result(self, output: str) -> bool:
-        """Whether the output is the result of a call, which was told as that."""
-        return any(getattr(item, "output", None) == output for item in tuple(self.state.transcript)[-1:])
+    def _is_shown(self, output: str) -> bool:
+        """Whether the output is a text, the result of a call, or what one was given: all of that was told."""
+        last = transcript(self.state)[-self._last_items :]
+        return any(output in [getattr(item, name, None) for name in ("text", "output", "arguments")] for item in last)
 
     def _progress(self, event: ToolProgressStreamEvent) -> Iterator[Told]:
         try:

@@ -83,6 +83,7 @@ class Reply:
         self._at: dict[tuple[Kind, int], _Piece] = {}
         self._calls: dict[str, _Call] = {}
         self._calls_at: dict[int, _Call] = {}
+        self._out_of_place: list[_Piece] = []
         self._ids: set[str] = set()
 
     @property
@@ -138,7 +139,7 @@ class Reply:
                 else:
                     wrong = True
                 yield from call.end(item.arguments)
-        yield from self._leave(texts + reasonings, wrong=wrong)
+        yield from self._leave([*self._out_of_place, *texts, *reasonings], wrong=wrong)
 
     def _leave(self, pieces: list[_Piece], *, wrong: bool) -> Iterator[Told]:
         """Take back what is none of the reply."""
@@ -161,13 +162,16 @@ class Reply:
                 yield from last.end()
         if rest := text[len(told) :]:
             if last is None or not last.is_open:
+                for late in pieces:  # what they are of comes behind this, so they are told anew
+                    yield from late.end()
+                self._out_of_place += pieces
+                pieces.clear()
                 began = self._begin(kind, index, index)
                 last = self._pieces[-1]
                 yield began
             yield from last.grow(rest)
-        for piece in self._pieces:
-            if piece not in pieces and piece.kind == kind:
-                yield from piece.end()
+        if last is not None:
+            yield from last.end()
 
     def _write(self, kind: Kind, index: int, text: str) -> Iterator[Told]:
         if text and (kind, index) not in self._at:
@@ -177,11 +181,8 @@ class Reply:
             yield from self._at[kind, index].grow(text)
 
     def _begin(self, kind: Kind, index: int, number: int) -> WritingBegan:
-        base = id = message_id(self._path, self._position + number)
-        count = 1
-        while id in self._ids:
-            count += 1
-            id = f"{base}-{count}"
+        while (id := message_id(self._path, self._position, number)) in self._ids:
+            number += 1
         self._ids.add(id)
         piece = _Piece(id, kind, self._path)
         self._pieces.append(piece)
@@ -202,6 +203,7 @@ class Reply:
         return _Call(public_id(self._path, item.call_id), item.name, self._path)
 
     def _forget(self) -> None:
-        self._pieces, self._at, self._calls, self._calls_at = [], {}, {}, {}
+        self._pieces, self._out_of_place = [], []
+        self._at, self._calls, self._calls_at = {}, {}, {}
         self._count = 0
         self._ids.clear()

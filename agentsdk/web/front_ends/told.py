@@ -175,6 +175,6 @@ def public_id(path: tuple[str, ...], call_id: str) -> str:
     return "/".join((*path, call_id))
 
 
-def message_id(path: tuple[str, ...], position: int) -> str:
-    """How front ends know what stands at a position of the transcript: of a thread's, or of a nested run's."""
-    return public_id(path, f"m-{position}")
+def message_id(path: tuple[str, ...], position: int, number: int) -> str:
+    """How front ends know the item of a reply with this `number`, whose first one stands at `position` of the transcript."""
+    return public_id(path, f"m-{position}-{number}" if number else f"m-{position}")
