@@ -108,4 +108,4 @@ async def test_an_approval_is_refused_and_another_is_edited(clients: Node) -> No
         await chat.run(say="Pay them.")
         await chat.resume({"approved": False, "reason": "no"}, {"approved": True, "editedArgs": {"name": "Bob", "amount": 1}})
         results = [text for role, text in chat.texts if role == "tool"]
-        assert "no" in results[0] and results[1] == "1 paid to Bob"
+        assert "no" in results[0] and results[1].endswith("1 paid to Bob")
