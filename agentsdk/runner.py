@@ -686,6 +686,23 @@ class Runner:
         return await _replay_with_changes(recorded, changed, 1 if at is None else at, new_run_id, context, run_config)
 
 
+async def submit_with(
+    agent: Agent[Any, Any],
+    input: Sequence[InputItem],
+    begun_with: tuple[RunEvent, ...],
+    *,
+    run_config: RunConfig,
+    history: tuple[Item, ...],
+    context: object,
+) -> str:
+    """`Runner.submit` for who knows the `history`, and what is recorded with the run's start: the offer of a toolset, say."""
+    from agentsdk.engine.stored import store_of
+    from agentsdk.engine.submit import submit
+
+    run, begin = _begun(agent, input, history, context, _Options(run_config=run_config))
+    return await submit(store_of(run_config), run, (*begin, *begun_with), agent, input, None, None)
+
+
 async def drive_with_run(
     agents: object,
     run_id: str,

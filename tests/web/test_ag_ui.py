@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pytest
 
-from agentsdk.testing import call
-from agentsdk.web import ag_ui_app
+from agentsdk import Agent, ContextCodec, MemoryRunStore, RunConfig, RunQuery, ToolContext, function_tool
+from agentsdk.items import Reasoning
+from agentsdk.testing import ScriptedModel, call
+from agentsdk.web import FrontEndTools, ag_ui_app
+from agentsdk.web.ag_ui.shared_state import patches
 from tests.web.fronts import Front, Node, fronted, needs_npm, node
-from tests.web.served import clerk
+from tests.web.served import ASKS, PAYS, clerk, pay
 
 pytestmark = [pytest.mark.anyio, needs_npm]
 
@@ -109,3 +114,179 @@ async def test_an_approval_is_refused_and_another_is_edited(clients: Node) -> No
         await chat.resume({"approved": False, "reason": "no"}, {"approved": True, "editedArgs": {"name": "Bob", "amount": 1}})
         results = [text for role, text in chat.texts if role == "tool"]
         assert "no" in results[0] and results[1].endswith("1 paid to Bob")
+
+
+async def test_reasoning_and_nested_agents_are_told_apart(clients: Node) -> None:
+    digger = Agent[None, str](name="Digger", model=ScriptedModel(["Dug."]))
+    said: list[Any] = [[Reasoning("Who digs?"), call("dig", input="here")], "It is dug."]
+    agent = Agent[None, str](name="Boss", tools=[digger.as_tool("dig", "Dig.")], model=ScriptedModel(said))
+    async with fronted(ag_ui_app, agent) as front:
+        chat = Chat(clients, front)
+        types = await chat.run(say="Dig.")
+        assert chat.answer["error"] is None and types[-1] == "RUN_FINISHED"
+        [began] = [event for event in chat.answer["events"] if event["type"] == "SUBAGENT_STARTED"]
+        assert (began["name"], began["parentToolCallId"]) == ("Digger", "call_1_1")
+        dug = [one for one in chat.answer["messages"] if one.get("subagentRunId") == began["subagentRunId"]]
+        assert [one["content"] for one in dug] == ["Dug."]
+        assert [role for role, _ in chat.texts] == ["user", "reasoning", "assistant", "tool", "assistant", "assistant"]
+
+
+async def test_a_tool_of_the_front_end_is_run_there(clients: Node) -> None:
+    agent = Agent[None, str](
+        name="Guide", model=ScriptedModel([call("locate", precise=True), "You are in Rome."]), toolsets=[FrontEndTools()]
+    )
+    schema = {"type": "object", "properties": {"precise": {"type": "boolean"}}, "required": ["precise"]}
+    tools = [{"name": "locate", "description": "Where the user is.", "parameters": schema}]
+    async with fronted(ag_ui_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Where am I?", tools=tools)
+        assert chat.last["outcome"] == {"type": "success", "pendingToolCallIds": ["call_1_1"]}
+        await chat.run(toolResult={"toolCallId": "call_1_1", "content": "Rome"}, tools=tools)
+        assert chat.texts[-1] == ("assistant", "You are in Rome.") and chat.answer["error"] is None
+        asked: Any = agent.model
+        assert [tool.name for tool in asked.requests[0].tools] == ["locate"]
+        assert asked.requests[1].items[-1].output == "Rome"
+
+
+async def test_a_tool_of_the_front_end_that_fails_is_an_error_for_the_model(clients: Node) -> None:
+    agent = Agent[None, str](name="Guide", model=ScriptedModel([call("locate"), "No idea."]), toolsets=[FrontEndTools()])
+    async with fronted(ag_ui_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Where am I?", tools=[{"name": "locate", "description": "Where the user is."}])
+        await chat.run(toolResult={"toolCallId": "call_1_1", "content": "", "error": "not allowed"})
+        asked: Any = agent.model
+        assert "not allowed" in asked.requests[1].items[-1].output and asked.requests[1].items[-1].is_error
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        ([{"name": "pay", "description": "Free money."}], "another name"),
+        ([{"name": "a b", "description": ""}], "a b"),
+        ([{"name": f"t{number}", "description": ""} for number in range(65)], "64 tools"),
+        ([{"name": "long", "description": "x" * 70_000}], "65536 bytes"),
+        ([{"name": "odd", "description": "", "parameters": [1]}], "no JSON schema"),
+        ([{"name": "twice", "description": ""}] * 2, "another name"),
+    ],
+)
+async def test_tools_of_a_front_end_that_are_refused(clients: Node, tools: Any, words: str) -> None:
+    agent = Agent[None, str](name="Clerk", tools=[pay], model=ScriptedModel([]), toolsets=[FrontEndTools()])
+    async with fronted(ag_ui_app, agent, works=False) as front:
+        chat = Chat(clients, front)
+        assert await chat.run(say="Hello.", tools=tools) == ["RUN_STARTED", "RUN_ERROR"]
+        assert chat.last["code"] == "UserError" and words in chat.last["message"]
+
+
+async def test_an_agent_that_takes_no_tools_of_front_ends_says_so(clients: Node) -> None:
+    async with fronted(ag_ui_app, clerk("Hello."), works=False) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Hello.", tools=[{"name": "locate", "description": ""}])
+        assert "FrontEndTools" in chat.last["message"]
+
+
+@dataclass
+class Recipe:
+    """What the page and the agent write together."""
+
+    title: str = ""
+    steps: list[str] = field(default_factory=list[str])
+
+
+@function_tool
+def add_step(ctx: ToolContext[Recipe], step: str) -> str:
+    """Add a step to the recipe."""
+    ctx.context.steps.append(step)
+    return "added"
+
+
+async def test_the_state_is_shared_and_its_changes_are_sent(clients: Node) -> None:
+    codec = ContextCodec[Recipe](
+        lambda recipe: msgspec.json.encode(recipe).decode(), lambda text: msgspec.json.decode(text, type=Recipe)
+    )
+    model = ScriptedModel([call("add_step", step="Boil."), "Added.", "It has one step."])
+    agent = Agent[Recipe, str](name="Cook", tools=[add_step], model=model)
+    store = MemoryRunStore()
+    config = RunConfig(context_codec=codec)
+    async with fronted(ag_ui_app, agent, store=store, config=config, shares_state=True) as front:
+        chat = Chat(clients, front)
+        types = await chat.run(say="Add boiling.", state={"title": "Tea"})
+        assert types[1] == "STATE_SNAPSHOT" and "STATE_DELTA" in types
+        assert chat.answer["state"] == {"title": "Tea", "steps": ["Boil."]}
+        await chat.run(say="Well?", state={})
+        assert chat.answer["state"] == {"title": "Tea", "steps": ["Boil."]}, "the store has it"
+        assert await chat.run(say="?", state={"steps": "all"}) == ["RUN_STARTED", "RUN_ERROR"]
+        assert chat.last["code"] == "UserError" and "state" in chat.last["message"]
+    await store.aclose()
+
+
+def test_what_has_changed_is_a_json_patch() -> None:
+    old = {"a": 1, "b/c": {"d": [1], "e": True}, "gone": 0}
+    new = {"a": True, "b/c": {"d": [1, 2], "e": True, "~": None}}
+    found = list(patches(old, new, ""))
+    assert found == [
+        {"op": "remove", "path": "/gone"},
+        {"op": "replace", "path": "/a", "value": True},
+        {"op": "replace", "path": "/b~1c/d", "value": [1, 2]},
+        {"op": "add", "path": "/b~1c/~0", "value": None},
+    ]
+
+
+async def test_a_question_is_an_interrupt_whose_answer_is_checked(clients: Node) -> None:
+    async with fronted(ag_ui_app, clerk(*ASKS)) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="A coffee.")
+        [interrupt] = chat.answer["interrupts"]
+        assert (interrupt["reason"], interrupt["message"]) == ("input_required", "Which size?")
+        assert await chat.resume("huge") == ["RUN_STARTED", "RUN_ERROR"]
+        await chat.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": "large"}])
+        assert chat.texts[-1] == ("assistant", "A large one.")
+
+
+async def test_an_interrupt_is_left_open_and_the_call_is_refused(clients: Node) -> None:
+    async with fronted(ag_ui_app, clerk(PAYS[0], "As you like.")) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Pay Ada.")
+        [interrupt] = chat.answer["interrupts"]
+        await chat.run(resume=[{"interruptId": interrupt["id"], "status": "cancelled"}])
+        assert chat.texts[-1] == ("assistant", "As you like.")
+
+
+async def test_a_page_that_is_opened_again_is_shown_the_conversation(clients: Node) -> None:
+    async with fronted(ag_ui_app, clerk()) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Pay Ada.")
+        again = Chat(clients, front, threadId=chat.thread)
+        assert await again.run(messages=[]) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+        assert again.answer["interrupts"] == chat.answer["interrupts"]
+        await again.resume({"approved": True})
+        assert again.texts[-1] == ("assistant", "Ada has her money.")
+
+
+async def test_a_failure_tells_its_kind_and_no_more(clients: Node) -> None:
+    agent = clerk(RuntimeError("the secret is 7"))  # type: ignore[arg-type]
+    async with fronted(ag_ui_app, agent) as front:
+        chat = Chat(clients, front)
+        assert (await chat.run(say="Hello."))[-1] == "RUN_ERROR"
+        assert "secret" not in str(chat.answer["events"])
+
+
+@pytest.mark.parametrize(("when_left", "status"), [("go_on", "finished"), ("cancel", "cancelled")])
+async def test_a_run_whose_client_leaves_goes_on_or_is_cancelled(clients: Node, when_left: str, status: str) -> None:
+    begun, ends = asyncio.Event(), asyncio.Event()
+
+    @function_tool(effect="none")
+    async def dig() -> str:
+        begun.set()
+        await ends.wait()
+        return "dug"
+
+    agent = Agent[None, str](name="Digger", tools=[dig], model=ScriptedModel([call("dig"), "It is dug."]))
+    async with fronted(ag_ui_app, agent, when_left=when_left) as front:
+        await Chat(clients, front).run(say="Dig.", leaveAt=4)
+        await begun.wait()
+        [run] = await front.store.list(RunQuery())
+        if when_left == "go_on":
+            ends.set()
+        async with asyncio.timeout(60):
+            while (found := await front.store.summary(run.run_id)) is None or found.status != status:
+                await front.store.wait(run.run_id, 0 if found is None else found.rev, timeout=0.1)

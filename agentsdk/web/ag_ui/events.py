@@ -42,6 +42,7 @@ from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalIte
 from agentsdk.core.overflow import output_text
 from agentsdk.web.ag_ui.inputs import is_interrupt
 from agentsdk.web.ag_ui.messages import messages_of
+from agentsdk.web.ag_ui.shared_state import SharedState
 from agentsdk.web.front_ends.narrator import Narrator
 from agentsdk.web.front_ends.threads import Thread
 from agentsdk.web.front_ends.told import (
@@ -90,13 +91,18 @@ OUTCOME_SCHEMA = {
 class Encoder:
     """The events of one answer: a run of AG-UI's, which is a whole run of ours or a part of it.
 
+    `state` is what the client shares of it.
+
     `is_plain`: the client names no version, and is spared what came with 1.0: nested runs, and reasoning.
     """
 
-    def __init__(self, thread: Thread, run_id: str, narrator: Narrator, *, is_plain: bool) -> None:
+    def __init__(
+        self, thread: Thread, run_id: str, narrator: Narrator, state: SharedState | None = None, *, is_plain: bool = False
+    ) -> None:
         self._thread = thread
         self._run_id = run_id
         self._narrator = narrator
+        self._state = state
         self._is_plain = is_plain
 
     def started(self) -> bytes:
@@ -105,8 +111,13 @@ class Encoder:
         return encoded(RunStartedEvent(thread_id=thread_id, run_id=run_id, protocol_version=PROTOCOL_VERSION))
 
     def snapshot(self) -> bytes:
-        """The conversation as it stands."""
-        return encoded(MessagesSnapshotEvent(messages=messages_of(self._narrator.state)))
+        """The conversation and the state as they stand."""
+        return b"".join([encoded(event) for event in self._snapshots()])
+
+    def _snapshots(self) -> Iterator[BaseEvent]:
+        if self._state is not None:
+            yield from self._state.snapshot()
+        yield MessagesSnapshotEvent(messages=messages_of(self._narrator.state))
 
     def refused(self, code: str, message: str) -> bytes:
         """The last event of a request that is refused."""
@@ -153,8 +164,9 @@ class Encoder:
                 )
             case SubagentEnded(id, rests):
                 yield SubagentFinishedEvent(subagent_run_id=id, outcome=SubagentFinishedSuspendedOutcome() if rests else None)
-            case ContextTold():
-                return
+            case ContextTold(text):
+                if self._state is not None:
+                    yield from self._state.change(text)
             case Finished(output, is_json):
                 result: Any = msgspec.json.decode(output) if is_json else output
                 yield self._finished(RunFinishedSuccessOutcome(), result)
@@ -172,7 +184,7 @@ class Encoder:
         return RunFinishedEvent(thread_id=self._thread.id, run_id=self._run_id, outcome=outcome, result=result)
 
     def _waits(self, pending: tuple[PendingCall, ...]) -> Iterator[BaseEvent]:
-        yield MessagesSnapshotEvent(messages=messages_of(self._narrator.state))
+        yield from self._snapshots()
         state = self._narrator.state
         thread = Thread(self._thread.id, self._thread.caller, self._thread.run, state)
         interrupts = [self._interrupt(thread, item) for item in pending if is_interrupt(item)]

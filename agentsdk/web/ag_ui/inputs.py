@@ -12,11 +12,8 @@ from typing import cast
 import msgspec
 from ag_ui.core import (
     AssistantMessage,
-    AudioPart,
     ContentPart,
     DataSource,
-    DocumentPart,
-    ImagePart,
     Message,
     ResumeEntry,
     RunAgentInput,
@@ -24,7 +21,6 @@ from ag_ui.core import (
     ToolMessage,
     UrlSource,
     UserMessage,
-    VideoPart,
 )
 from pydantic import ValidationError
 
@@ -35,10 +31,10 @@ from agentsdk.types.errors import RunConflictError, UserError
 from agentsdk.types.items import InputText, Part
 from agentsdk.types.signals import Decision, DecisionAction
 from agentsdk.web.front_ends.media import data_url, media_part
-from agentsdk.web.front_ends.threads import Said, Thread
+from agentsdk.web.front_ends.threads import Offer, Said, Thread
 from agentsdk.web.problems import ProblemError
 
-MEDIA = (ImagePart, AudioPart, VideoPart, DocumentPart)
+MAX_STATE_CHARS = 65_536
 
 
 def input_of(data: bytes) -> RunAgentInput:
@@ -64,6 +60,17 @@ def said_in(messages: Sequence[Message]) -> Said | None:
     if not new:
         return None
     return Said([items.Message("user", _content(one.content), one.id) for one in reversed(new)], new[0].id)
+
+
+def offer_in(asked: RunAgentInput, *, shares_state: bool) -> Offer:
+    """The tools and the state of a client. Raises `UserError` for a state that is too long."""
+    tools = [(tool.name, tool.description, cast(object, tool.parameters)) for tool in asked.tools or ()]
+    if not shares_state:
+        return Offer(tools)
+    state = msgspec.json.encode(asked.state).decode() if asked.state not in (None, {}) else ""
+    if len(state) > MAX_STATE_CHARS:
+        raise UserError(f"the state is {len(state)} characters, expected at most {MAX_STATE_CHARS}; send less")
+    return Offer(tools, state)
 
 
 def results_in(messages: Iterable[Message], thread: Thread) -> list[Decision]:

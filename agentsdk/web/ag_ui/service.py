@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,21 +14,38 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentsdk.define.agent import Agent
+from agentsdk.define.run_config import RunConfig
 from agentsdk.types.errors import AgentsException, RunConflictError, UserError
 from agentsdk.web.ag_ui.events import Encoder
-from agentsdk.web.ag_ui.inputs import answers_in, input_of, results_in, said_in
-from agentsdk.web.caller import Caller
+from agentsdk.web.ag_ui.inputs import answers_in, input_of, offer_in, results_in, said_in
+from agentsdk.web.ag_ui.shared_state import SharedState
+from agentsdk.web.caller import Authenticate, Caller
+from agentsdk.web.front_ends.apps import WhenLeft
 from agentsdk.web.front_ends.follow import Going
 from agentsdk.web.front_ends.service import FrontEndService
 from agentsdk.web.front_ends.threads import Thread
 from agentsdk.web.inputs import json_of
+from agentsdk.web.limits import WebLimits
 from agentsdk.web.problems import HANDLERS, told_of
 
 logger = logging.getLogger("agentsdk")
 
 
 class AgUiService(FrontEndService):
-    """Answers AG-UI requests."""
+    """Answers AG-UI requests. `shares_state`: the run's context is the client's state."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        agents: Mapping[str, Agent[Any, Any]],
+        authenticate: Authenticate | None,
+        limits: WebLimits,
+        when_left: WhenLeft,
+        *,
+        shares_state: bool,
+    ) -> None:
+        super().__init__("ag_ui_app", config, agents, authenticate, limits, when_left)
+        self._shares_state = shares_state
 
     def app(self) -> Starlette:
         """The application."""
@@ -50,11 +67,11 @@ class AgUiService(FrontEndService):
             status, words = told_of(error)
             if status >= 500:
                 raise
-            encoder = _encoder(thread, asked, self.threads.going(thread))
+            encoder = self._encoder(thread, asked, self.threads.going(thread))
             pieces = _refused(encoder, type(error).__name__, words)
         else:
-            encoder = _encoder(thread, asked, going)
-            pieces = self.pieces(encoder, going, encoder.started() + (encoder.snapshot() if shows else b""))
+            encoder = self._encoder(thread, asked, going)
+            pieces = self.pieces(encoder, going, caller, encoder.started() + (encoder.snapshot() if shows else b""))
         return self.stream(pieces, caller)
 
     async def _going(self, thread: Thread, agent: Agent[Any, Any], asked: RunAgentInput) -> tuple[Going, bool]:
@@ -69,14 +86,14 @@ class AgUiService(FrontEndService):
                 raise RunConflictError("the request has a new message beside its answers, expected one of them; send it later")
             return await self.threads.decide(thread, decisions), False
         if said is not None and is_new:
-            return await self.threads.begin(thread, agent, said), False
+            return await self.threads.begin(thread, agent, said, offer_in(asked, shares_state=self._shares_state)), False
         if thread.run is None:
             raise UserError("the request has no message of the user, expected one; add it to messages")
         return self.threads.going(thread), True
 
-
-def _encoder(thread: Thread, asked: RunAgentInput, going: Going) -> Encoder:
-    return Encoder(thread, asked.run_id, going.narrator, is_plain=asked.protocol_version is None)
+    def _encoder(self, thread: Thread, asked: RunAgentInput, going: Going) -> Encoder:
+        state = SharedState(going.narrator.state.context) if self._shares_state else None
+        return Encoder(thread, asked.run_id, going.narrator, state, is_plain=asked.protocol_version is None)
 
 
 async def _refused(encoder: Encoder, code: str, message: str) -> AsyncGenerator[bytes, None]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.drive import registry_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore
-from agentsdk.types.declared import CALLABLE, Fields, a, optional
+from agentsdk.types.declared import CALLABLE, Fields, a, one_of, optional
 from agentsdk.types.errors import UserError
 from agentsdk.web.caller import Authenticate
 from agentsdk.web.limits import WebLimits
@@ -18,6 +18,9 @@ from agentsdk.web.require import require_ag_ui, require_package
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+
+WhenLeft = Literal["go_on", "cancel"]
+"""What becomes of a run whose client leaves in the middle of an answer."""
 
 Agents = Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]]
 
@@ -27,6 +30,7 @@ _ARGUMENTS = Fields(
     authenticate=optional(CALLABLE),
     config=optional(a(RunConfig, "a RunConfig; pass RunConfig(...)")),
     limits=optional(a(WebLimits, "WebLimits; pass WebLimits(...)")),
+    when_left=one_of("'go_on' or 'cancel'", ("go_on", "cancel")),
 )
 
 
@@ -37,20 +41,31 @@ def ag_ui_app(
     authenticate: Authenticate | None,
     config: RunConfig | None = None,
     limits: WebLimits | None = None,
+    when_left: WhenLeft = "go_on",
+    shares_state: bool = False,
 ) -> Starlette:
     """`agents` for front ends that speak AG-UI: `application.mount("/ag-ui", app)`, and `new HttpAgent({url: ".../ag-ui/"})`.
 
     Of several agents the path ends with the name of one. Like a `web_app` it submits runs to `store` and watches them there,
-    for whoever `authenticate` knows; a `Worker` drives them, in the same process if deltas are to be seen. A run goes on though
-    its client leaves.
+    for whoever `authenticate` knows; a `Worker` drives them, in the same process if deltas are to be seen.
+
+    A run goes on though its client leaves, unless `when_left` is `"cancel"`. With `shares_state` the run's context is the state
+    that client and agent share: the `context_codec` of `config` reads what the client sends, and what it writes, JSON, is what
+    the client is shown.
 
     Raises `UserError` naming the argument that is wrong, for a workflow, and where a package is not installed.
     """
-    registry, config = _checked("ag_ui_app", store, agents, authenticate, config, limits)
+    registry, config = _checked("ag_ui_app", store, agents, authenticate, config, limits, when_left)
+    if shares_state and config.context_codec is None:
+        raise UserError(
+            "ag_ui_app shares the state of runs without a context_codec, expected one: it reads what a client sends; give "
+            "config=RunConfig(context_codec=...)"
+        )
     require_ag_ui()
     from agentsdk.web.ag_ui.service import AgUiService
 
-    return AgUiService("ag_ui_app", config, registry, authenticate, limits or WebLimits()).app()
+    service = AgUiService(config, registry, authenticate, limits or WebLimits(), when_left, shares_state=shares_state)
+    return service.app()
 
 
 def vercel_app(
@@ -60,16 +75,17 @@ def vercel_app(
     authenticate: Authenticate | None,
     config: RunConfig | None = None,
     limits: WebLimits | None = None,
+    when_left: WhenLeft = "go_on",
 ) -> Starlette:
     """`agents` for `useChat` of the Vercel AI SDK: `application.mount("/chat", app)`, `DefaultChatTransport({api: "/chat/"})`.
 
     Otherwise as `ag_ui_app`. It answers in the UI message stream, version 1, which `ai` 5 and later read.
     """
-    registry, config = _checked("vercel_app", store, agents, authenticate, config, limits)
+    registry, config = _checked("vercel_app", store, agents, authenticate, config, limits, when_left)
     require_package()
     from agentsdk.web.vercel.service import VercelService
 
-    return VercelService("vercel_app", config, registry, authenticate, limits or WebLimits()).app()
+    return VercelService("vercel_app", config, registry, authenticate, limits or WebLimits(), when_left).app()
 
 
 def _checked(
@@ -79,8 +95,9 @@ def _checked(
     authenticate: Authenticate | None,
     config: RunConfig | None,
     limits: WebLimits | None,
+    when_left: WhenLeft,
 ) -> tuple[Mapping[str, Agent[Any, Any]], RunConfig]:
-    _ARGUMENTS.check_given(where, store=store, authenticate=authenticate, config=config, limits=limits)
+    _ARGUMENTS.check_given(where, store=store, authenticate=authenticate, config=config, limits=limits, when_left=when_left)
     registry = registry_of(agents)
     for agent in registry.values():
         if agent.driver is not None:

@@ -16,14 +16,14 @@ from agentsdk.core.state import State, new_state, transcript
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.stored import load_run, store_of
-from agentsdk.runner import Runner
-from agentsdk.sessions.memory import MemorySession
+from agentsdk.runner import Runner, submit_with
 from agentsdk.types.errors import RunConflictError, UserError
 from agentsdk.types.events import ApprovalDecided, RunStarted, unnested
 from agentsdk.types.items import Item, Message
 from agentsdk.types.signals import Decision
 from agentsdk.types.summary import RunQuery, RunSummary, check_run_id
 from agentsdk.web.caller import TENANT, Caller
+from agentsdk.web.front_ends.client_tools import offer_of
 from agentsdk.web.front_ends.follow import Going
 from agentsdk.web.front_ends.narrator import Narrator
 from agentsdk.web.front_ends.told import public_id
@@ -36,10 +36,28 @@ _OVER = ("finished", "failed", "cancelled")
 
 @dataclass(frozen=True)
 class Said:
-    """What a user has just written, and the client's id of the last message of it."""
+    """What a user has just written, and the client's id of the last message of it.
+
+    `again`: in the place of what was said under that id, and of all that followed.
+    """
 
     messages: Sequence[Message]
     id: str
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a front end brings along: tools of its own (names, descriptions, schemas), and its state as JSON text.
+
+    None for the state where it is not shared, `""` where the client has none.
+    """
+
+    tools: Sequence[tuple[str, str, object]] = ()
+    state: str | None = None
+
+
+NOTHING = Offer()
 
 
 class Thread:
@@ -103,20 +121,18 @@ class Threads:
 
     async def find(self, id: str, caller: Caller | None) -> Thread:
         """The thread of an id, which is the caller's tenant's alone. Raises `UserError` for an id that is none."""
-        try:
-            check_run_id(id)
-        except UserError as error:
-            raise UserError(str(error).replace("run_id", "the thread's id", 1)) from None
+        check_id("the thread", id)
         run = await self._latest(id, caller, {})
         if run is None:
             return Thread(id, caller, None, new_state())
         state = await load_run(store_of(self._config), run.run_id)
         return Thread(id, caller, await self._store.summary(run.run_id) or run, state)
 
-    async def begin(self, thread: Thread, agent: Agent[Any, Any], said: Said, *, again: bool = False) -> Going:
-        """Begin a run that answers what was said; `again`: in the place of the one that answered the message of that id.
+    async def begin(self, thread: Thread, agent: Agent[Any, Any], said: Said, offer: Offer = NOTHING) -> Going:
+        """Begin a run that answers what was said.
 
-        Raises `RunConflictError` where the thread has gone on meanwhile, and where its latest run is not over.
+        Raises `RunConflictError` where the thread has gone on meanwhile, and where its latest run is not over; `UserError` for
+        an offer that cannot be taken.
         """
         if thread.is_open:
             assert thread.run is not None
@@ -124,16 +140,32 @@ class Threads:
                 f"the thread's run is {thread.run.status}, expected one that is over before the next message; "
                 + ("decide on the calls that wait" if thread.pending else "wait for its end")
             )
+        for message in said.messages:
+            check_id("the message", message.id)
         latest = "" if thread.run is None else thread.run.run_id
         tenant = () if thread.caller is None else (thread.caller.tenant,)
         run_id = digest("web thread", *tenant, thread.id, latest)
         whose: Mapping[str, str] = {} if thread.caller is None else thread.caller.metadata
         metadata = {**(self._config.metadata or {}), **whose, THREAD: thread.id, MESSAGE: said.id}
-        before = MemorySession("history")
-        await before.add_items(await self._history(thread, said.id if again else None))
-        config = replace(self._config, run_id=run_id, metadata=metadata)
-        await Runner.submit(agent, list(said.messages), run_config=config, session=before)
-        return Going(run_id, Narrator(new_state(), hold_text=self._config.buffer_output))
+        await submit_with(
+            agent,
+            list(said.messages),
+            offer_of(agent, self._config, offer.tools),
+            run_config=replace(self._config, run_id=run_id, metadata=metadata),
+            history=tuple(await self._history(thread, said)),
+            context=self._context(thread, offer.state),
+        )
+        return Going(run_id, self._narrator(new_state()))
+
+    def _context(self, thread: Thread, state: str | None) -> object:
+        """The context that a new run begins with: the client's `state`, or else what the latest run left of its own."""
+        codec = self._config.context_codec
+        if codec is None or state is None:
+            return None
+        try:
+            return codec.decode(state or thread.state.context or "{}")
+        except Exception as error:  # of the program's codec, about what a client has sent
+            raise UserError("the state does not fit, expected what the agent's context takes; send that") from error
 
     async def decide(self, thread: Thread, decisions: Sequence[Decision]) -> Going:
         """Post decisions on calls that wait. Raises `RunConflictError`, and `UserError` for one that does not fit its call."""
@@ -149,8 +181,9 @@ class Threads:
     def _narrator(self, state: State) -> Narrator:
         return Narrator(state, hold_text=self._config.buffer_output)
 
-    async def _history(self, thread: Thread, instead_of: str | None) -> Sequence[Item]:
-        """What was said before; or before the message of an id, where a run answers that."""
+    async def _history(self, thread: Thread, said: Said) -> Sequence[Item]:
+        """What was said before that."""
+        instead_of = said.id if said.again else None
         if thread.run is None:
             return ()
         state = thread.state
@@ -169,6 +202,14 @@ class Threads:
         whose = {} if caller is None else {TENANT: caller.tenant}
         runs = await self._store.list(RunQuery(metadata={THREAD: id, **whose, **more}, limit=1))
         return runs[0] if runs else None
+
+
+def check_id(of: str, id: str) -> None:
+    """Raises `UserError` for an id that no store can keep."""
+    try:
+        check_run_id(id)
+    except UserError as error:
+        raise UserError(str(error).replace("run_id", f"the id of {of}", 1)) from None
 
 
 def _scheme(state: State) -> int:

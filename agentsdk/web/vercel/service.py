@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from starlette.applications import Starlette
@@ -54,17 +55,18 @@ class VercelService(FrontEndService):
 
     def _answer(self, thread: Thread, going: Going, caller: Caller | None) -> Response:
         encoder = Encoder(thread, going.run_id, going.narrator)
-        return self.stream(self.pieces(encoder, going, encoder.started()), caller, HEADERS)
+        return self.stream(self.pieces(encoder, going, caller, encoder.started()), caller, HEADERS)
 
     async def _going(self, thread: Thread, agent: Agent[TContext, TOutput], body: ChatBody) -> Going:
         """The run that answers. Raises `RunConflictError` where there is nothing to answer."""
         said, decisions = said_in(body.messages), decisions_in(body.messages, thread)
-        anew = said is not None and (body.trigger == "regenerate-message" or body.message_id == said.id)
-        is_new = said is not None and (anew or not thread.has(said))
+        if said is not None and (body.trigger == "regenerate-message" or body.message_id == said.id):
+            said = replace(said, again=True)
+        is_new = said is not None and (said.again or not thread.has(said))
         if decisions and not is_new:
             return await self.threads.decide(thread, decisions)
         if said is not None and is_new:
-            return await self.threads.begin(thread, agent, said, again=anew)
+            return await self.threads.begin(thread, agent, said)
         if said is not None:
             return self.threads.going(thread, replay=True)
         raise RunConflictError("the request says nothing new, expected a message, or a word on a call that waits; add one")
