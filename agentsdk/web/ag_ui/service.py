@@ -20,10 +20,10 @@ from agentsdk.web.ag_ui.events import Encoder
 from agentsdk.web.ag_ui.inputs import answers_in, input_of, offer_in, results_in, said_in
 from agentsdk.web.ag_ui.shared_state import SharedState
 from agentsdk.web.caller import Authenticate, Caller
-from agentsdk.web.front_ends.apps import WhenLeft
 from agentsdk.web.front_ends.follow import Going
 from agentsdk.web.front_ends.service import FrontEndService
 from agentsdk.web.front_ends.threads import Thread
+from agentsdk.web.front_ends.when_left import WhenLeft
 from agentsdk.web.inputs import json_of
 from agentsdk.web.limits import WebLimits
 from agentsdk.web.problems import HANDLERS, told_of

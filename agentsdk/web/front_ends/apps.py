@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
@@ -13,14 +13,12 @@ from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.types.declared import CALLABLE, Fields, a, one_of, optional
 from agentsdk.types.errors import UserError
 from agentsdk.web.caller import Authenticate
+from agentsdk.web.front_ends.when_left import WhenLeft
 from agentsdk.web.limits import WebLimits
 from agentsdk.web.require import require_ag_ui, require_package
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-
-WhenLeft = Literal["go_on", "cancel"]
-"""What becomes of a run whose client leaves in the middle of an answer."""
 
 Agents = Agent[Any, Any] | Mapping[str, Agent[Any, Any]] | Sequence[Agent[Any, Any]]
 

@@ -16,11 +16,11 @@ from agentsdk.types.errors import RunConflictError, RunNotFoundError, UserError
 from agentsdk.web.caller import Authenticate, Caller
 from agentsdk.web.event_stream import EventStream
 from agentsdk.web.feeds import PING
-from agentsdk.web.front_ends.apps import WhenLeft
 from agentsdk.web.front_ends.encoder import Encoder
 from agentsdk.web.front_ends.follow import Going, follow
 from agentsdk.web.front_ends.threads import Threads
 from agentsdk.web.front_ends.told import Outcome
+from agentsdk.web.front_ends.when_left import WhenLeft
 from agentsdk.web.guard import Guard, client_of
 from agentsdk.web.limits import WebLimits
 
