@@ -25,7 +25,7 @@ max_connections = 100
 restart_after_crash = off
 """
 # `guarded` must show a password; everybody else is trusted.
-_ACCESS = "local all guarded scram-sha-256\nlocal all all trust\n"
+_ACCESS = "local all guarded scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
 
 
 def installed() -> bool:

