@@ -17,7 +17,7 @@ from agentsdk.core.limits.totals import Price, follow
 from agentsdk.core.next_step import interruptions
 from agentsdk.core.revisions import step_start
 from agentsdk.core.run_state import Kept, RunState
-from agentsdk.core.state import State, apply, fold
+from agentsdk.core.state import State, apply, fold, is_cancelled
 from agentsdk.core.summary import summarize
 from agentsdk.define.agent import Agent
 from agentsdk.define.declaration import Declaration
@@ -220,7 +220,7 @@ def forked(
     `metadata` over that of the other.
 
     An approval is of one run: what waits to be acted on is asked again, and nothing is approved ahead, unless
-    `keep_approvals` gives what was decided to the fork as well.
+    `keep_approvals` gives what was decided to the fork as well. So is a cancel: the fork of a cancelled run goes on.
     """
     started = state.log[0]
     assert isinstance(started, RunStarted)
@@ -235,6 +235,8 @@ def forked(
     if guards is not None:
         started = structs.replace(started, guards=guards)
     copied: list[RunEvent] = [event for event in state.log[1:] if not isinstance(event, SignalsTaken)]  # its mailbox is empty
+    if is_cancelled(state):
+        copied.remove(cast(RunEvent, state.stopped))
     if not keep_approvals:
         copied = [_just_once(event) for event in copied]
     return fold([started, *copied, *_decided_anew(state, run_id, (), keep_approvals), *_awaited_anew(state, now)])

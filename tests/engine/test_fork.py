@@ -14,6 +14,7 @@ from agentsdk import (
     RunConflictError,
     Runner,
     RunNotFoundError,
+    RunQuery,
     RunResult,
     RunState,
     ToolAnswerItem,
@@ -22,6 +23,7 @@ from agentsdk import (
     function_tool,
 )
 from agentsdk.core.revisions import step_start
+from agentsdk.errors import RunCancelledError
 from agentsdk.runs import Decision
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.types.events import (
@@ -54,6 +56,29 @@ async def test_a_fork_can_read_what_was_cut_in_its_origin() -> None:
     read = call("read_result", result_id=whole, offset=490, length=30)
     again = await Runner.resume(Agent("main", model=ScriptedModel([read, "read"]), tools=[look]), fork, run_config=config)
     assert "the end of it" in str([item for item in again.to_input_list() if item.get("type") == "function_call_output"][-1])
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["waiting", "not begun"])
+async def test_the_fork_of_a_cancelled_run_is_not_cancelled(begun: bool) -> None:
+    @function_tool(needs_approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    config = RunConfig(store=(store := MemoryRunStore()))
+    agent = Agent("main", model=ScriptedModel([call("pay"), "done"]), tools=[pay])
+    await Runner.submit(agent, "Pay.", run_id="origin", run_config=config)
+    if begun:
+        await Runner.resume(agent, "origin", run_config=config)
+    await Runner.cancel("origin", by="ann", run_config=config)
+    with pytest.raises(RunCancelledError):
+        await Runner.resume(agent, "origin", run_config=config)
+    fork = await Runner.fork("origin", run_config=config)
+    stands = {run.run_id: run.status for run in await store.list(RunQuery())}
+    assert stands == {"origin": "cancelled", fork: "waiting" if begun else "ready"}
+    (waiting,) = (await Runner.resume(agent, fork, run_config=config)).interruptions
+    await Runner.decide(fork, Decision(waiting.call_id, "approve"), run_config=config)
+    assert (await Runner.resume(agent, fork, run_config=config)).final_output == "done"
 
 
 FORKED = [scenario for scenario in SCENARIOS if scenario.recover is None and not isinstance(scenario.ends, type)]
