@@ -96,7 +96,7 @@ from agentsdk.tools import (
 from agentsdk.toolsets import SkillsToolset, ToolRegistry
 from agentsdk.types.events import ToolsIntended
 from agentsdk.types.tape import Tape
-from agentsdk.web import Caller, Webhooks, WebhookTarget, WebLimits, web_app
+from agentsdk.web import Caller, Webhooks, WebhookTarget, WebLimits, ag_ui_app, vercel_app, web_app
 from agentsdk.workflow import Condition, Dag, Plan, PlanStep, Step, flow, plan_output, plan_workflow, step, workflow
 from tests.local_tools.test_computer import Desk
 from tests.shown import show
@@ -478,6 +478,8 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "SkillsToolset": (skills_in, {}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerStdio": (MCPServerStdio, {"params": {"command": "false"}}, lambda made: run(agent(toolsets=[made]))),
     "MCPServerInProcess": (MCPServerInProcess, {"server": OfficialServer("x")}, used_and_closed),
+    "ag_ui_app": (ag_ui_app, {"store": agentsdk.MemoryRunStore(), "agents": agent(), "authenticate": None}, unused),
+    "vercel_app": (vercel_app, {"store": agentsdk.MemoryRunStore(), "agents": agent(), "authenticate": None}, unused),
     "web_app": (web_app, {"store": agentsdk.MemoryRunStore(), "agents": agent(), "authenticate": None}, unused),
     "DBOSRuns": (DBOSRuns, {"store": agentsdk.MemoryRunStore(), "agents": agent()}, unused),
     "TemporalRuns": (TemporalRuns, {"client": object.__new__(Client), "task_queue": "q"}, unused),

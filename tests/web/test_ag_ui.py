@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
-from agentsdk import Agent, ContextCodec, MemoryRunStore, RunConfig, RunQuery, ToolContext, function_tool
-from agentsdk.items import Reasoning
+from agentsdk import (
+    Agent,
+    ContextCodec,
+    GuardrailFunctionOutput,
+    MemoryRunStore,
+    RunConfig,
+    Runner,
+    RunQuery,
+    ToolContext,
+    Worker,
+    function_tool,
+    output_guardrail,
+)
+from agentsdk.items import InputImage, InputText, Reasoning
 from agentsdk.testing import ScriptedModel, call
-from agentsdk.web import FrontEndTools, ag_ui_app
+from agentsdk.testing.scripted import to_response
+from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
+from agentsdk.web import FrontEndTools, WebLimits, ag_ui_app
 from agentsdk.web.ag_ui.shared_state import patches
 from tests.web.fronts import Front, Node, fronted, needs_npm, node
-from tests.web.served import ASKS, PAYS, clerk, pay
+from tests.web.served import ADA, ASKS, PAYS, clerk, pay
 
 pytestmark = [pytest.mark.anyio, needs_npm]
 
@@ -290,3 +305,138 @@ async def test_a_run_whose_client_leaves_goes_on_or_is_cancelled(clients: Node, 
         async with asyncio.timeout(60):
             while (found := await front.store.summary(run.run_id)) is None or found.status != status:
                 await front.store.wait(run.run_id, 0 if found is None else found.rev, timeout=0.1)
+
+
+class Unsteady:
+    """A model whose first attempt breaks off."""
+
+    name = "unsteady"
+
+    async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
+        yield OutputTextDelta("Wrong ")
+        yield OutputTextDelta("words")
+        yield AttemptDiscarded("it broke off")
+        yield OutputTextDelta("Right")
+        yield ResponseCompleted(to_response("Right words.", 1))
+
+
+async def test_what_an_attempt_said_that_broke_off_is_taken_back(clients: Node) -> None:
+    async with fronted(ag_ui_app, Agent[None, str](name="Unsteady", model=Unsteady())) as front:
+        chat = Chat(clients, front)
+        assert "MESSAGES_SNAPSHOT" in await chat.run(say="Hello.")
+        assert "Wrong " in [event.get("delta") for event in chat.answer["events"]]
+        assert chat.texts == [("user", "Hello."), ("assistant", "Right words.")]
+
+
+async def test_a_client_of_before_1_0_is_told_what_it_knows() -> None:
+    digger = Agent[None, str](name="Digger", model=ScriptedModel(["Dug."]))
+    said: list[Any] = [[Reasoning("Who digs?"), call("dig", input="here")], "It is dug."]
+    agent = Agent[None, str](name="Boss", tools=[digger.as_tool("dig", "Dig.")], model=ScriptedModel(said))
+    body = {"threadId": "old", "runId": "r", "messages": [{"id": "u", "role": "user", "content": "Dig."}]}
+    async with fronted(ag_ui_app, agent) as front, httpx.AsyncClient(base_url=front.url, headers=ADA, timeout=60) as http:
+        events = (await http.post("/", json=body)).text
+        assert "REASONING" not in events and "subagent" not in events.lower() and "It is dug." in events
+
+
+async def test_images_reach_the_model_and_progress_the_page(clients: Node) -> None:
+    @function_tool(effect="none")
+    async def look(ctx: ToolContext[None]) -> str:
+        ctx.emit({"looked": 1})
+        ctx.emit(object())
+        return "a dot"
+
+    agent = Agent[None, str](name="Seer", tools=[look], model=ScriptedModel([call("look"), "A dot."]))
+    image = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
+    content = [{"type": "text", "text": "What is it?"}, image]
+    async with fronted(ag_ui_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(messages=[{"id": "u", "role": "user", "content": content}])
+        [progress] = [event["value"] for event in chat.answer["events"] if event["type"] == "CUSTOM"]
+        assert progress == {"toolCallId": "call_1_1", "tool": "look", "data": {"looked": 1}}
+        asked: Any = agent.model
+        [seen] = asked.requests[0].items
+        assert seen.content == (InputText("What is it?"), InputImage(image_url="data:image/png;base64,aGk="))
+
+
+async def test_a_call_in_doubt_is_settled_by_the_user(clients: Node) -> None:
+    """The worker that ran it was stopped in the middle, so nobody knows what became of it."""
+    begun = asyncio.Event()
+
+    @function_tool
+    async def send() -> str:
+        begun.set()
+        await asyncio.Event().wait()
+        return "sent"
+
+    agent = Agent[None, str](name="Post", tools=[send], model=ScriptedModel([call("send"), "It was sent."]))
+    async with fronted(ag_ui_app, agent, works=False) as front:
+        chat = Chat(clients, front)
+        answering = asyncio.create_task(chat.run(say="Send it."))
+        working = asyncio.create_task(Worker(front.store, agents=[agent], grace=0.0).run())
+        await begun.wait()
+        working.cancel()
+        await asyncio.wait((working,))
+        worker = Worker(front.store, agents=[agent], grace=0.0)
+        working = asyncio.create_task(worker.run())
+        await answering
+        [interrupt] = chat.answer["interrupts"]
+        assert interrupt["reason"] == "agentsdk:in_doubt"
+        assert await chat.resume({"action": "guess"}) == ["RUN_STARTED", "RUN_ERROR"]
+        payload = {"action": "provide_result", "result": "sent"}
+        await chat.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": payload}])
+        assert chat.texts[-1] == ("assistant", "It was sent.")
+        worker.stop()
+        await working
+
+
+async def test_a_run_that_is_cancelled_or_paused_says_so(clients: Node) -> None:
+    for signal in ("cancel", "pause"):
+        begun, ends = asyncio.Event(), asyncio.Event()
+        async with fronted(ag_ui_app, _digger(begun, ends)) as front:
+            chat = Chat(clients, front)
+            answering = asyncio.create_task(chat.run(say="Dig."))
+            await begun.wait()
+            [run] = await front.store.list(RunQuery())
+            await getattr(Runner, signal)(run.run_id, run_config=front.config)
+            ends.set()
+            await answering
+            if signal == "cancel":
+                assert chat.last["outcome"] == {"type": "cancelled"}
+            else:
+                assert (chat.last["type"], chat.last["code"]) == ("RUN_ERROR", "RunPaused")
+
+
+def _digger(begun: asyncio.Event, ends: asyncio.Event) -> Agent[None, str]:
+    @function_tool(effect="none")
+    async def dig() -> str:
+        begun.set()
+        await ends.wait()
+        return "dug"
+
+    return Agent[None, str](name="Digger", tools=[dig], model=ScriptedModel([call("dig"), "It is dug."]))
+
+
+async def test_a_stream_ends_after_its_time_and_silence_is_broken(clients: Node) -> None:
+    begun, ends = asyncio.Event(), asyncio.Event()
+    limits = WebLimits(stream_seconds=0.5, ping_seconds=0.1)
+    async with fronted(ag_ui_app, _digger(begun, ends), limits=limits) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Dig.")
+        assert (chat.last["type"], chat.last["code"]) == ("RUN_ERROR", "StreamEnded")
+        ends.set()
+        await chat.run()
+        assert chat.texts[-1] == ("assistant", "It is dug."), "asked again, it is shown the rest"
+
+
+async def test_text_that_guardrails_may_stop_is_held_back(clients: Node) -> None:
+    @output_guardrail
+    def clean(context: Any, agent: Any, output: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(None, tripwire_triggered="rude" in str(output))
+
+    agent = Agent[None, str](name="Clerk", model=ScriptedModel(["A rude word.", "A word."]), output_guardrails=[clean])
+    async with fronted(ag_ui_app, agent, config=RunConfig(buffer_output=True)) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Say it.")
+        assert chat.last["type"] == "RUN_ERROR" and "rude" not in str(chat.answer["events"])
+        await chat.run(say="Say another.")
+        assert chat.texts[-1] == ("assistant", "A word.")

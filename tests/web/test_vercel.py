@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from agentsdk.testing import call
+from agentsdk import (
+    Agent,
+    GuardrailFunctionOutput,
+    RunConfig,
+    RunLimits,
+    SQLiteRunStore,
+    Worker,
+    function_tool,
+    input_guardrail,
+)
+from agentsdk.items import InputFile, InputImage, InputText
+from agentsdk.testing import ScriptedModel, call
 from agentsdk.web import vercel_app
-from tests.web.fronts import Front, Node, fronted, needs_npm, node
-from tests.web.served import clerk
+from tests.web.fronts import ROOT, Front, Node, fronted, needs_npm, node
+from tests.web.killed_worker import digger
+from tests.web.served import ADA, clerk, pay
 
 pytestmark = [pytest.mark.anyio, needs_npm]
 
@@ -43,7 +59,9 @@ class Chat:
 
     @property
     def chunks(self) -> list[dict[str, Any]]:
-        """The chunks of the answer, whose end was there."""
+        """The chunks of the answer, whose end was there; none of one that is no stream."""
+        if self.answer["http"] != 200:
+            return []
         *chunks, done = self.answer["chunks"]
         assert done == "[DONE]"
         return [json.loads(chunk) for chunk in chunks]
@@ -94,3 +112,177 @@ async def test_one_call_is_refused_and_its_reason_told(clients: Node) -> None:
         assert [part.get("state") for part in chat.parts] == ["output-denied", "done"]
         requests: Any = agent.model
         assert "too much" in requests.requests[1].items[-1].output
+
+
+@function_tool(external=True)
+def locate(precise: bool) -> dict[str, str]:
+    """Where the user is."""
+    raise NotImplementedError("the page answers")
+
+
+async def test_a_tool_of_the_page_is_run_there(clients: Node) -> None:
+    said: list[Any] = [[call("locate", precise=True), call("locate", precise=False)], "You are in Rome."]
+    agent = Agent[None, str](name="Guide", tools=[locate], model=ScriptedModel(said))
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        assert (await chat.run(say="Where am I?"))[-1] == "finish"
+        assert [part["state"] for part in chat.parts] == ["input-available"] * 2
+        await chat.run(outputs=[{"tool": "locate", "toolCallId": "call_1_1", "output": {"city": "Rome"}}])
+        assert [part["state"] for part in chat.parts] == ["output-available", "input-available"], "one is waited for"
+        await chat.run(outputs=[{"state": "output-error", "toolCallId": "call_1_2", "errorText": "not allowed"}])
+        assert chat.parts[-1]["text"] == "You are in Rome."
+        asked: Any = agent.model
+        found, failed = asked.requests[1].items[-2:]
+        assert found.output == '{"city":"Rome"}' and "not allowed" in failed.output
+
+
+async def test_an_answer_that_does_not_fit_is_refused_and_the_call_waits_on(clients: Node) -> None:
+    agent = Agent[None, str](name="Guide", tools=[locate], model=ScriptedModel([call("locate", precise=True), "Thanks."]))
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Where am I?")
+        await chat.run(outputs=[{"tool": "locate", "toolCallId": "call_1_1", "output": 7}])
+        assert chat.answer["http"] == 422 and "does not fit" in chat.answer["error"]
+        await chat.run(outputs=[{"tool": "locate", "toolCallId": "call_1_1", "output": {"city": "Rome"}}])
+        assert chat.parts[-1]["text"] == "Thanks."
+
+
+async def test_images_and_files_reach_the_model(clients: Node) -> None:
+    agent = clerk("A dot.")
+    files = [
+        {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,aGk="},
+        {"type": "file", "mediaType": "application/pdf", "url": "https://example.com/a.pdf", "filename": "a.pdf"},
+    ]
+    async with fronted(vercel_app, agent) as front:
+        await Chat(clients, front).run(say="What is it?", files=files)
+        asked: Any = agent.model
+        assert asked.requests[0].items[0].content == (
+            InputImage(image_url="data:image/png;base64,aGk="),
+            InputFile(file_url="https://example.com/a.pdf", filename="a.pdf"),
+            InputText("What is it?"),
+        )
+
+
+async def test_an_answer_is_written_anew_and_a_message_is_edited(clients: Node) -> None:
+    agent = clerk("One.", "Two.", "Three.", "Four.")
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="First.")
+        first = chat.answer["messages"][0]["id"]
+        await chat.run(say="Second.")
+        await chat.run(regenerate=True)
+        assert chat.parts[0]["text"] == "Three." and len(chat.answer["messages"]) == 4
+        await chat.run(say="Edited.", messageId=first)
+        assert chat.parts[0]["text"] == "Four." and len(chat.answer["messages"]) == 2
+        asked: Any = agent.model
+        said = [[item.text for item in request.items] for request in asked.requests]
+        assert said == [["First."], ["First.", "One.", "Second."], ["First.", "One.", "Second."], ["Edited."]]
+
+
+async def test_a_page_that_comes_back_gets_the_message_from_its_beginning(clients: Node) -> None:
+    begun, ends = asyncio.Event(), asyncio.Event()
+
+    @function_tool(effect="none")
+    async def dig() -> str:
+        begun.set()
+        await ends.wait()
+        return "dug"
+
+    agent = Agent[None, str](name="Digger", tools=[dig], model=ScriptedModel([call("dig"), "It is dug."]))
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        first = asyncio.create_task(chat.run(say="Dig."))
+        await begun.wait()
+        again = Chat(clients, front, chatId=chat.name)
+        coming = asyncio.create_task(again.run(resume=True))
+        async with httpx.AsyncClient() as http, http.stream("GET", f"{front.url}/{chat.name}/stream", headers=ADA) as answer:
+            assert answer.headers["x-vercel-ai-ui-message-stream"] == "v1"
+            await anext(answer.aiter_bytes())
+        ends.set()
+        assert (await coming)[:3] == ["start", "start-step", "tool-input-start"]
+        await first
+        assert again.answer["messages"][-1]["parts"] == chat.answer["messages"][-1]["parts"]
+        await again.run(resume=True)
+        assert again.answer["http"] == 204, "nothing is being written"
+
+
+async def test_a_failure_tells_its_kind_and_the_chat_goes_on(clients: Node) -> None:
+    agent = Agent[None, str](name="Clerk", model=ScriptedModel([RuntimeError("the secret is 7"), "Here I am."]))
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        assert (await chat.run(say="Hello."))[-1] == "error"
+        assert "secret" not in chat.answer["error"] and chat.answer["status"] == "error"
+        await chat.run(say="Are you there?")
+        assert chat.parts[0]["text"] == "Here I am."
+
+
+async def test_a_limit_and_a_guardrail_end_a_message_and_the_chat_goes_on(clients: Node) -> None:
+    @input_guardrail
+    def polite(context: Any, agent: Any, given: Any) -> GuardrailFunctionOutput:
+        return GuardrailFunctionOutput(None, tripwire_triggered="rude" in str(given))
+
+    said: list[Any] = [call("look"), call("look"), "Never.", "Fine."]
+
+    @function_tool(effect="none")
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    agent = Agent[None, str](name="Clerk", tools=[look], model=ScriptedModel(said), input_guardrails=[polite])
+    config = RunConfig(limits=RunLimits(turns=2))
+    async with fronted(vercel_app, agent, config=config) as front:
+        chat = Chat(clients, front)
+        assert (await chat.run(say="Look."))[-1] == "error"
+        assert chat.answer["error"].startswith("MaxTurnsExceeded")
+        assert (await chat.run(say="Be rude."))[-1] == "error"
+        assert chat.answer["error"].startswith("InputGuardrailTripwireTriggered")
+        await chat.run(say="Well?")
+        assert chat.answer["error"] is None, "what a guardrail refused is not said again"
+
+
+async def test_a_handoff_and_a_nested_approval(clients: Node) -> None:
+    payer = Agent[None, str](name="Payer", tools=[pay], model=ScriptedModel([call("pay", name="Ada", amount=3), "Paid."]))
+    model = ScriptedModel([call("have_it_paid", input="Ada"), "It is paid."])
+    boss = Agent[None, str](name="Boss", tools=[payer.as_tool("have_it_paid", "Pay.")], model=model)
+    desk = Agent[None, str](name="Desk", handoffs=[boss], model=ScriptedModel([call("transfer_to_boss")]))
+    async with fronted(vercel_app, desk) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Pay Ada.")
+        [waiting] = [part for part in chat.parts if part["state"] == "approval-requested"]
+        assert waiting["type"] == "tool-pay" and len(waiting["toolMetadata"]["path"]) == 1
+        await chat.approve()
+        assert chat.answer["error"] is None and chat.parts[-1]["text"] == "It is paid."
+
+
+async def test_a_long_conversation_goes_on(clients: Node) -> None:
+    agent = clerk(*[f"Answer {number}." for number in range(15)])
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        for number in range(15):
+            await chat.run(say=f"Question {number}.")
+        asked: Any = agent.model
+        assert len(asked.requests[-1].items) == 29 and len(chat.answer["messages"]) == 30
+
+
+async def test_a_message_goes_on_where_its_process_was_killed(clients: Node, tmp_path: Path) -> None:
+    """The worker, in a process of its own, dies in the middle of a tool; another goes on, and the page sees one message."""
+    path, config = tmp_path / "runs.db", RunConfig(lease=0.5)
+    store, agent = SQLiteRunStore(path), digger(stuck=False)
+    command = [sys.executable, "-m", "tests.web.killed_worker", str(path)]
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=subprocess.PIPE)
+    async with fronted(vercel_app, agent, store=store, config=config, works=False) as front:
+        chat = Chat(clients, front)
+        answering = asyncio.create_task(chat.run(say="Dig."))
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            assert await process.stdout.readline() == b"digging\n"
+        process.kill()
+        await process.wait()
+        worker = Worker(store, agents=[agent], config=config)
+        working = asyncio.create_task(worker.run())
+        assert (await answering)[-1] == "finish"
+        worker.stop()
+        await working
+    assert [part.get("output", part.get("text")) for part in chat.parts] == ["dug", "It is dug."]
+    assert chat.answer["error"] is None
+    await store.aclose()

@@ -10,7 +10,7 @@ from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
 from agentsdk.engine.drive import registry_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore
-from agentsdk.types.declared import CALLABLE, Fields, a, one_of, optional
+from agentsdk.types.declared import CALLABLE, FLAG, Fields, a, one_of, optional
 from agentsdk.types.errors import UserError
 from agentsdk.web.caller import Authenticate
 from agentsdk.web.front_ends.when_left import WhenLeft
@@ -28,6 +28,7 @@ _ARGUMENTS = Fields(
     authenticate=optional(CALLABLE),
     config=optional(a(RunConfig, "a RunConfig; pass RunConfig(...)")),
     limits=optional(a(WebLimits, "WebLimits; pass WebLimits(...)")),
+    shares_state=FLAG,
     when_left=one_of("'go_on' or 'cancel'", ("go_on", "cancel")),
 )
 
@@ -53,6 +54,7 @@ def ag_ui_app(
 
     Raises `UserError` naming the argument that is wrong, for a workflow, and where a package is not installed.
     """
+    _ARGUMENTS.check_given("ag_ui_app", shares_state=shares_state)
     registry, config = _checked("ag_ui_app", store, agents, authenticate, config, limits, when_left)
     if shares_state and config.context_codec is None:
         raise UserError(
