@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -26,6 +27,7 @@ from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore
 from agentsdk.ports.session import Session
 from agentsdk.runner import drive_with_run
+from agentsdk.tracing.find import find_meter
 from agentsdk.types.declared import CALLABLE, Fields, a, number, optional, whole
 from agentsdk.types.errors import RunCancelledError, RunConflictError, StoreError, UserError
 from agentsdk.types.queue import QueueStatus
@@ -55,6 +57,10 @@ _FIELDS = Fields(
     error_handlers=optional(ERROR_HANDLERS),
     grace=number("finite seconds, 0 or more", least=0),
 )
+
+
+async def _nothing() -> None:
+    """What is to be ended where nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,7 @@ class Worker:
         self._grace = grace
         self._now = clock_of(self._config)
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._since: dict[str, float] = {}
         self._runs: dict[str, Run] = {}
         self._retries: dict[str, tuple[float, float]] = {}
         self._has_more = False
@@ -143,6 +150,7 @@ class Worker:
             raise UserError(f"{self!r} works already, expected one call of run() at a time; make another Worker")
         self._loop = asyncio.get_running_loop()
         self._stopping, seen = False, 0
+        unwatch = self._watched()
         try:
             while not self._stopping:
                 self._woken.clear()
@@ -156,6 +164,7 @@ class Worker:
                 await self._hand_back()
             finally:
                 self._loop = None
+                await unwatch()
 
     def stop(self) -> None:
         """Take no more runs, hand back those in work, and let `run` return. May be called from a signal handler or a thread."""
@@ -174,6 +183,27 @@ class Worker:
         Raises `StoreError`s.
         """
         return await self._store.queue(DueRuns(at=self._now(), agents=sorted(self._agents), limit=_MOST_COUNTED))
+
+    def _watched(self) -> Callable[[], Awaitable[None]]:
+        """Have whoever reads metrics see this worker; what ends that."""
+        meter = None if self._config.tracing_disabled else self._config.meter or find_meter()
+        watching = getattr(meter, "watch", None)
+        if watching is None:
+            return _nothing
+        from agentsdk.tracing.worker_gauges import WorkerGauges
+
+        def in_work() -> list[float]:
+            now = time.monotonic()
+            return [now - since for since in list(self._since.values())]
+
+        gauges = WorkerGauges(sorted(self._agents), self._concurrency, in_work, self.queue)
+        watching(gauges)
+
+        async def end() -> None:
+            cast(Any, meter).unwatch(gauges)
+            await gauges.end()
+
+        return end
 
     def _wind_down(self) -> None:
         """Have each run stop at the end of its turn."""
@@ -217,6 +247,7 @@ class Worker:
             return
         for summary in claiming.result():
             run_id = summary.run_id
+            self._since[run_id] = time.monotonic()
             task = self._tasks[run_id] = asyncio.create_task(self._drive(summary, owner), name=f"agentsdk worker {run_id}")
             task.add_done_callback(partial(self._done, run_id))
 
@@ -230,7 +261,7 @@ class Worker:
 
     def _done(self, run_id: str, _: asyncio.Task[None]) -> None:
         was_full = self._free() <= 0
-        del self._tasks[run_id]
+        del self._tasks[run_id], self._since[run_id]
         if self._has_more or was_full or self._stopping:
             self._woken.set()
 

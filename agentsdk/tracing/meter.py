@@ -12,6 +12,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import assert_never
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ from opentelemetry.util.types import AttributeValue
 
 from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, StoreCall, ToolCall
 from agentsdk.tracing import names
+from agentsdk.tracing.worker_gauges import WorkerGauges
 from agentsdk.types.declared import Fields, having, optional
 
 logger = logging.getLogger("agentsdk.metrics")
@@ -60,6 +62,31 @@ class OpenTelemetryMeter(Meter):
         """Have it recorded when a reader collects."""
         self._instruments.keep(measured)
 
+    def watch(self, worker: WorkerGauges) -> None:
+        """Have a worker observed when a reader collects, until `unwatch`."""
+        self._instruments.watch(worker)
+
+    def unwatch(self, worker: WorkerGauges) -> None:
+        """Observe it no more."""
+        self._instruments.workers.discard(worker)
+
+
+def _due(worker: WorkerGauges) -> float | None:
+    return None if (queue := worker.queue()) is None else queue.due
+
+
+def _oldest_due(worker: WorkerGauges) -> float | None:
+    return None if (queue := worker.queue()) is None else queue.oldest_seconds
+
+
+_WORKER_FIGURES: tuple[tuple[str, str, str, Callable[[WorkerGauges], float | None]], ...] = (
+    (names.WORKER_SLOTS, "{run}", "Runs that a worker drives at most.", lambda worker: worker.slots),
+    (names.WORKER_RUNS, "{run}", "Runs that a worker drives.", lambda worker: len(worker.in_work())),
+    (names.WORKER_OLDEST, "s", "For how long the one in work longest is.", lambda worker: max(worker.in_work(), default=0.0)),
+    (names.QUEUE_DUE, "{run}", "Runs that wait for a worker.", _due),
+    (names.QUEUE_OLDEST, "s", "For how long the one that is due longest has waited.", _oldest_due),
+)
+
 
 class _Total:
     """A sum for each combination of attributes, for the reader to observe: an SDK's counter would add slower."""
@@ -83,7 +110,9 @@ class _Instruments:
     """The instruments of one provider, and what was measured and is not recorded yet."""
 
     def __init__(self, provider: MeterProvider) -> None:
-        meter = provider.get_meter("agentsdk")
+        self._meter = meter = provider.get_meter("agentsdk")
+        self.workers: set[WorkerGauges] = set()
+        self._watches = False
 
         def histogram(name: str, unit: str, description: str, boundaries: list[float]) -> metrics.Histogram:
             return meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=boundaries)
@@ -109,6 +138,24 @@ class _Instruments:
         if len(self._kept) % MAX_KEPT == 0:
             with contextlib.suppress(RuntimeError):  # the process is ending, and begins no more threads
                 threading.Thread(target=self.record, name="agentsdk metrics", daemon=True).start()
+
+    def watch(self, worker: WorkerGauges) -> None:
+        """Have a worker observed. The instruments are made for the first: a process without one shows none of them."""
+        self.workers.add(worker)
+        with self._recording:
+            made, self._watches = self._watches, True
+        if made:
+            return
+        for name, unit, description, figure in _WORKER_FIGURES:
+            self._meter.create_observable_gauge(name, [partial(self._observed, figure)], unit, description)
+
+    def _observed(self, figure: Callable[[WorkerGauges], float | None], _: CallbackOptions) -> list[Observation]:
+        """The figure of the workers; of those that have the same agents the sum."""
+        sums: dict[str, float] = {}
+        for worker in list(self.workers):
+            if (value := figure(worker)) is not None:
+                sums[worker.agents] = sums.get(worker.agents, 0) + value
+        return [Observation(value, {names.WORKER_AGENTS: agents}) for agents, value in sums.items()]
 
     def record(self) -> None:
         """Record what was measured. Trouble in a provider is logged."""
