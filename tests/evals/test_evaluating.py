@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from agentsdk.evals import Case, CaseRun, EvalReport, equals, evaluate
 from agentsdk.stores import MemoryRunStore
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.workflow import flow, workflow
+from tests.evals import killed_eval
 from tests.evals.agents import CAPITALS, GOOD, WEAK, asked, config, geographer, model_of
 
 pytestmark = pytest.mark.anyio
@@ -216,6 +219,17 @@ async def test_what_was_cut_goes_on_in_another_process(tmp_path: Path) -> None:
     assert [one.status for one in report.results] == ["passed"] * 3
     assert len(model.requests) == 4
     assert EvalReport.load(file) == report
+
+
+async def test_what_a_killed_process_had_finished_is_not_run_again(tmp_path: Path) -> None:
+    runs, asked_of_it = tmp_path / "runs.db", tmp_path / "asked"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.evals.killed_eval", str(runs), str(asked_of_it))
+    async with asyncio.timeout(120):
+        assert await process.wait() == -signal.SIGKILL
+    assert asked_of_it.read_text().split() == ["Rome?", "Paris?", "Oslo?"]
+    report = await killed_eval.evaluated(runs, asked_of_it, dies=False)
+    assert [one.status for one in report.results] == ["passed"] * 3
+    assert asked_of_it.read_text().split()[3:] == ["Oslo?"]
 
 
 async def test_a_run_that_another_process_is_at_is_not_run() -> None:
