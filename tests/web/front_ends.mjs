@@ -48,6 +48,7 @@ function chatOf({ name, url, headers, chatId, messages }) {
   const fetched = async (address, options) => {
     const answer = await fetch(address, options);
     kept.status = answer.status;
+    kept.open();
     if (!answer.ok || answer.status === 204) return answer;
     const [one, other] = answer.body.tee();
     kept.left = (async () => {
@@ -70,6 +71,7 @@ async function vercel({ say, files, messageId, approvals, outputs, regenerate, r
   const { lastAssistantMessageIsCompleteWithApprovalResponses: isComplete } = require("ai");
   const { chat, kept } = chatOf(given);
   Object.assign(kept, { chunks: [], status: 0, left: null });
+  kept.opened = new Promise((resolve) => void (kept.open = resolve));
   for (const approval of approvals ?? []) await chat.addToolApprovalResponse(approval);
   for (const output of outputs ?? []) await chat.addToolOutput(output);
   const complete = isComplete({ messages: chat.messages });
@@ -110,7 +112,13 @@ async function read({ agUi: answers, vercel: streams }) {
   return { errors, messages: agent.messages, parts: message?.parts ?? [] };
 }
 
-const operations = { agUi, vercel, read };
+// Until the answer to what a chat has asked begins.
+async function opened({ name }) {
+  await chats.get(name).kept.opened;
+  return {};
+}
+
+const operations = { agUi, vercel, opened, read };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, operation, ...given } = JSON.parse(line);
   operations[operation](given).then(

@@ -24,7 +24,7 @@ from agentsdk import (
     function_tool,
     output_guardrail,
 )
-from agentsdk.items import InputImage, InputText, Reasoning
+from agentsdk.items import FunctionCall, InputImage, InputText, Reasoning
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.testing.scripted import to_response
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
@@ -440,3 +440,21 @@ async def test_text_that_guardrails_may_stop_is_held_back(clients: Node) -> None
         assert chat.last["type"] == "RUN_ERROR" and "rude" not in str(chat.answer["events"])
         await chat.run(say="Say another.")
         assert chat.texts[-1] == ("assistant", "A word.")
+
+
+async def test_a_call_id_that_a_provider_uses_again_is_another_call(clients: Node) -> None:
+    same = FunctionCall("same", "look", "{}")
+
+    @function_tool(effect="none")
+    def look() -> str:
+        return "seen"
+
+    agent = Agent[None, str](name="Seer", tools=[look], model=ScriptedModel([same, "One.", same, "Two."]))
+    async with fronted(ag_ui_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Look.")
+        assert "MESSAGES_SNAPSHOT" not in await chat.run(say="Again."), "nothing was to be taken back"
+        calls = [made["id"] for one in chat.answer["messages"] for made in one.get("toolCalls") or ()]
+        results = [one["toolCallId"] for one in chat.answer["messages"] if one["role"] == "tool"]
+        assert len(set(calls)) == 2 and calls == results
+        assert [role for role, _ in chat.texts] == ["user", "assistant", "tool", "assistant"] * 2

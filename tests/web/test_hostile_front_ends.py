@@ -98,7 +98,7 @@ class Attacker:
 @asynccontextmanager
 async def attacked(app: Callable[..., Any], **options: Any) -> AsyncGenerator[Attacker, None]:
     bank = Bank()
-    limits = options.pop("limits", WebLimits(requests_per_second=1e6, request_burst=100_000))
+    limits = options.pop("limits", WebLimits(requests_per_second=1e6, request_burst=100_000, stream_seconds=10))
     async with fronted(app, bank.agent(), limits=limits, **options) as front, httpx.AsyncClient(timeout=60) as http:
         http.base_url = httpx.URL(front.url)
         yield Attacker(http, bank, front)

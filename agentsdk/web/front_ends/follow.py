@@ -26,11 +26,10 @@ _FIRST_LOOK, _LAST_LOOK = 0.005, 1.0
 
 @dataclass(frozen=True)
 class Going:
-    """A run to follow. `narrator` knows what was told of it already; it rests once `taken` of its signals are taken."""
+    """A run to follow. `narrator` knows what was told of it already."""
 
     run_id: str
     narrator: Narrator
-    taken: int = 0
 
 
 async def follow(going: Going, config: RunConfig, limits: WebLimits) -> AsyncGenerator[list[Told], None]:
@@ -87,9 +86,9 @@ async def _told(going: Going, config: RunConfig, limits: WebLimits) -> AsyncGene
 
 
 async def _rests(going: Going, config: RunConfig) -> bool:
-    """Whether the run waits for more than a time, all of it is told, and what was posted is taken."""
+    """Whether the run waits for more than a time, and all of it is told. One that has yet to take a signal does not wait."""
     summary, state = await store_of(config).summary(going.run_id), going.narrator.state
     if summary is None:
         return True
     waits = summary.waiting > 0 or state.paused is not None or state.limit is not None
-    return summary.status == "waiting" and waits and summary.rev <= len(state.log) and summary.taken >= going.taken
+    return summary.status == "waiting" and waits and summary.rev <= len(state.log)

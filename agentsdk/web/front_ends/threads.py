@@ -169,10 +169,9 @@ class Threads:
 
     async def decide(self, thread: Thread, decisions: Sequence[Decision]) -> Going:
         """Post decisions on calls that wait. Raises `RunConflictError`, and `UserError` for one that does not fit its call."""
-        number = 0
         for decision in decisions:
-            number = await Runner.decide(thread.state.run_id, decision, run_config=self._config)
-        return Going(thread.state.run_id, self._narrator(thread.state), number)
+            await Runner.decide(thread.state.run_id, decision, run_config=self._config)
+        return Going(thread.state.run_id, self._narrator(thread.state))
 
     def going(self, thread: Thread, *, replay: bool = False) -> Going:
         """The latest run as it goes on; with `replay` from its beginning."""
