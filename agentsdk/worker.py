@@ -196,7 +196,11 @@ class Worker:
             now = time.monotonic()
             return [now - since for since in list(self._since.values())]
 
-        gauges = WorkerGauges(sorted(self._agents), self._concurrency, in_work, self.queue)
+        def leases() -> list[float]:
+            recorders = [run.recorder for run in list(self._runs.values())]
+            return [recorder.lease_left() for recorder in recorders if recorder is not None]
+
+        gauges = WorkerGauges(sorted(self._agents), self._concurrency, in_work, leases, self.queue)
         watching(gauges)
 
         async def end() -> None:

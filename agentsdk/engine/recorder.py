@@ -166,10 +166,10 @@ class Recorder:
     async def hold(self) -> None:
         """See to it that the run is held for some time yet: before a body begins. Raises `StoreError` where it is not."""
         self._require_sound()
-        if self._left() > self._lease / 3:
+        if self.lease_left() > self._lease / 3:
             return
         await self._durable()
-        if self._left() <= 0:
+        if self.lease_left() <= 0:
             raise StoreBusyError(
                 f"the store took longer than the lease of {self._lease:g} s to renew it for run {self._state.run_id!r}, "
                 "expected far less; no further call was begun: look after the store, or raise RunConfig.lease"
@@ -211,7 +211,7 @@ class Recorder:
         if self.failure is not None:
             raise self.failure
 
-    def _left(self) -> float:
+    def lease_left(self) -> float:
         """Seconds for which the store keeps others from the run, as far as is certain."""
         return self._held_until - self._now()
 
@@ -286,7 +286,7 @@ class Recorder:
                         saved.set_result(None)
                 if not (self._queue or self._waiting):
                     # An append may take long, and a lease counts from its beginning.
-                    if is_renewed or not is_wanted or self._finishing or self._left() > self._lease / 2:
+                    if is_renewed or not is_wanted or self._finishing or self.lease_left() > self._lease / 2:
                         return
                     is_renewed = True
         except BaseException as error:

@@ -83,6 +83,7 @@ _WORKER_FIGURES: tuple[tuple[str, str, str, Callable[[WorkerGauges], float | Non
     (names.WORKER_SLOTS, "{run}", "Runs that a worker drives at most.", lambda worker: worker.slots),
     (names.WORKER_RUNS, "{run}", "Runs that a worker drives.", lambda worker: len(worker.in_work())),
     (names.WORKER_OLDEST, "s", "For how long the one in work longest is.", lambda worker: max(worker.in_work(), default=0.0)),
+    (names.WORKER_LEASE, "s", "How long the lease that passes first lasts.", lambda worker: min(worker.leases(), default=None)),
     (names.QUEUE_DUE, "{run}", "Runs that wait for a worker.", _due),
     (names.QUEUE_OLDEST, "s", "For how long the one that is due longest has waited.", _oldest_due),
 )

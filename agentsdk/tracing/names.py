@@ -78,6 +78,7 @@ WORKER_AGENTS: Final = "agentsdk.worker.agents"
 WORKER_SLOTS: Final = "agentsdk.worker.slots"
 WORKER_RUNS: Final = "agentsdk.worker.runs"
 WORKER_OLDEST: Final = "agentsdk.worker.oldest_run"
+WORKER_LEASE: Final = "agentsdk.worker.shortest_lease"
 QUEUE_DUE: Final = "agentsdk.queue.due"
 QUEUE_OLDEST: Final = "agentsdk.queue.oldest"
 

@@ -25,12 +25,15 @@ class WorkerGauges:
         agents: Sequence[str],
         slots: int,
         in_work: Callable[[], Sequence[float]],
+        leases: Callable[[], Sequence[float]],
         ask_queue: Callable[[], Awaitable[QueueStatus]],
     ) -> None:
-        """`in_work` gives for how many seconds each run has been in work; it is called from any thread."""
+        """`in_work` gives for how many seconds each run has been in work, `leases` for how many each is held still. Both are
+        called from any thread."""
         self.agents = ",".join(sorted(agents))
         self.slots = slots
         self.in_work = in_work
+        self.leases = leases
         self._ask_queue = ask_queue
         self._queue: QueueStatus | None = None
         self._loop = asyncio.get_running_loop()

@@ -19,7 +19,7 @@ from tests.tracing.test_meter import Metered
 pytestmark = pytest.mark.anyio
 
 NAMES = {
-    *("agentsdk.worker.slots", "agentsdk.worker.runs", "agentsdk.worker.oldest_run"),
+    *("agentsdk.worker.slots", "agentsdk.worker.runs", "agentsdk.worker.oldest_run", "agentsdk.worker.shortest_lease"),
     *("agentsdk.queue.due", "agentsdk.queue.oldest"),
 }
 
@@ -66,13 +66,14 @@ def figures(metered: Metered) -> dict[str, Any]:
 
 async def test_a_reader_sees_the_worker_and_its_queue_while_it_works() -> None:
     metered, store, held = Metered(), MemoryRunStore(), Held()
-    async with working(store, held, RunConfig(meter=metered.meter)):
+    async with working(store, held, RunConfig(meter=metered.meter, lease=40)):
         seen = figures(metered)
         while seen.get("agentsdk.queue.due") != 2:  # the first is that from before the worker took a run
             await asyncio.sleep(0)
             seen = figures(metered)
         assert seen.keys() == NAMES
         assert (seen["agentsdk.worker.slots"], seen["agentsdk.worker.runs"]) == (1, 1)
+        assert 0 < seen["agentsdk.worker.shortest_lease"] <= 40
         assert seen["agentsdk.worker.oldest_run"] > 0 and seen["agentsdk.queue.oldest"] > 0
     assert figures(metered) == {}
 
