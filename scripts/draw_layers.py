@@ -17,6 +17,7 @@ ABOUT = {
         "",
     ),
     "__main__": ("python -m agentsdk", ""),
+    "compat": ("programs written for openai-agents", ""),
     "cli": ("the command line: a worker, or an MCP server, as a process", ""),
     "ui": ("a page to look at runs, and to act on them", ""),
     "patterns": ("ways in which", "agents work together"),

@@ -1,0 +1,1 @@
+"""Between the classes of this package and those of agentsdk: everything that runs goes through here."""

@@ -1,0 +1,334 @@
+"""`Translation`: the agents of a program, and all that hangs on them, as agents of agentsdk."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from agentsdk.compat.openai_agents import tool as theirs
+from agentsdk.compat.openai_agents._bridge.errors import unwrapped_user_error
+from agentsdk.compat.openai_agents._bridge.handoffs import own_handoff
+from agentsdk.compat.openai_agents._bridge.hooks import BridgedAgentHooks
+from agentsdk.compat.openai_agents._bridge.model import ScopedModel, find_model
+from agentsdk.compat.openai_agents._bridge.output import BridgedOutput
+from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
+from agentsdk.compat.openai_agents._bridge.settings import own_settings
+from agentsdk.compat.openai_agents._bridge.tools import Body, own_tool
+from agentsdk.compat.openai_agents.agent import Agent, ToolsToFinalOutputResult
+from agentsdk.compat.openai_agents.agent_output import AgentOutputSchema, AgentOutputSchemaBase
+from agentsdk.compat.openai_agents.exceptions import UserError
+from agentsdk.compat.openai_agents.guardrail import InputGuardrail, OutputGuardrail
+from agentsdk.compat.openai_agents.handoffs import Handoff, handoff
+from agentsdk.compat.openai_agents.items import ToolCallOutputItem
+from agentsdk.define.agent import Agent as OwnAgent
+from agentsdk.define.agent import InputGuardrail as OwnInputGuardrail
+from agentsdk.define.agent import OutputGuardrail as OwnOutputGuardrail
+from agentsdk.define.context import RunContextWrapper as OwnContext
+from agentsdk.define.context import TurnContext as OwnTurnContext
+from agentsdk.define.guardrail_output import GuardrailFunctionOutput as OwnVerdict
+from agentsdk.define.tool import FunctionTool as OwnTool
+from agentsdk.define.tool_use import ToolResult
+from agentsdk.define.tool_use import ToolsToFinalOutputResult as OwnFinalOutput
+from agentsdk.define.toolset import Toolset, ToolsetContext
+from agentsdk.types.hosted import Prompt as OwnPrompt
+from agentsdk.types.hosted_tool import HostedTool
+from agentsdk.types.items import Item
+
+
+class Translation:
+    """The agents that can be reached from one, as agents of agentsdk. Made once, until one of their fields changes."""
+
+    def __init__(self, agent: Agent[Any]) -> None:
+        self._own: dict[int, OwnAgent[Any, Any]] = {}
+        self._given: dict[int, Agent[Any]] = {}
+        self._handoffs: dict[int, list[Handoff[Any, Any]]] = {}
+        self._schemas: dict[int, AgentOutputSchemaBase | None] = {}
+        self.first = self.own(agent)
+
+    def own(self, agent: Agent[Any]) -> OwnAgent[Any, Any]:
+        """The agent of agentsdk that stands for `agent`."""
+        known = self._own.get(id(agent))
+        if known is not None:
+            return known
+        made: OwnAgent[Any, Any] = OwnAgent(name=agent.name)
+        self._own[id(agent)] = made
+        self._given[id(made)] = agent
+        self._fill(made, agent)
+        return made
+
+    def adopt(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
+        """Have `made`, whose place was kept for it, stand for `agent`."""
+        self._own.setdefault(id(agent), made)
+        self._given[id(made)] = agent
+        self._fill(made, agent)
+
+    def given(self, own: Any) -> Agent[Any]:
+        """The program's agent that one of agentsdk stands for."""
+        return self._given[id(own)]
+
+    def named_agent(self, name: str) -> Agent[Any] | None:
+        """The program's agent of that name."""
+        return next((agent for agent in self._given.values() if agent.name == name), None)
+
+    def handoffs(self, agent: Agent[Any]) -> list[Handoff[Any, Any]]:
+        """Its handoffs, those to plain agents declared."""
+        return self._handoffs.get(id(agent), [])
+
+    def output_schema(self, agent: Agent[Any]) -> AgentOutputSchemaBase | None:
+        """The schema of its output; None for plain text."""
+        if id(agent) not in self._schemas:
+            kind: Any = agent.output_type
+            schema = None
+            if isinstance(kind, AgentOutputSchemaBase):
+                schema = kind
+            elif kind is not None and kind is not str:
+                schema = AgentOutputSchema(kind)
+            self._schemas[id(agent)] = schema
+        return self._schemas[id(agent)]
+
+    def tool(self, own: OwnTool[Any]) -> theirs.Tool:
+        """The program's tool that one of agentsdk stands for."""
+        body = own._body  # pyright: ignore[reportPrivateUsage]
+        return cast("theirs.Tool", body.tool if isinstance(body, Body) else own)
+
+    def named(self, agent: Agent[Any], name: str) -> Any:
+        """A tool of an agent, by its name; None where it has none of it."""
+        return next((tool for tool in agent.tools if tool.name == name), None)
+
+    def is_offered(self, tool: theirs.Tool, names: set[str]) -> bool:
+        """Whether a tool is among those that the model is told of this turn."""
+        match tool:
+            case theirs.FunctionTool() | theirs.CustomTool():
+                return tool.name in names
+            case _:
+                return True
+
+    def _fill(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
+        declared = [_declared(one, agent) for one in agent.handoffs]
+        self._handoffs[id(agent)] = declared
+        tools: list[OwnTool[Any] | HostedTool] = []
+        for tool in agent.tools:
+            native = getattr(tool, "native", None)
+            tools.append(native if native is not None else own_tool(tool, agent))
+        schema = self.output_schema(agent)
+        fields = OwnAgent(
+            name=agent.name,
+            instructions=_instructions(agent),
+            tools=tools,
+            handoffs=cast("list[Any]", [own_handoff(self, one, agent) for one in declared]),
+            model=_selector(agent),
+            model_settings=own_settings(agent.model_settings),
+            output_type=None if schema is None or schema.is_plain_text() else BridgedOutput(schema),
+            input_guardrails=[own_input_guardrail(one, agent) for one in agent.input_guardrails],
+            output_guardrails=[own_output_guardrail(one, agent) for one in agent.output_guardrails],
+            hooks=None if agent.hooks is None else BridgedAgentHooks(agent.hooks),
+            tool_use_behavior=_tool_use(agent),
+            handoff_description=agent.handoff_description or "",
+            reset_tool_choice=agent.reset_tool_choice,
+            toolsets=[_Later(agent)],
+            prompt=_prompt(agent),
+        )
+        for field in dataclasses.fields(fields):
+            if field.name != "name":
+                setattr(made, field.name, getattr(fields, field.name))
+
+
+class _Later(Toolset[Any]):
+    """The tools of an agent's MCP servers, and those that were added to it since the run began."""
+
+    name = "compat"
+
+    def __init__(self, agent: Agent[Any]) -> None:
+        self._agent = agent
+        self._known = {id(tool) for tool in agent.tools}
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[OwnTool[Any]]:
+        agent, scope = self._agent, scope_of(context)
+        found = await agent.get_mcp_tools(scope.wrapper) if agent.mcp_servers else []
+        scope.turn_tools[id(agent)] = found
+        later = [tool for tool in agent.tools if id(tool) not in self._known]
+        made: list[Any] = [self._own(tool) for tool in (*found, *later)]
+        return [cast("OwnTool[Any]", one) for one in made if isinstance(one, OwnTool)]
+
+    def _own(self, tool: theirs.Tool) -> Any:
+        if id(tool) not in self._made:
+            self._made[id(tool)] = (tool, own_tool(tool, self._agent))
+        return self._made[id(tool)][1]
+
+
+def _declared(given: Any, agent: Agent[Any]) -> Handoff[Any, Any]:
+    if isinstance(given, Handoff):
+        return cast("Handoff[Any, Any]", given)
+    if isinstance(given, Agent):
+        return handoff(cast("Agent[Any]", given))
+    raise UserError(
+        f"agent {agent.name!r} has a {type(given).__name__} among its handoffs, expected an Agent or what handoff() returns; "
+        f"import both from {__name__.partition('._bridge')[0]}"
+    )
+
+
+def _instructions(agent: Agent[Any]) -> Any:
+    given = agent.instructions
+    if given is None or isinstance(given, str):
+        return given
+
+    async def instructions(ctx: OwnContext[Any], own: OwnAgent[Any, Any]) -> str:
+        return await agent.get_system_prompt(scope_of(ctx).wrapper) or ""
+
+    return instructions
+
+
+def _selector(agent: Agent[Any]) -> Any:
+    def select(ctx: OwnTurnContext[Any], own: OwnAgent[Any, Any]) -> Any:
+        scope = scope_of(ctx)
+        return ScopedModel(scope, agent, find_model(scope, agent))
+
+    return select
+
+
+def _prompt(agent: Agent[Any]) -> Any:
+    if agent.prompt is None:
+        return None
+
+    async def prompt(ctx: OwnContext[Any], own: OwnAgent[Any, Any]) -> OwnPrompt:
+        given = await agent.get_prompt(scope_of(ctx).wrapper)
+        assert given is not None
+        return OwnPrompt(given["id"], given.get("version"), given.get("variables"))
+
+    return prompt
+
+
+def own_input_guardrail(guardrail: InputGuardrail[Any], agent: Agent[Any] | None) -> OwnInputGuardrail[Any]:
+    """An input guardrail of the program for the run beneath."""
+    _require(guardrail, InputGuardrail)
+
+    async def ask(ctx: OwnContext[Any], own: OwnAgent[Any, Any], items: tuple[Item, ...]) -> OwnVerdict:
+        scope = scope_of(ctx)
+        result = await guardrail.run(agent or scope.translation.given(own), scope.original_input, scope.wrapper)
+        scope.input_results.append(result)
+        if result.output.tripwire_triggered:
+            scope.tripped = result
+        return OwnVerdict(None, bool(result.output.tripwire_triggered))
+
+    return OwnInputGuardrail(ask, guardrail.get_name(), guardrail.run_in_parallel)
+
+
+def own_output_guardrail(guardrail: OutputGuardrail[Any], agent: Agent[Any] | None) -> OwnOutputGuardrail[Any]:
+    """An output guardrail of the program for the run beneath."""
+    _require(guardrail, OutputGuardrail)
+
+    async def ask(ctx: OwnContext[Any], own: OwnAgent[Any, Any], output: Any) -> OwnVerdict:
+        from agentsdk.compat.openai_agents._bridge.hooks import scope_output
+
+        scope = scope_of(ctx)
+        given = scope_output(scope, output)
+        result = await guardrail.run(scope.wrapper, agent or scope.translation.given(own), given)
+        scope.output_results.append(result)
+        if result.output.tripwire_triggered:
+            scope.tripped = result
+        return OwnVerdict(None, bool(result.output.tripwire_triggered))
+
+    return OwnOutputGuardrail(ask, guardrail.get_name())
+
+
+def _require(guardrail: object, kind: type) -> None:
+    if not isinstance(guardrail, kind):
+        raise UserError(
+            f"a guardrail is a {type(guardrail).__name__} of {type(guardrail).__module__!r}, expected an {kind.__name__} of "
+            f"{kind.__module__!r}; import its decorator from there"
+        )
+
+
+def _tool_use(agent: Agent[Any]) -> Any:
+    given: Any = agent.tool_use_behavior
+    if given == "run_llm_again":
+        return given
+    names: Iterable[str] | None = agent.__dict__["tool_use_behavior"]["stop_at_tool_names"] if _is_dict(given) else None
+
+    async def decide(ctx: OwnContext[Any], results: list[ToolResult]) -> OwnFinalOutput:
+        scope = scope_of(ctx)
+        outputs: list[Any] = [scope.outputs.get(result.output.call_id, result.output.output) for result in results]
+        if not callable(given):
+            for place, result in enumerate(results):
+                if names is None or result.tool_name in names:
+                    return _final(scope, outputs[place])
+            return OwnFinalOutput(False)
+        told = [
+            theirs.FunctionToolResult(
+                scope.translation.named(agent, result.tool_name),
+                output,
+                ToolCallOutputItem(agent, scope.originals.entry(result.output), output),
+            )
+            for result, output in zip(results, outputs, strict=True)
+        ]
+        decided = given(scope.wrapper, told)
+        answer = await decided if inspect.isawaitable(decided) else decided
+        if not isinstance(answer, ToolsToFinalOutputResult):
+            raise UserError(
+                f"tool_use_behavior of agent {agent.name!r} returned {type(answer).__name__!r}, expected a "
+                "ToolsToFinalOutputResult"
+            )
+        return _final(scope, answer.final_output) if answer.is_final_output else OwnFinalOutput(False)
+
+    return decide
+
+
+def _is_dict(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _final(scope: RunScope, output: Any) -> OwnFinalOutput:
+    """The run ends with `output`, which the run beneath keeps as text."""
+    scope.final_output = output
+    return OwnFinalOutput(True, output if isinstance(output, str) else str(output))
+
+
+def translation_of(agent: Agent[Any]) -> Translation:
+    """The translation of an agent: the last one, unless it or one that it leads to has changed since."""
+    stamp = _stamp(agent)
+    kept = agent.__dict__.get("_translated")
+    if kept is not None and kept[0] == stamp:
+        return cast(Translation, kept[1])
+    try:
+        made = Translation(agent)
+    except Exception as error:
+        raise unwrapped_user_error(error) from error
+    agent.__dict__["_translated"] = (stamp, made, _held(agent))
+    return made
+
+
+def _stamp(agent: Agent[Any]) -> tuple[object, ...]:
+    """What tells whether agents have changed: what their fields, and the entries of their lists, are."""
+    seen: dict[int, tuple[object, ...]] = {}
+    waiting = [agent]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        fields = one.__dict__
+        parts: list[object] = []
+        for name, value in fields.items():
+            if name == "_translated":
+                continue
+            if isinstance(value, list):
+                parts.append(tuple([id(entry) for entry in cast("list[Any]", value)]))
+            else:
+                parts.append(value if isinstance(value, str | bool) else id(value))
+        for tool in one.tools:
+            if isinstance(tool, theirs.FunctionTool):
+                parts += [tool.name, id(tool.is_enabled), id(tool.needs_approval), tool.timeout_seconds]
+        seen[id(one)] = tuple(parts)
+        for target in one.handoffs:
+            given: Any = target
+            reached: Any = cast(Any, given).agent if isinstance(given, Handoff) else given
+            if isinstance(reached, Agent):
+                waiting.append(cast("Agent[Any]", reached))
+    return tuple(seen.items())
+
+
+def _held(agent: Agent[Any]) -> list[object]:
+    """What a stamp knows by its id must live as long as the stamp."""
+    return [list(cast("list[Any]", value)) if isinstance(value, list) else value for value in agent.__dict__.values()]

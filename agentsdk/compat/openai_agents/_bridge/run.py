@@ -1,0 +1,267 @@
+"""Runs: what `Runner` is given, for the run beneath; and its errors, as the program knows them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from agentsdk.compat.openai_agents import exceptions as theirs
+from agentsdk.compat.openai_agents._bridge.agents import own_input_guardrail, own_output_guardrail, translation_of
+from agentsdk.compat.openai_agents._bridge.errors import their_error
+from agentsdk.compat.openai_agents._bridge.filters import filtered_call
+from agentsdk.compat.openai_agents._bridge.hooks import BridgedRunHooks
+from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope, current
+from agentsdk.compat.openai_agents._bridge.session import BridgedSession
+from agentsdk.compat.openai_agents._bridge.view import View, details_of
+from agentsdk.compat.openai_agents.agent import Agent
+from agentsdk.compat.openai_agents.exceptions import UserError
+from agentsdk.compat.openai_agents.items import ItemHelpers
+from agentsdk.compat.openai_agents.lifecycle import RunHooksBase
+from agentsdk.compat.openai_agents.run_config import RunConfig, coerce_run_config
+from agentsdk.compat.openai_agents.run_context import RunContextWrapper
+from agentsdk.compat.openai_agents.run_error_handlers import RunErrorData, RunErrorHandlerInput, RunErrorHandlerResult
+from agentsdk.compat.openai_agents.run_state import RunState
+from agentsdk.compat.openai_agents.tracing import run_trace, tracer_for
+from agentsdk.core.limits.run_limits import RunLimits
+from agentsdk.define.agent import Agent as OwnAgent
+from agentsdk.define.run_config import RunConfig as OwnConfig
+from agentsdk.define.run_config import RunErrorHandlerInput as OwnHandlerInput
+from agentsdk.define.run_config import RunErrorHandlerResult as OwnHandlerResult
+from agentsdk.types.errors import AgentsException as OwnError
+
+if TYPE_CHECKING:
+    from agentsdk.core.run_state import RunState as OwnState
+
+_MOST = 10**9  # for what openai-agents has no limit of
+
+
+@dataclass
+class Call:
+    """A run that is about to begin, or to go on."""
+
+    scope: RunScope
+    agent: OwnAgent[Any, Any]
+    given: Any
+    max_turns: int | None
+    hooks: Any
+    handlers: Mapping[str, Any] | None
+    session: Any
+    previous_response_id: str | None
+    conversation_id: str | None
+    state: RunState[Any, Any] | None = None
+
+    async def arguments(self) -> tuple[Any, dict[str, Any]]:
+        """The input of the run beneath, and its arguments."""
+        scope, session = self.scope, self.session
+        given: Any = self.given
+        bridged = None if session is None else BridgedSession(session, scope)
+        if self.state is not None and (own := self.state.ready()) is not None:
+            given = own
+        elif bridged is not None and scope.config.session_input_callback is not None:
+            given = await bridged.merged(ItemHelpers.input_to_new_input_list(given))
+        if isinstance(given, list):
+            entries = cast("list[Any]", given)
+            given = [scope.originals.item(raw, f"entry {at}") for at, raw in enumerate(entries)]
+        hooks = None if self.hooks is None else BridgedRunHooks(self.hooks)
+        handlers = _handlers(scope, self.handlers) if self.handlers else None
+        return given, {
+            "context": scope,
+            "hooks": hooks,
+            "run_config": self._config(),
+            "session": bridged,
+            "error_handlers": handlers,
+        }
+
+    def _config(self) -> OwnConfig:
+        config = self.scope.config
+        execution = config.tool_execution
+        concurrency = execution.max_function_tool_concurrency if execution is not None else None
+        fields: dict[str, Any] = {}
+        if config.model_settings is not None:
+            from agentsdk.compat.openai_agents._bridge.settings import own_settings
+
+            fields["model_settings"] = own_settings(config.model_settings)
+        if config.input_guardrails:
+            fields["input_guardrails"] = [own_input_guardrail(one, None) for one in config.input_guardrails]
+        if config.output_guardrails:
+            fields["output_guardrails"] = [own_output_guardrail(one, None) for one in config.output_guardrails]
+        if config.call_model_input_filter is not None:
+            fields["wrap_model_call"] = filtered_call
+        tracer = tracer_for(config)
+        if tracer is not None:
+            fields["tracer"] = tracer
+        limits = RunLimits(turns=self.max_turns, consecutive_errors=None, repeated_rounds=None)
+        return OwnConfig(
+            limits=limits,
+            workflow_name=config.workflow_name,
+            tracing_disabled=config.tracing_disabled,
+            max_tool_concurrency=concurrency or 1000,
+            max_tool_result_chars=_MOST,
+            max_output_retries=0,
+            after_untrusted="allow",
+            conversation_id=self.conversation_id,
+            previous_response_id=self.previous_response_id,
+            **fields,
+        )
+
+
+def new_call(
+    agent: Agent[Any],
+    given: Any,
+    *,
+    context: Any,
+    max_turns: int | None,
+    hooks: Any,
+    run_config: RunConfig | dict[str, Any] | None,
+    error_handlers: Any,
+    previous_response_id: str | None,
+    conversation_id: str | None,
+    session: Any,
+) -> Call:
+    """The run that these arguments of `Runner` mean. Raises `UserError` for a wrong one."""
+    if not isinstance(cast(object, agent), Agent):
+        raise UserError(
+            f"the agent is a {type(agent).__name__} of {type(agent).__module__!r}, expected an Agent of "
+            "'agentsdk.compat.openai_agents'; make it there, or run it with the Runner of its own package"
+        )
+    if hooks is not None and not isinstance(hooks, RunHooksBase):
+        raise TypeError(
+            f"Run hooks must be instances of RunHooks. Received agent hooks or another type: {type(hooks).__name__}"
+        )
+    if max_turns is not None and max_turns < 1:
+        max_turns = 1
+    config = coerce_run_config(run_config)
+    if isinstance(given, RunState):
+        state = cast("RunState[Any, Any]", given)
+        scope = state.scope
+        _translate(scope, agent)
+        scope.config = config if run_config is not None else scope.config
+        scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
+        if context is not None:
+            kept = scope.wrapper.decisions
+            scope.wrapper = _wrapper(context)
+            if scope.wrapper.decisions is not kept:
+                scope.wrapper.decisions = [*kept, *scope.wrapper.decisions]
+        return Call(
+            scope,
+            scope.translation.own(agent),
+            scope.original_input,
+            max_turns,
+            hooks,
+            error_handlers,
+            session,
+            None,
+            None,
+            state,
+        )
+    if not isinstance(given, str | list):
+        raise UserError(f"the input is {type(given).__name__!r}, expected a str, a list of items or a RunState")
+    scope = RunScope(_wrapper(context), config, translation_of(agent))
+    scope.original_input = cast("str | list[Any]", given)
+    return Call(
+        scope,
+        scope.translation.first,
+        cast(Any, given),
+        max_turns,
+        hooks,
+        error_handlers,
+        session,
+        previous_response_id,
+        conversation_id,
+    )
+
+
+def _translate(scope: RunScope, agent: Agent[Any]) -> None:
+    scope.translation = translation_of(agent)
+
+
+def _wrapper(context: Any) -> RunContextWrapper[Any]:
+    return cast("RunContextWrapper[Any]", context) if isinstance(context, RunContextWrapper) else RunContextWrapper(context)
+
+
+def _handlers(scope: RunScope, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Error handlers for the run beneath."""
+    known = ("max_turns", "model_refusal", "invalid_final_output")
+    unknown = sorted(given.keys() - set(known))
+    if unknown:
+        raise UserError(f"error_handlers has {unknown}, expected some of {list(known)}")
+    return {kind: _handler(scope, handler) for kind, handler in given.items() if handler is not None}
+
+
+def _handler(scope: RunScope, handler: Any) -> Any:
+    async def handle(beneath: OwnHandlerInput) -> OwnHandlerResult | None:
+        error: Any = their_error(beneath.error, scope)
+        state = cast("OwnState", beneath.error.state).value
+        view = View(scope, state)
+        new = view.new_items
+        output = [item.to_input_item() for item in new]
+        history = [*ItemHelpers.input_to_new_input_list(scope.original_input), *output]
+        data = RunErrorData(scope.original_input, new, history, output, view.raw_responses, view.last_agent)
+        called = handler(RunErrorHandlerInput(error, scope.wrapper, data))
+        answer = await called if inspect.isawaitable(called) else called
+        if answer is None:
+            return None
+        value = answer.final_output if isinstance(answer, RunErrorHandlerResult) else answer
+        if isinstance(value, dict) and set(cast("dict[str, Any]", value)) <= {"final_output", "include_in_history"} and value:
+            value = cast("dict[str, Any]", value).get("final_output")
+        value = _fitting(scope, view.last_agent, value)
+        scope.final_output = value
+        return OwnHandlerResult(value if isinstance(value, str) else _kept(value))
+
+    return handle
+
+
+def _fitting(scope: RunScope, agent: Agent[Any], value: Any) -> Any:
+    """What a handler gave, as the agent's output type. Raises `UserError` for what does not fit."""
+    schema = scope.translation.output_schema(agent)
+    kind = getattr(schema, "output_type", None)
+    if schema is None or schema.is_plain_text() or kind is None:
+        return value
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise UserError(f"an error handler gave what does not fit the output type: {error}") from error
+
+
+def _kept(value: Any) -> Any:
+    """What the run beneath keeps of a final output."""
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value, fallback=str)
+
+
+@contextmanager
+def raise_theirs(scope: RunScope) -> Generator[None]:
+    """Let the run beneath know its scope, and raise what the program is to see of its errors."""
+    token = current.set(scope)
+    raised: BaseException | None = None
+    try:
+        with run_trace(scope.config):
+            yield
+    except OwnError as error:
+        raised = their_error(error, scope)
+        if isinstance(raised, theirs.AgentsException) and raised.run_data is None:
+            raised.run_data = details_of(scope, cast(Any, error.state))
+        if raised.__cause__ is None and raised is not error.__cause__:
+            raised.__cause__ = error
+    finally:
+        try:
+            current.reset(token)
+        except ValueError:  # entered in another context: that of a generator's caller
+            pass
+    if raised is not None:
+        raise raised
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that runs here."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

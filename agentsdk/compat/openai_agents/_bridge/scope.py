@@ -1,0 +1,105 @@
+"""`RunScope`: the context object of the run beneath. Every callback finds there what it needs of the run above."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from agentsdk.compat.openai_agents._bridge.raw import Originals
+from agentsdk.compat.openai_agents.run_config import RunConfig
+from agentsdk.compat.openai_agents.run_context import RunContextWrapper
+from agentsdk.compat.openai_agents.tool_context import ToolContext
+from agentsdk.define.context import RunContextWrapper as OwnContext
+from agentsdk.define.context import ToolContext as OwnToolContext
+
+if TYPE_CHECKING:
+    from agentsdk.compat.openai_agents._bridge.agents import Translation
+    from agentsdk.compat.openai_agents.agent import Agent
+    from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
+    from agentsdk.compat.openai_agents.models.interface import Model
+    from agentsdk.compat.openai_agents.run_state import RunState
+    from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
+
+NOTHING: Any = object()
+"""There is no final output yet, or none but the one beneath."""
+
+
+class RunScope:
+    """What a run has of the program: its context, its settings, and what callbacks said that the run beneath keeps as data."""
+
+    def __init__(self, wrapper: RunContextWrapper[Any], config: RunConfig, translation: Translation) -> None:
+        self.wrapper = wrapper
+        self.config = config
+        self.translation = translation
+        self.originals = Originals()
+        self.outputs: dict[str, Any] = {}  # what tools returned, by the id of the call
+        self.custom_data: dict[str, dict[str, Any]] = {}
+        self.nested: dict[str, RunState[Any, Any]] = {}  # runs of agents as tools that wait for a person, by the id of the call
+        self.tool_contexts: dict[str, ToolContext[Any]] = {}
+        self.final_output: Any = NOTHING  # where a tool's result, or a callback, gave it
+        self.input_results: list[InputGuardrailResult] = []
+        self.output_results: list[OutputGuardrailResult] = []
+        self.tool_input_results: list[ToolInputGuardrailResult] = []
+        self.tool_output_results: list[ToolOutputGuardrailResult] = []
+        self.tripped: Any = None
+        self.raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
+        self.models: dict[str, Model] = {}
+        self.turn_tools: dict[int, list[Any]] = {}
+        self.original_input: str | list[Any] = []
+        self.is_streamed = False
+        self.turns = 0
+        self.shows_raw = False  # whether the turn's model is the program's own, whose events are shown as they are
+
+    def context_of(self, ctx: OwnToolContext[RunScope], agent: Agent[Any]) -> ToolContext[Any]:
+        """The context of a call: the same object each time."""
+        made = self.tool_contexts.get(ctx.tool_call_id)
+        if made is None:
+            wrapper = self.wrapper
+            made = ToolContext(
+                wrapper.context,
+                wrapper.usage,
+                ctx.tool_name,
+                ctx.tool_call_id,
+                ctx.tool_arguments,
+                self.call_of(ctx),
+                agent=agent,
+                run_config=self.config,
+                turn_input=wrapper.turn_input,
+                tool_input=wrapper.tool_input,
+            )
+            made.decisions = wrapper.decisions
+            self.tool_contexts[ctx.tool_call_id] = made
+        return made
+
+    def tools_of(self, agent: Agent[Any]) -> list[Any]:
+        """The tools of the turn that goes on, those of MCP servers too."""
+        return [*self.turn_tools.get(id(agent), []), *agent.tools]
+
+    def call_of(self, ctx: OwnToolContext[RunScope]) -> Any:
+        """The raw item of a call."""
+        from agentsdk.compat.openai_agents._bridge.openai_types import built_item
+        from agentsdk.types.items import FunctionCall
+
+        call = FunctionCall(ctx.tool_call_id, ctx.tool_name, ctx.tool_arguments)
+        raw = self.originals.raw(call)
+        if raw is not None:
+            return raw
+        fields = {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        return built_item(fields)
+
+
+current: ContextVar[RunScope | None] = ContextVar("compat run", default=None)
+"""The run that goes on, for callbacks of agentsdk that are not given its context."""
+
+
+def scope_of(ctx: OwnContext[Any]) -> RunScope:
+    """The scope of the run that a callback is of."""
+    scope: RunScope = ctx.context
+    return scope
+
+
+def current_scope() -> RunScope:
+    """The scope of the run that goes on."""
+    scope = current.get()
+    assert scope is not None
+    return scope

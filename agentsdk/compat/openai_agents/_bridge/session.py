@@ -1,0 +1,83 @@
+"""Sessions of the program, whose items are dicts, behind the port of agentsdk."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, cast
+
+from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents.exceptions import UserError
+from agentsdk.types.items import InputItem, Item
+
+
+class BridgedSession:
+    """A session of the program. `kept` items are in it already, or are not to be: the first that a run would add."""
+
+    def __init__(self, session: Any, scope: RunScope) -> None:
+        self._session = session
+        self._scope = scope
+        self.session_id = str(getattr(session, "session_id", None) or "session")
+        self._limit = _limit(session, scope)
+        self._instead: list[Any] | None = None
+        self._merged = 0
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        """The items as the run beneath has them."""
+        if self._instead is not None:
+            return []
+        return [self._scope.originals.item(entry, "an item of the session") for entry in await self.entries()]
+
+    async def entries(self) -> list[Any]:
+        """The items as they are."""
+        return list(
+            await self._session.get_items(limit=self._limit) if self._limit is not None else await self._session.get_items()
+        )
+
+    async def add_items(self, items: Sequence[InputItem]) -> None:
+        """Add items of the run beneath."""
+        added: Sequence[Any] = items
+        entries = [self._scope.originals.entry(item) for item in added]
+        if self._instead is not None:
+            entries = [*self._instead, *entries[self._merged :]]
+            self._instead, self._merged = [], 0
+        if entries:
+            await self._session.add_items(entries)
+
+    async def pop_item(self) -> Item | None:
+        """Take the latest item away."""
+        entry = await self._session.pop_item()
+        return None if entry is None else self._scope.originals.item(entry)
+
+    async def clear_session(self) -> None:
+        """Take all items away."""
+        await self._session.clear_session()
+
+    async def merged(self, new: list[Any]) -> list[Any]:
+        """The run's input as the `session_input_callback` makes it of the history and the new items.
+
+        What it makes is sent; of it, what is not of the history is kept.
+        """
+        callback = self._scope.config.session_input_callback
+        assert callback is not None
+        history = await self.entries()
+        given = callback(list(history), list(new))
+        answer: Any = await given if inspect.isawaitable(given) else given
+        if not isinstance(answer, list):
+            raise UserError(f"session_input_callback returned {type(answer).__name__!r}, expected a list of items")
+        made = cast("list[Any]", answer)
+        old = [*history]
+        kept: list[Any] = []
+        for entry in made:
+            if any(entry is one or entry == one for one in old):
+                old.remove(entry)
+            else:
+                kept.append(entry)
+        self._instead, self._merged = kept, len(made)
+        return made
+
+
+def _limit(session: Any, scope: RunScope) -> int | None:
+    """The number of items that are read: as the run says, else as the session does."""
+    of_run = getattr(scope.config.session_settings, "limit", None)
+    return of_run if of_run is not None else getattr(getattr(session, "session_settings", None), "limit", None)

@@ -1,0 +1,372 @@
+"""Tools: those of the program as tools of agentsdk."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from agentsdk.compat.openai_agents import tool as theirs
+from agentsdk.compat.openai_agents._bridge.local_tools import invoke_computer, invoke_custom, invoke_patch, invoke_shell
+from agentsdk.compat.openai_agents._bridge.outputs import own_parts, parts_of
+from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
+from agentsdk.compat.openai_agents.agent import Agent
+from agentsdk.compat.openai_agents.exceptions import AgentsException, ToolTimeoutError, UserError
+from agentsdk.compat.openai_agents.items import field_of, plain
+from agentsdk.compat.openai_agents.run_config import ToolErrorFormatterArgs
+from agentsdk.compat.openai_agents.tool_guardrails import (
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrail,
+    ToolInputGuardrailData,
+    ToolInputGuardrailResult,
+    ToolOutputGuardrail,
+    ToolOutputGuardrailData,
+    ToolOutputGuardrailResult,
+)
+from agentsdk.define.context import RunContextWrapper as OwnContext
+from agentsdk.define.context import ToolContext as OwnToolContext
+from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput as OwnVerdict
+from agentsdk.define.tool import FunctionTool as OwnTool
+from agentsdk.define.tool import tool_of
+from agentsdk.define.tool_body import BoundArguments, ToolBody
+from agentsdk.define.tool_guardrail import ToolInputGuardrail as OwnInputGuardrail
+from agentsdk.define.tool_guardrail import ToolInputGuardrailData as OwnInputData
+from agentsdk.define.tool_guardrail import ToolOutputGuardrail as OwnOutputGuardrail
+from agentsdk.define.tool_guardrail import ToolOutputGuardrailData as OwnOutputData
+from agentsdk.types import hosted_tools as own_hosted
+from agentsdk.types.base import JsonObject
+from agentsdk.types.errors import AgentsException as OwnError
+from agentsdk.types.hosted_tool import HostedTool
+
+Invoke = Callable[[RunScope, Agent[Any], OwnToolContext[Any]], Awaitable[Any]]
+
+
+class Body(ToolBody[RunScope]):
+    """What a tool of the program runs: it is given the arguments as the model wrote them, and checks them itself."""
+
+    __slots__ = ("_description", "_invoke", "_schema", "agent", "tool")
+
+    def __init__(self, tool: Any, agent: Agent[Any], description: str, schema: JsonObject, invoke: Invoke) -> None:
+        super().__init__(cast("Callable[..., object]", invoke))
+        self.tool = tool
+        self.agent = agent
+        self._description = description
+        self._schema = schema
+        self._invoke = invoke
+
+    @property
+    def description(self) -> str:
+        return self._description
+
+    @property
+    def params_json_schema(self) -> JsonObject:
+        return self._schema
+
+    @property
+    def code(self) -> str:
+        return str(getattr(self.tool, "name", ""))
+
+    def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
+        return (), {}
+
+    def start(self, name: str, ctx: OwnToolContext[RunScope], bound: BoundArguments) -> Awaitable[object]:
+        return self._run(ctx)
+
+    async def _run(self, ctx: OwnToolContext[RunScope]) -> object:
+        scope = scope_of(ctx)
+        output = await self._invoke(scope, self.agent, ctx)
+        scope.outputs[ctx.tool_call_id] = output
+        parts = parts_of(output)
+        return str(output) if parts is None else own_parts(parts)
+
+
+def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool:
+    """A tool of the program for the run beneath. Raises `UserError` for one that agentsdk has nothing for."""
+    match tool:
+        case theirs.FunctionTool():
+            return _function_tool(tool, agent)
+        case theirs.ShellTool() if tool.executor is not None:
+            return _kind("shell", tool, agent, invoke_shell(tool), _shell_approval(tool), settings={})
+        case theirs.LocalShellTool():
+            return _kind("shell", tool, agent, invoke_shell(tool), False, settings={})
+        case theirs.ApplyPatchTool():
+            return _kind("apply_patch", tool, agent, invoke_patch(tool), _patch_approval(tool), settings={})
+        case theirs.ComputerTool():
+            return _kind("computer", tool, agent, invoke_computer(tool), False, settings=_screen(tool))
+        case theirs.CustomTool():
+            form: Any = tool.format
+            settings: JsonObject = {"grammar": form} if isinstance(form, dict) else {}
+            made = tool_of(
+                tool.name,
+                Body(tool, agent, tool.description, _TEXT, invoke_custom(tool)),
+                False,
+                {"kind": "custom", "kind_settings": settings, "needs_approval": _custom_approval(tool), **_ERRORS},
+            )
+            return made
+        case _:
+            return hosted_tool(tool)
+
+
+_TEXT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+_ANY: JsonObject = {"type": "object", "properties": {}}
+_ERRORS: dict[str, object] = {"failure_error_function": None}
+
+
+def _kind(
+    kind: str, tool: Any, agent: Agent[Any], invoke: Invoke, needs_approval: object, settings: JsonObject
+) -> OwnTool[Any]:
+    options = {"kind": kind, "kind_settings": settings, "needs_approval": needs_approval, **_ERRORS}
+    return tool_of(kind, Body(tool, agent, f"The {kind} tool.", _ANY, invoke), False, options)
+
+
+def _screen(tool: theirs.ComputerTool[Any]) -> JsonObject:
+    computer: Any = tool.computer
+    size = getattr(computer, "dimensions", None)
+    width, height = cast("tuple[int, int]", size) if isinstance(size, tuple) else (1024, 768)
+    return {"width": width, "height": height}
+
+
+def _function_tool(tool: theirs.FunctionTool, agent: Agent[Any]) -> OwnTool[Any]:
+    options: dict[str, object] = {**_ERRORS}
+    if tool.is_enabled is not True:
+        options["is_enabled"] = _rule(tool.is_enabled, agent)
+    if tool.needs_approval is not False:
+        options["needs_approval"] = _approval(tool.needs_approval)
+    if tool.tool_input_guardrails:
+        options["tool_input_guardrails"] = [_input_guardrail(one, agent) for one in tool.tool_input_guardrails]
+    if tool.tool_output_guardrails:
+        options["tool_output_guardrails"] = [_output_guardrail(one, agent) for one in tool.tool_output_guardrails]
+    if tool.defer_loading:
+        options["defer_loading"] = True
+    body = Body(tool, agent, tool.description, tool.params_json_schema, _invoke_function(tool))
+    return tool_of(tool.name, body, tool.strict_json_schema, options)
+
+
+def _invoke_function(tool: theirs.FunctionTool) -> Invoke:
+    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any]) -> Any:
+        context = scope.context_of(ctx, agent)
+        if ctx.answer is not None:
+            scope.tool_contexts.pop(ctx.tool_call_id, None)
+            context = scope.context_of(ctx, agent)
+            context.nested_answer = ctx.answer
+        try:
+            output = await _timed(tool, context)
+        except OwnError:
+            raise
+        except AgentsException:
+            raise
+        except Exception as error:
+            raise UserError(f"Error running tool {tool.name}: {error}") from error
+        await _extract(scope, tool, context, output)
+        return output
+
+    return invoke
+
+
+async def _timed(tool: theirs.FunctionTool, context: Any) -> Any:
+    called = tool.on_invoke_tool(context, context.tool_arguments)
+    if tool.timeout_seconds is None:
+        return await called
+    try:
+        return await asyncio.wait_for(called, tool.timeout_seconds)
+    except TimeoutError:
+        error = ToolTimeoutError(tool.name, tool.timeout_seconds)
+    if tool.timeout_behavior == "raise_exception":
+        raise error
+    describe = tool.timeout_error_function
+    if describe is None:
+        return f"Tool {tool.name!r} timed out after {tool.timeout_seconds:g} seconds."
+    text = describe(context, error)
+    return await text if inspect.isawaitable(text) else text
+
+
+async def _extract(scope: RunScope, tool: theirs.FunctionTool, context: Any, output: Any) -> None:
+    """What the tool's `custom_data_extractor` takes of the result."""
+    if tool.custom_data_extractor is None:
+        return
+    raw = {"call_id": context.tool_call_id, "output": str(output), "type": "function_call_output"}
+    given = tool.custom_data_extractor(theirs.FunctionToolCustomDataContext(context, tool, output, raw))
+    data = await given if inspect.isawaitable(given) else given
+    if data:
+        scope.custom_data[context.tool_call_id] = dict(data)
+
+
+def _rule(rule: Any, agent: Agent[Any]) -> Any:
+    if isinstance(rule, bool):
+        return rule
+
+    async def enabled(ctx: OwnContext[Any], own_agent: Any) -> bool:
+        answer = rule(scope_of(ctx).wrapper, agent)
+        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+
+    return enabled
+
+
+def _approval(rule: Any) -> Any:
+    if isinstance(rule, bool):
+        return rule
+
+    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        answer = rule(scope_of(ctx).wrapper, arguments, call_id)
+        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+
+    return asks
+
+
+def _shell_approval(tool: theirs.ShellTool) -> Any:
+    rule = tool.needs_approval
+    if isinstance(rule, bool):
+        return rule
+
+    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        action = theirs.ShellActionRequest(
+            list(arguments.get("commands") or []), arguments.get("timeout_ms"), arguments.get("max_output_length")
+        )
+        answer = rule(scope_of(ctx).wrapper, action, call_id)
+        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+
+    return asks
+
+
+def _patch_approval(tool: theirs.ApplyPatchTool) -> Any:
+    rule = tool.needs_approval
+    if isinstance(rule, bool):
+        return rule
+    from agentsdk.compat.openai_agents._bridge.local_tools import operation_of
+
+    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        wrapper = scope_of(ctx).wrapper
+        answer = rule(wrapper, operation_of(arguments, wrapper), call_id)
+        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+
+    return asks
+
+
+def _custom_approval(tool: theirs.CustomTool) -> Any:
+    rule = tool.needs_approval
+    if isinstance(rule, bool):
+        return rule
+
+    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        answer = rule(scope_of(ctx).wrapper, str(arguments.get("input") or ""), call_id)
+        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+
+    return asks
+
+
+def _verdict(output: ToolGuardrailFunctionOutput) -> OwnVerdict:
+    behavior = output.behavior
+    match behavior["type"]:
+        case "reject_content":
+            return OwnVerdict.reject_content(cast(Any, behavior)["message"])
+        case "raise_exception":
+            return OwnVerdict.raise_exception()
+        case _:
+            return OwnVerdict.allow()
+
+
+def _input_guardrail(guardrail: ToolInputGuardrail[Any], agent: Agent[Any]) -> OwnInputGuardrail[Any]:
+    async def ask(data: OwnInputData[Any]) -> OwnVerdict:
+        scope = scope_of(data.context)
+        output = await guardrail.run(ToolInputGuardrailData(scope.context_of(data.context, agent), agent))
+        scope.tool_input_results.append(ToolInputGuardrailResult(guardrail, output))
+        if output.behavior["type"] == "raise_exception":
+            scope.tripped = (guardrail, output)
+        elif output.behavior["type"] == "reject_content":
+            scope.outputs[data.context.tool_call_id] = cast(Any, output.behavior)["message"]
+        return _verdict(output)
+
+    return OwnInputGuardrail(ask, guardrail.get_name())
+
+
+def _output_guardrail(guardrail: ToolOutputGuardrail[Any], agent: Agent[Any]) -> OwnOutputGuardrail[Any]:
+    async def ask(data: OwnOutputData[Any]) -> OwnVerdict:
+        scope = scope_of(data.context)
+        call_id = data.context.tool_call_id
+        given = scope.outputs.get(call_id, data.output)
+        output = await guardrail.run(ToolOutputGuardrailData(scope.context_of(data.context, agent), agent, given))
+        scope.tool_output_results.append(ToolOutputGuardrailResult(guardrail, output))
+        if output.behavior["type"] == "raise_exception":
+            scope.tripped = (guardrail, output)
+        elif output.behavior["type"] == "reject_content":
+            scope.outputs[call_id] = cast(Any, output.behavior)["message"]
+        return _verdict(output)
+
+    return OwnOutputGuardrail(ask, guardrail.get_name())
+
+
+def hosted_tool(tool: theirs.Tool) -> HostedTool:
+    """A tool that the provider runs. Raises `UserError` for one that agentsdk has nothing for."""
+    match tool:
+        case theirs.WebSearchTool():
+            place = plain(tool.user_location) if tool.user_location is not None else None
+            location = None
+            if place:
+                fields = {name: place.get(name) or "" for name in ("city", "region", "country", "timezone")}
+                location = own_hosted.UserLocation(**fields)
+            domains = field_of(tool.filters, "allowed_domains") if tool.filters is not None else None
+            return own_hosted.WebSearchTool(
+                allowed_domains=tuple(domains or ()),
+                user_location=location,
+                search_context_size=None if tool.search_context_size == "medium" else tool.search_context_size,
+            )
+        case theirs.FileSearchTool():
+            threshold = field_of(tool.ranking_options, "score_threshold") if tool.ranking_options is not None else None
+            return own_hosted.FileSearchTool(
+                vector_store_ids=tool.vector_store_ids,
+                max_num_results=tool.max_num_results,
+                filters=None if tool.filters is None else plain(tool.filters),
+                score_threshold=threshold,
+                include_search_results=tool.include_search_results,
+            )
+        case theirs.CodeInterpreterTool():
+            container = field_of(tool.tool_config, "container")
+            if isinstance(container, str):
+                return own_hosted.CodeInterpreterTool(container=container)
+            files = field_of(container, "file_ids") if container is not None else None
+            return own_hosted.CodeInterpreterTool(file_ids=tuple(files or ()))
+        case theirs.ImageGenerationTool():
+            config = dict(plain(tool.tool_config))
+            known = {field for field in own_hosted.ImageGenerationTool.__dataclass_fields__ if field != "permission"}
+            return own_hosted.ImageGenerationTool(**{name: value for name, value in config.items() if name in known})
+        case theirs.HostedMCPTool():
+            return _hosted_mcp(tool)
+        case theirs.ToolSearchTool():
+            return own_hosted.ToolSearchTool()
+        case _:
+            raise UserError(
+                f"agentsdk has no {type(tool).__name__}: it runs in the provider's own containers; use the tools of "
+                "agentsdk.local_tools or agentsdk.sandboxes"
+            )
+
+
+def _hosted_mcp(tool: theirs.HostedMCPTool) -> HostedTool:
+    config = dict(plain(tool.tool_config))
+    config.pop("type", None)
+    approval = config.get("require_approval", "always")
+    given: dict[str, Any] = {"server_label": config.get("server_label", ""), "server_url": config.get("server_url", "")}
+    fields = own_hosted.HostedMCPTool.__dataclass_fields__
+    if "connector_id" in fields and config.get("connector_id"):
+        given["connector_id"] = config["connector_id"]
+    if "authorization" in fields and config.get("authorization"):
+        given["authorization"] = config["authorization"]
+    if "headers" in fields and config.get("headers"):
+        given["headers"] = config["headers"]
+    allowed = config.get("allowed_tools")
+    if "allowed_tools" in fields and isinstance(allowed, list):
+        given["allowed_tools"] = tuple(cast("list[str]", allowed))
+    if "require_approval" in fields and approval in ("always", "never"):
+        given["require_approval"] = approval
+    return own_hosted.HostedMCPTool(**{name: value for name, value in given.items() if name in fields})
+
+
+async def rejection_text(scope: RunScope, tool_name: str, call_id: str, default: str) -> str:
+    """What the model is told of a rejected call, by the run's `tool_error_formatter`."""
+    formatter = scope.config.tool_error_formatter
+    if formatter is None:
+        return default
+    args = ToolErrorFormatterArgs("approval_rejected", "function", tool_name, call_id, default, scope.wrapper)
+    given = formatter(args)
+    text = await given if inspect.isawaitable(given) else given
+    return default if text is None else text

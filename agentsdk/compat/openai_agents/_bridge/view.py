@@ -1,0 +1,137 @@
+"""`View`: what a run, or its state, holds, as the program sees it. Both results, states and errors ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agentsdk.compat.openai_agents._bridge.openai_types import built_item
+from agentsdk.compat.openai_agents._bridge.raw import to_dict
+from agentsdk.compat.openai_agents._bridge.replies import item_of, response_of
+from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
+from agentsdk.compat.openai_agents.agent import Agent
+from agentsdk.compat.openai_agents.exceptions import RunErrorDetails
+from agentsdk.compat.openai_agents.items import (
+    ItemHelpers,
+    ModelResponse,
+    RunItem,
+    ToolApprovalItem,
+)
+from agentsdk.core.next_step import PendingCall, ToolAnswerItem, interruptions
+from agentsdk.core.run_state import RunState as OwnState
+from agentsdk.core.state import State
+from agentsdk.define.agent import Agent as OwnAgent
+from agentsdk.define.stream_events import RunItemStreamEvent
+from agentsdk.engine.items import ItemWalk
+from agentsdk.types.errors import StateMismatchError
+from agentsdk.types.events import InputReplaced, ModelReplied
+
+
+class _Names(Mapping[str, OwnAgent[Any, Any]]):
+    """The agents of a translation by name."""
+
+    def __init__(self, scope: RunScope) -> None:
+        self._scope = scope
+
+    def __getitem__(self, name: str) -> OwnAgent[Any, Any]:
+        agent = self._scope.translation.named_agent(name)
+        if agent is None:
+            raise StateMismatchError(
+                f"the run is at agent {name!r}, expected one that its first agent leads to; give it that handoff"
+            )
+        return self._scope.translation.own(agent)
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class View:
+    """A state as the program sees it."""
+
+    def __init__(self, scope: RunScope, state: State) -> None:
+        self.scope = scope
+        self.state = state
+        self._items: tuple[int, list[RunItem]] = (-1, [])
+
+    @property
+    def new_items(self) -> list[RunItem]:
+        """What the run added."""
+        if self._items[0] != len(self.state.log):
+            names = _Names(self.scope)
+            walk = ItemWalk(names, names[self.state.first_agent])
+            found: list[RunItem] = []
+            for event in self.state.log:
+                if isinstance(event, InputReplaced):
+                    found.clear()
+                found += [
+                    item_of(self.scope, shown.item) for shown in walk.feed(event) if isinstance(shown, RunItemStreamEvent)
+                ]
+            self._items = (len(self.state.log), found)
+        return self._items[1]
+
+    @property
+    def raw_responses(self) -> list[ModelResponse]:
+        """The model's replies."""
+        return [response_of(self.scope, event.response) for event in self.state.log if isinstance(event, ModelReplied)]
+
+    @property
+    def last_agent(self) -> Agent[Any]:
+        """The agent whose turn was the last."""
+        return self.scope.translation.given(_Names(self.scope)[self.state.agent])
+
+    def final_output(self, beneath: Any) -> Any:
+        """The final output; `beneath` is that of the run beneath."""
+        return beneath if self.scope.final_output is NOTHING else self.scope.final_output
+
+    def interruptions(self) -> list[ToolApprovalItem]:
+        """The calls that wait for a person, those of nested runs too."""
+        found: list[ToolApprovalItem] = []
+        for call in interruptions(self.state):
+            if isinstance(call, ToolAnswerItem):
+                nested = self.scope.nested.get(call.call_id)
+                if nested is not None:
+                    found += nested.get_interruptions()
+            else:
+                found.append(self._approval(call))
+        return found
+
+    def _approval(self, call: PendingCall) -> ToolApprovalItem:
+        scope = self.scope
+        raw = scope.originals.raw(call.call)
+        if raw is None:
+            raw = built_item(to_dict(call.call))
+            scope.originals.keep(call.call, raw)
+        agent = scope.translation.named_agent(call.agent)
+        tool = scope.translation.named(agent, call.tool_name) if agent is not None else None
+        name = call.tool_name
+        return ToolApprovalItem(cast("Agent[Any]", agent), raw, name, tool_origin=getattr(tool, "origin", None))
+
+    def to_input_list(self) -> list[Any]:
+        """The input and what the run added, as dicts."""
+        entries = ItemHelpers.input_to_new_input_list(self.scope.original_input)
+        return [*entries, *[item.to_input_item() for item in self.new_items if item.type != "tool_approval_item"]]
+
+    def details(self) -> RunErrorDetails:
+        """How far the run has come."""
+        scope = self.scope
+        return RunErrorDetails(
+            scope.original_input,
+            self.new_items,
+            self.raw_responses,
+            self.last_agent,
+            scope.wrapper,
+            scope.input_results,
+            scope.output_results,
+            scope.tool_input_results,
+            scope.tool_output_results,
+        )
+
+
+def details_of(scope: RunScope, state: OwnState | None) -> RunErrorDetails | None:
+    """How far a run had come when it raised; None where none had begun."""
+    if state is None or not isinstance(cast(object, state), OwnState) or not state.value.log:
+        return None
+    return View(scope, state.value).details()

@@ -1,0 +1,1 @@
+"""Filters, prompts, sessions and models beyond the root."""

@@ -1,0 +1,5 @@
+"""The package's logger, under the name that programs of openai-agents set up."""
+
+import logging
+
+logger = logging.getLogger("openai.agents")

@@ -1,0 +1,1 @@
+"""Models: the interface, and those of OpenAI's two APIs."""

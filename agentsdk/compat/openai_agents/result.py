@@ -1,0 +1,316 @@
+"""Results of runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
+from agentsdk.compat.openai_agents._bridge.view import View
+from agentsdk.compat.openai_agents.exceptions import UserError
+from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
+from agentsdk.compat.openai_agents.items import ModelResponse, RunItem, ToolApprovalItem
+from agentsdk.compat.openai_agents.run_context import RunContextWrapper
+from agentsdk.compat.openai_agents.run_state import RunState
+from agentsdk.compat.openai_agents.stream_events import (
+    AgentUpdatedStreamEvent,
+    RawResponsesStreamEvent,
+    RunItemStreamEvent,
+    StreamEvent,
+)
+from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
+from agentsdk.core.state import State
+from agentsdk.result import RunResult as OwnResult
+from agentsdk.result import RunResultStreaming as OwnStreaming
+from agentsdk.types.deltas import ResponseCompleted
+
+if TYPE_CHECKING:
+    from agentsdk.compat.openai_agents.agent import Agent
+
+T = TypeVar("T")
+ToInputListMode = Literal["preserve_all", "normalized"]
+
+
+@dataclass(frozen=True)
+class AgentToolInvocation:
+    """The call that a nested run is of."""
+
+    tool_name: str
+    tool_call_id: str
+    tool_arguments: str
+
+
+class RunResultBase:
+    """What both results have."""
+
+    def __init__(self, scope: RunScope, max_turns: int | None) -> None:
+        self._scope = scope
+        self._view: View | None = None
+        self.max_turns = max_turns
+        self.agent_tool_invocation: AgentToolInvocation | None = None
+
+    @property
+    def _state(self) -> State | None:
+        raise NotImplementedError
+
+    @property
+    def _seen(self) -> View | None:
+        state = self._state
+        if state is None:
+            return None
+        if self._view is None or self._view.state is not state:
+            self._view = View(self._scope, state)
+        return self._view
+
+    @property
+    def _beneath(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def input(self) -> str | list[Any]:
+        """The run's input, as it was given."""
+        return self._scope.original_input
+
+    @property
+    def new_items(self) -> list[RunItem]:
+        """What the run added."""
+        seen = self._seen
+        return [] if seen is None else seen.new_items
+
+    @property
+    def raw_responses(self) -> list[ModelResponse]:
+        """The model's replies."""
+        seen = self._seen
+        return [] if seen is None else seen.raw_responses
+
+    @property
+    def final_output(self) -> Any:
+        """The final output; None while there is none."""
+        state = self._state
+        if state is None or state.ended is None:
+            return None
+        return self._beneath if self._scope.final_output is NOTHING else self._scope.final_output
+
+    @property
+    def interruptions(self) -> list[ToolApprovalItem]:
+        """The calls that wait for a person."""
+        seen = self._seen
+        return [] if seen is None else seen.interruptions()
+
+    @property
+    def input_guardrail_results(self) -> list[InputGuardrailResult]:
+        """What the input guardrails said."""
+        return self._scope.input_results
+
+    @property
+    def output_guardrail_results(self) -> list[OutputGuardrailResult]:
+        """What the output guardrails said."""
+        return self._scope.output_results
+
+    @property
+    def tool_input_guardrail_results(self) -> list[ToolInputGuardrailResult]:
+        """What the tools' input guardrails said."""
+        return self._scope.tool_input_results
+
+    @property
+    def tool_output_guardrail_results(self) -> list[ToolOutputGuardrailResult]:
+        """What the tools' output guardrails said."""
+        return self._scope.tool_output_results
+
+    @property
+    def context_wrapper(self) -> RunContextWrapper[Any]:
+        """The run's context."""
+        return self._scope.wrapper
+
+    @property
+    def last_agent(self) -> Agent[Any]:
+        """The agent whose turn was the last."""
+        seen = self._seen
+        if seen is None:
+            return self._scope.translation.given(self._scope.translation.first)
+        return seen.last_agent
+
+    @property
+    def last_response_id(self) -> str | None:
+        """The provider's id of the last reply."""
+        replies = self.raw_responses
+        return replies[-1].response_id if replies else None
+
+    def final_output_as(self, cls: type[T], raise_if_incorrect_type: bool = False) -> T:
+        """The final output, typed. With `raise_if_incorrect_type` raises `TypeError` for one of another class."""
+        output = self.final_output
+        if raise_if_incorrect_type and not isinstance(output, cls):
+            raise TypeError(f"Final output is not of type {cls.__name__}: it is a {type(output).__name__}")
+        return cast(T, output)
+
+    def to_input_list(self, *, mode: ToInputListMode = "preserve_all") -> list[Any]:
+        """The input and what the run added, as dicts: fit for the input of another run."""
+        seen = self._seen
+        return [] if seen is None else seen.to_input_list()
+
+    def release_agents(self, *, release_new_items: bool = True) -> None:
+        """Nothing: agents are not held longer than the result."""
+
+    def _as_state(self, state: Any) -> RunState[Any, Any]:
+        return RunState.of(self._scope, state, self.max_turns)
+
+
+class RunResult(RunResultBase):
+    """A run that has ended, or waits for a person."""
+
+    def __init__(self, scope: RunScope, own: OwnResult[Any], max_turns: int | None) -> None:
+        super().__init__(scope, max_turns)
+        self._own = own
+        self._value = own.to_state().value
+
+    @property
+    def _state(self) -> State | None:
+        return self._value
+
+    @property
+    def _beneath(self) -> Any:
+        return self._own.final_output
+
+    def to_state(self) -> RunState[Any, Any]:
+        """A snapshot: decide on its interruptions, and pass it to `Runner.run`."""
+        return self._as_state(self._own.to_state())
+
+    def __str__(self) -> str:
+        return (
+            f"RunResult:\n- Last agent: {self.last_agent.name}\n- Final output ({type(self.final_output).__name__}):\n"
+            f"    {self.final_output}\n- {len(self.new_items)} new item(s)\n- {len(self.raw_responses)} raw response(s)"
+        )
+
+
+_OVER: Any = object()
+
+
+class RunResultStreaming(RunResultBase):
+    """A run that is read while it goes. It has begun, and goes on whether it is read or not."""
+
+    def __init__(self, scope: RunScope, max_turns: int | None) -> None:
+        super().__init__(scope, max_turns)
+        self._own: OwnStreaming[Any] | None = None
+        self._events: asyncio.Queue[Any] = asyncio.Queue()
+        self._error: BaseException | None = None
+        self._cancelled: Literal["immediate", "after_turn"] | None = None
+        self.is_complete = False
+        self.trace: Any = None
+        self.run_loop_task: asyncio.Task[Any] | None = None
+
+    def attach(self, task: asyncio.Task[Any]) -> None:
+        """The task that the run goes on in."""
+        self.run_loop_task = task
+
+    async def pump(self, begin: Callable[[], Awaitable[OwnStreaming[Any]]]) -> None:
+        """Begin the run beneath, take its events, and keep them until they are read."""
+        from agentsdk.compat.openai_agents._bridge.run import raise_theirs
+
+        try:
+            with raise_theirs(self._scope):
+                self._own = await begin()
+                if self._cancelled is not None:
+                    self._own.cancel(self._cancelled)
+                async for event in self._own.stream_events():
+                    shown = self._shown(event)
+                    if shown is not None:
+                        self._events.put_nowait(shown)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.is_complete = True
+            self._events.put_nowait(_OVER)
+
+    def _shown(self, event: Any) -> StreamEvent | None:
+        from agentsdk.compat.openai_agents._bridge.model import RawDelta, event_of
+        from agentsdk.compat.openai_agents._bridge.replies import event_name, item_of
+        from agentsdk.define import stream_events as own
+
+        if event.path:
+            return None
+        match event:
+            case own.RawResponsesStreamEvent(data=RawDelta(raw=raw)):
+                return RawResponsesStreamEvent(raw)
+            case own.RawResponsesStreamEvent(data=ResponseCompleted()) if self._scope.shows_raw:
+                return None  # the program's own model has sent one of its own
+            case own.RawResponsesStreamEvent(data=delta):
+                made = object.__new__(RawResponsesStreamEvent)
+                made.__dict__.update(type="raw_response_event", _build=lambda: event_of(delta))
+                return made
+            case own.RunItemStreamEvent():
+                item = item_of(self._scope, event.item)
+                return RunItemStreamEvent(cast(Any, event_name(event.name, item)), item)
+            case own.AgentUpdatedStreamEvent():
+                return AgentUpdatedStreamEvent(self._scope.translation.given(event.new_agent))
+            case _:
+                return None
+
+    @property
+    def _state(self) -> State | None:
+        run = None if self._own is None else self._own._run  # pyright: ignore[reportPrivateUsage]
+        return None if run is None else run.state
+
+    @property
+    def _beneath(self) -> Any:
+        assert self._own is not None
+        return self._own.final_output
+
+    @property
+    def current_agent(self) -> Agent[Any]:
+        """The agent whose turn it is."""
+        return self.last_agent
+
+    @property
+    def current_turn(self) -> int:
+        """Turns so far, this one included."""
+        state = self._state
+        if state is None:
+            return 0
+        return state.turns + (0 if self.is_complete or state.turn is None else 1)
+
+    @property
+    def run_loop_exception(self) -> BaseException | None:
+        """What the run raised; None while it has not."""
+        return self._error
+
+    async def stream_events(self) -> AsyncIterator[StreamEvent]:
+        """The run's events. Raises the run's error after the last of them."""
+        while True:
+            if self.is_complete and self._events.empty():
+                break
+            event = await self._events.get()
+            if event is _OVER:
+                break
+            yield event
+        if self._error is not None:
+            raise self._error
+
+    def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
+        """Stop the run now, or when the turn that is going has ended."""
+        if self._own is None:
+            self._cancelled = mode
+        else:
+            self._own.cancel(mode)
+        if mode == "immediate":
+            while not self._events.empty():
+                self._events.get_nowait()
+            self.is_complete = True
+            self._events.put_nowait(_OVER)
+
+    def to_state(self) -> RunState[Any, Any]:
+        """A snapshot: decide on its interruptions, and pass it to `Runner.run`."""
+        if self._own is None:
+            raise UserError("the run has not begun, expected one that has; read its events first")
+        return self._as_state(self._own.to_state())
+
+    def __str__(self) -> str:
+        return (
+            f"RunResultStreaming:\n- Current agent: {self.current_agent.name}\n- Current turn: {self.current_turn}\n"
+            f"- Is complete: {self.is_complete}\n"
+            f"- Final output ({type(self.final_output).__name__}):\n    {self.final_output}\n"
+            f"- {len(self.new_items)} new item(s)\n- {len(self.raw_responses)} raw response(s)"
+        )

@@ -1,0 +1,89 @@
+"""`ToolContext`: the run as one tool call sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentsdk.compat.openai_agents.run_context import RunContextWrapper, TContext
+from agentsdk.compat.openai_agents.usage import Usage
+
+if TYPE_CHECKING:
+    from agentsdk.compat.openai_agents.agent import AgentBase
+    from agentsdk.compat.openai_agents.run_config import RunConfig
+
+
+@dataclass(eq=False, init=False)
+class ToolContext(RunContextWrapper[TContext]):
+    """The call: its tool, its id, its arguments as the model wrote them, and the agent that asked for it."""
+
+    tool_name: str = ""
+    tool_call_id: str = ""
+    tool_arguments: str = ""
+    tool_call: Any | None = None
+    tool_namespace: str | None = None
+    agent: AgentBase[Any] | None = None
+    run_config: RunConfig | None = None
+
+    def __init__(
+        self,
+        context: TContext,
+        usage: Usage | None = None,
+        tool_name: str | None = None,
+        tool_call_id: str | None = None,
+        tool_arguments: str | None = None,
+        tool_call: Any | None = None,
+        *,
+        tool_namespace: str | None = None,
+        agent: AgentBase[Any] | None = None,
+        run_config: RunConfig | None = None,
+        turn_input: list[Any] | None = None,
+        tool_input: Any | None = None,
+    ) -> None:
+        for name, value in (("tool_name", tool_name), ("tool_call_id", tool_call_id), ("tool_arguments", tool_arguments)):
+            if value is None:
+                raise ValueError(f"ToolContext was given no {name}, expected that of the call")
+        super().__init__(context, Usage() if usage is None else usage, turn_input or [], tool_input)
+        self.tool_name = tool_name or ""
+        self.tool_call_id = tool_call_id or ""
+        self.tool_arguments = tool_arguments or ""
+        self.tool_call = tool_call
+        self.tool_namespace = tool_namespace
+        self.agent = agent
+        self.run_config = run_config
+        self.nested_answer: Any = None  # what a nested run has waited for
+
+    @property
+    def qualified_tool_name(self) -> str:
+        """The tool's name, after that of its namespace."""
+        return f"{self.tool_namespace}.{self.tool_name}" if self.tool_namespace else self.tool_name
+
+    @classmethod
+    def from_agent_context(
+        cls,
+        context: RunContextWrapper[TContext],
+        tool_call_id: str,
+        tool_call: Any | None = None,
+        agent: AgentBase[Any] | None = None,
+        *,
+        tool_name: str | None = None,
+        tool_arguments: str | None = None,
+        tool_namespace: str | None = None,
+        run_config: RunConfig | None = None,
+    ) -> ToolContext[TContext]:
+        """The context of a call in a run."""
+        made = cls(
+            context.context,
+            context.usage,
+            tool_name or str(getattr(tool_call, "name", "") or ""),
+            tool_call_id,
+            tool_arguments if tool_arguments is not None else str(getattr(tool_call, "arguments", "") or ""),
+            tool_call,
+            tool_namespace=tool_namespace or getattr(tool_call, "namespace", None),
+            agent=agent or getattr(context, "agent", None),
+            run_config=run_config or getattr(context, "run_config", None),
+            turn_input=context.turn_input,
+            tool_input=context.tool_input,
+        )
+        made.decisions = context.decisions
+        return made

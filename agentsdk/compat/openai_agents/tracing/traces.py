@@ -1,0 +1,159 @@
+"""Traces: what one workflow did, from end to end."""
+
+from __future__ import annotations
+
+import abc
+from contextvars import Token
+from typing import Any
+
+from agentsdk.compat.openai_agents.tracing import util
+from agentsdk.compat.openai_agents.tracing.processor_interface import TracingProcessor
+from agentsdk.compat.openai_agents.tracing.scope import current_trace
+
+
+class Trace(abc.ABC):
+    """A workflow: a context manager, or started and finished by hand."""
+
+    @property
+    @abc.abstractmethod
+    def trace_id(self) -> str:
+        """Its id."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The name of the workflow."""
+
+    @abc.abstractmethod
+    def start(self, mark_as_current: bool = False) -> None:
+        """Begin."""
+
+    @abc.abstractmethod
+    def finish(self, reset_current: bool = False) -> None:
+        """End."""
+
+    @abc.abstractmethod
+    def export(self) -> dict[str, Any] | None:
+        """The trace as a dict."""
+
+    @property
+    def tracing_api_key(self) -> str | None:
+        """The key that it is exported with."""
+        return None
+
+    def to_json(self, *, include_tracing_api_key: bool = False) -> dict[str, Any] | None:
+        """The trace as a dict, with its key where that is wanted."""
+        exported = self.export()
+        if exported is not None and include_tracing_api_key and self.tracing_api_key:
+            exported["tracing_api_key"] = self.tracing_api_key
+        return exported
+
+    def __enter__(self) -> Trace:
+        self.start(mark_as_current=True)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self.finish(reset_current=kind is not GeneratorExit)
+
+
+class TraceImpl(Trace):
+    """A trace that is told of."""
+
+    def __init__(
+        self,
+        name: str,
+        trace_id: str | None,
+        group_id: str | None,
+        metadata: dict[str, Any] | None,
+        processor: TracingProcessor,
+        tracing_api_key: str | None = None,
+    ) -> None:
+        self._name = name
+        self._trace_id = trace_id or util.gen_trace_id()
+        self.group_id = group_id
+        self.metadata = metadata
+        self._processor = processor
+        self._key = tracing_api_key
+        self._token: Token[Trace | None] | None = None
+        self._started = False
+        self._ended = False
+
+    @property
+    def trace_id(self) -> str:
+        """Its id."""
+        return self._trace_id
+
+    @property
+    def name(self) -> str:
+        """The name of the workflow."""
+        return self._name
+
+    @property
+    def tracing_api_key(self) -> str | None:
+        """The key that it is exported with."""
+        return self._key
+
+    def start(self, mark_as_current: bool = False) -> None:
+        """Begin."""
+        if self._started:
+            return
+        self._started = True
+        self._processor.on_trace_start(self)
+        if mark_as_current:
+            self._token = current_trace.set(self)
+
+    def finish(self, reset_current: bool = False) -> None:
+        """End."""
+        if not self._started:
+            return
+        if not self._ended:
+            self._ended = True
+            self._processor.on_trace_end(self)
+        if reset_current and self._token is not None:
+            try:
+                current_trace.reset(self._token)
+            except ValueError:
+                current_trace.set(None)
+            self._token = None
+
+    def export(self) -> dict[str, Any] | None:
+        """The trace as a dict."""
+        return {
+            "object": "trace",
+            "id": self._trace_id,
+            "workflow_name": self._name,
+            "group_id": self.group_id,
+            "metadata": self.metadata,
+        }
+
+
+class NoOpTrace(Trace):
+    """A trace that nobody is told of."""
+
+    def __init__(self) -> None:
+        self._token: Token[Trace | None] | None = None
+
+    @property
+    def trace_id(self) -> str:
+        """No id."""
+        return "no-op"
+
+    @property
+    def name(self) -> str:
+        """No name."""
+        return "no-op"
+
+    def start(self, mark_as_current: bool = False) -> None:
+        """Begin."""
+        if mark_as_current:
+            self._token = current_trace.set(self)
+
+    def finish(self, reset_current: bool = False) -> None:
+        """End."""
+        if reset_current and self._token is not None:
+            current_trace.reset(self._token)
+            self._token = None
+
+    def export(self) -> dict[str, Any] | None:
+        """None."""
+        return None

@@ -1,0 +1,186 @@
+"""`Usage`: what a run has spent, as openai-agents counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from agentsdk.types.usage import Usage as SpentUsage
+
+
+class _Details:
+    """Counts by name, read as attributes; equal to whatever has the same ones."""
+
+    _names: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return all(getattr(self, name) == (getattr(other, name, 0) or 0) for name in self._names)
+
+    def __hash__(self) -> int:
+        return hash(tuple([getattr(self, name) for name in self._names]))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
+
+    def model_dump(self, **_: Any) -> dict[str, int]:
+        """The counts as a dict."""
+        return {name: getattr(self, name) for name in self._names}
+
+
+class InputTokensDetails(_Details):
+    """Of the input tokens, those that were read from and written to the provider's cache."""
+
+    _names = ("cached_tokens", "cache_write_tokens")
+
+    def __init__(self, cached_tokens: int | None = 0, cache_write_tokens: int | None = 0) -> None:
+        self.cached_tokens = cached_tokens or 0
+        self.cache_write_tokens = cache_write_tokens or 0
+
+
+class OutputTokensDetails(_Details):
+    """Of the output tokens, those of reasoning."""
+
+    _names = ("reasoning_tokens",)
+
+    def __init__(self, reasoning_tokens: int | None = 0) -> None:
+        self.reasoning_tokens = reasoning_tokens or 0
+
+
+def _count(given: Any, name: str) -> int:
+    found: Any = cast("Mapping[str, Any]", given).get(name) if isinstance(given, Mapping) else getattr(given, name, 0)
+    return found or 0
+
+
+def _input_details(given: Any) -> InputTokensDetails:
+    if isinstance(given, InputTokensDetails):
+        return given
+    return InputTokensDetails(_count(given, "cached_tokens"), _count(given, "cache_write_tokens"))
+
+
+def _output_details(given: Any) -> OutputTokensDetails:
+    if isinstance(given, OutputTokensDetails):
+        return given
+    return OutputTokensDetails(_count(given, "reasoning_tokens"))
+
+
+@dataclass
+class RequestUsage:
+    """What one request has spent."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_tokens_details: Any = field(default_factory=InputTokensDetails)
+    output_tokens_details: Any = field(default_factory=OutputTokensDetails)
+
+
+@dataclass
+class Usage:
+    """Requests and tokens of a run, and those of each request."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    input_tokens_details: Any = field(default_factory=InputTokensDetails)
+    output_tokens: int = 0
+    output_tokens_details: Any = field(default_factory=OutputTokensDetails)
+    total_tokens: int = 0
+    request_usage_entries: list[RequestUsage] = field(default_factory=list[RequestUsage])
+
+    def __post_init__(self) -> None:
+        self.input_tokens_details = _input_details(self.input_tokens_details)
+        self.output_tokens_details = _output_details(self.output_tokens_details)
+
+    def add(self, other: Usage) -> None:
+        """Count `other` too."""
+        self.requests += other.requests or 0
+        self.input_tokens += other.input_tokens or 0
+        self.output_tokens += other.output_tokens or 0
+        self.total_tokens += other.total_tokens or 0
+        ours, theirs = self.input_tokens_details, _input_details(other.input_tokens_details)
+        self.input_tokens_details = InputTokensDetails(
+            ours.cached_tokens + theirs.cached_tokens, ours.cache_write_tokens + theirs.cache_write_tokens
+        )
+        made, more = self.output_tokens_details, _output_details(other.output_tokens_details)
+        self.output_tokens_details = OutputTokensDetails(made.reasoning_tokens + more.reasoning_tokens)
+        if other.request_usage_entries:
+            self.request_usage_entries.extend(other.request_usage_entries)
+        elif other.requests == 1 and other.total_tokens > 0:
+            self.request_usage_entries.append(
+                RequestUsage(other.input_tokens, other.output_tokens, other.total_tokens, theirs, more)
+            )
+
+
+def usage_of(spent: SpentUsage) -> Usage:
+    """What a model's reply, or a run, of agentsdk has spent."""
+    return Usage(
+        requests=spent.requests,
+        input_tokens=spent.input_tokens,
+        input_tokens_details=InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens),
+        output_tokens=spent.output_tokens,
+        output_tokens_details=OutputTokensDetails(spent.reasoning_tokens),
+        total_tokens=spent.total_tokens,
+    )
+
+
+def spent_of(usage: Usage) -> SpentUsage:
+    """The same for agentsdk."""
+    given, made = _input_details(usage.input_tokens_details), _output_details(usage.output_tokens_details)
+    return SpentUsage(
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=given.cached_tokens,
+        cache_write_tokens=given.cache_write_tokens,
+        reasoning_tokens=made.reasoning_tokens,
+    )
+
+
+def serialize_usage(usage: Usage) -> dict[str, Any]:
+    """The usage as a plain dict."""
+    given, made = _input_details(usage.input_tokens_details), _output_details(usage.output_tokens_details)
+    return {
+        "requests": usage.requests,
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": [given.model_dump()],
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": [made.model_dump()],
+        "total_tokens": usage.total_tokens,
+        "request_usage_entries": [
+            {
+                "input_tokens": entry.input_tokens,
+                "output_tokens": entry.output_tokens,
+                "total_tokens": entry.total_tokens,
+                "input_tokens_details": _input_details(entry.input_tokens_details).model_dump(),
+                "output_tokens_details": _output_details(entry.output_tokens_details).model_dump(),
+            }
+            for entry in usage.request_usage_entries
+        ],
+    }
+
+
+def deserialize_usage(usage_data: Mapping[str, Any]) -> Usage:
+    """The usage that `serialize_usage` gave as a dict."""
+
+    def first(value: Any) -> Any:
+        listed = cast("list[Any]", value) if isinstance(value, list) else [value]
+        return (listed[0] if listed else None) or {}
+
+    return Usage(
+        requests=usage_data.get("requests", 0),
+        input_tokens=usage_data.get("input_tokens", 0),
+        input_tokens_details=_input_details(first(usage_data.get("input_tokens_details"))),
+        output_tokens=usage_data.get("output_tokens", 0),
+        output_tokens_details=_output_details(first(usage_data.get("output_tokens_details"))),
+        total_tokens=usage_data.get("total_tokens", 0),
+        request_usage_entries=[
+            RequestUsage(
+                entry.get("input_tokens", 0),
+                entry.get("output_tokens", 0),
+                entry.get("total_tokens", 0),
+                _input_details(first(entry.get("input_tokens_details"))),
+                _output_details(first(entry.get("output_tokens_details"))),
+            )
+            for entry in usage_data.get("request_usage_entries", [])
+        ],
+    )

@@ -1,0 +1,3 @@
+"""The version of openai-agents that this package speaks."""
+
+__version__ = "0.24.0"

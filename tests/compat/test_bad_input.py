@@ -1,0 +1,62 @@
+"""Programs that use what is not here, mix two packages, or give what fits nothing."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+import agentsdk
+from agentsdk.compat import openai_agents as agents
+from agentsdk.compat.openai_agents.testing import ScriptedModel, assistant_message
+
+pytestmark = pytest.mark.anyio
+
+
+def answering(**fields: Any) -> agents.Agent[Any]:
+    return agents.Agent(name="A", model=ScriptedModel([[assistant_message("ok")]]), **fields)
+
+
+def test_every_public_name_is_there() -> None:
+    missing = [name for name in agents.__all__ if not hasattr(agents, name)]
+    assert not missing and len(agents.__all__) > 250
+
+
+def test_an_absent_name_says_why_and_what_instead() -> None:
+    with pytest.raises(AttributeError, match=r"'sandbox' .* other services; use agentsdk\.sandboxes"):
+        _ = agents.sandbox
+    with pytest.raises(AttributeError, match="no attribute 'SomethingOld'"):
+        _ = agents.SomethingOld
+    with pytest.raises(ImportError, match="RedisSession"):
+        exec("from agentsdk.compat.openai_agents.extensions.memory import RedisSession")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("agentsdk.compat.openai_agents.realtime")
+
+
+async def test_both_packages_in_one_program() -> None:
+    with pytest.raises(agents.UserError, match=r"expected an Agent of 'agentsdk\.compat\.openai_agents'"):
+        await agents.Runner.run(agentsdk.Agent(name="other"), "x")  # type: ignore[arg-type]  # pyright: ignore
+    with pytest.raises(agents.UserError, match="among its handoffs"):
+        await agents.Runner.run(answering(handoffs=[agentsdk.Agent(name="other")]), "x")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{}, {"foo": 1}, 3, {"role": "robot", "content": "x"}, {"role": "user", "content": [{"type": "smell"}]}, None],
+    ids=["empty", "foreign", "number", "role", "part", "none"],
+)
+async def test_items_that_fit_nothing_are_named(entry: Any) -> None:
+    with pytest.raises(agents.UserError, match="entry 1 of the input"):
+        await agents.Runner.run(answering(), [{"role": "user", "content": "x"}, entry])
+
+
+async def test_arguments_of_another_type() -> None:
+    with pytest.raises(agents.UserError, match="the input is 'int'"):
+        await agents.Runner.run(answering(), 3)  # type: ignore[arg-type]  # pyright: ignore
+    with pytest.raises(TypeError, match="tools must be a list"):
+        agents.Agent(name="A", tools=())  # type: ignore[arg-type]  # pyright: ignore
+    with pytest.raises(agents.UserError, match="run_config has"):
+        await agents.Runner.run(answering(), "x", run_config={"modl": "x"})
+    with pytest.raises(agents.UserError, match="no run state of this package"):
+        await agents.RunState.from_json(answering(), {"$schemaVersion": "1.9"})
