@@ -68,7 +68,9 @@ def test_a_leftover_task_or_a_swallowed_attempt_fails_the_test(pytester: pytest.
 
 
 def test_a_leftover_thread_fails_the_test_that_began_it(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(Path(__file__).with_name("conftest.py").read_text(encoding="utf-8"))
+    conftest = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
+    assert conftest.count("thread.join(5)") == 1
+    pytester.makeconftest(conftest.replace("thread.join(5)", "thread.join(0.1)"))  # it waits in vain here
     pytester.makeini(f"[pytest]\nmarkers = leaves_tasks\npythonpath = {Path(__file__).parents[1]}\n")
     pytester.makepyfile("""
         import threading
