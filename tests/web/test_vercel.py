@@ -23,12 +23,12 @@ from agentsdk import (
     function_tool,
     input_guardrail,
 )
-from agentsdk.items import InputFile, InputImage, InputText
+from agentsdk.items import InputFile, InputImage, InputText, Reasoning
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.web import vercel_app
 from tests.web.fronts import ROOT, Front, Node, fronted, needs_npm, node
 from tests.web.killed_worker import digger
-from tests.web.served import ADA, clerk, pay
+from tests.web.served import ADA, EVE, clerk, pay
 
 pytestmark = [pytest.mark.anyio, needs_npm]
 
@@ -206,6 +206,45 @@ async def test_a_page_that_comes_back_gets_the_message_from_its_beginning(client
         assert again.answer["messages"][-1]["parts"] == chat.answer["messages"][-1]["parts"]
         await again.run(resume=True)
         assert again.answer["http"] == 204, "nothing is being written"
+
+
+async def test_a_page_that_is_opened_anew_goes_on_with_what_is_in_the_store(clients: Node) -> None:
+    payer = Agent[None, str](name="Payer", tools=[pay], model=ScriptedModel([call("pay", name="Bob", amount=4), "Paid."]))
+    said: list[Any] = [
+        [Reasoning("Whom?"), call("pay", name="Ada", amount=3), call("have_it_paid", input="Bob")],
+        "Both are paid.",
+    ]
+    boss = Agent[None, str](name="Boss", tools=[pay, payer.as_tool("have_it_paid", "Pay.")], model=ScriptedModel(said))
+    files = [{"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,aGk="}]
+    async with fronted(vercel_app, boss) as front, httpx.AsyncClient(base_url=front.url, headers=ADA) as http:
+        chat = Chat(clients, front)
+
+        async def kept() -> Any:
+            return (await http.get(f"/{chat.name}/messages")).json()
+
+        await chat.run(say="Pay them.", files=files)
+        assert without_descriptors(chat.answer["messages"]) == await kept()
+        again = Chat(clients, front, chatId=chat.name, messages=await kept())
+        again.answer = {"messages": await kept()}
+        await again.approve()
+        assert again.answer["error"] is None and len(again.answer["messages"]) == 2
+        assert [part["text"] for part in again.parts if part["type"] == "text"] == ["Both are paid."]
+        assert [(one["id"], one["role"]) for one in await kept()] == [
+            (one["id"], one["role"]) for one in again.answer["messages"]
+        ]
+        assert (await http.get(f"/{chat.name}/messages", headers=EVE)).json() == []
+
+
+def without_descriptors(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages as a page has them, without what only the page needs."""
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        parts = [{name: value for name, value in part.items() if name not in ("id", "rawInput")} for part in message["parts"]]
+        for part in parts:
+            if "approval" in part:
+                part["approval"] = {"id": part["approval"]["id"]}
+        found.append({"id": message["id"], "role": message["role"], "parts": parts})
+    return found
 
 
 async def test_a_failure_tells_its_kind_and_the_chat_goes_on(clients: Node) -> None:

@@ -79,7 +79,7 @@ def vercel_app(
 ) -> Starlette:
     """`agents` for `useChat` of the Vercel AI SDK: `application.mount("/chat", app)`, `DefaultChatTransport({api: "/chat/"})`.
 
-    Otherwise as `ag_ui_app`. It answers in the UI message stream, version 1, which `ai` 5 and later read.
+    Otherwise as `ag_ui_app`. It answers in the UI message stream, version 1, which `ai` 6 and 7 read.
     """
     registry, config = _checked("vercel_app", store, agents, authenticate, config, limits, when_left)
     require_package()

@@ -61,10 +61,10 @@ class Encoder:
                 yield {"type": "tool-input-start", "toolCallId": id, "toolName": tool, **_nested(path)}
             case CallGrew(id, text):
                 yield {"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": text}
-            case CallEnded(id, tool, arguments, path):
-                yield {"toolCallId": id, "toolName": tool, **_input(arguments), **_nested(path)}
+            case CallEnded(id, tool, _, path):
+                yield {"toolCallId": id, "toolName": tool, **input_of(told), **_nested(path)}
             case CallFinished():
-                yield _result(told)
+                yield result_of(told)
             case Progressed(id, tool, data):
                 progress = {"toolCallId": id, "tool": tool, "data": data}
                 yield {"type": "data-progress", "data": progress, "transient": True}
@@ -108,16 +108,18 @@ def _nested(path: tuple[str, ...]) -> JsonObject:
     return {"toolMetadata": {"path": list(path)}} if path else {}
 
 
-def _input(arguments: str | None) -> JsonObject:
-    if arguments is None:
+def input_of(told: CallEnded) -> JsonObject:
+    """What a call was given."""
+    if told.arguments is None:
         return {"type": "tool-input-error", "input": None, "errorText": "the call is void: the model was asked again"}
     try:
-        return {"type": "tool-input-available", "input": msgspec.json.decode(arguments or "{}")}
+        return {"type": "tool-input-available", "input": msgspec.json.decode(told.arguments or "{}")}
     except (msgspec.DecodeError, RecursionError):
-        return {"type": "tool-input-error", "input": arguments, "errorText": "the arguments are no JSON"}
+        return {"type": "tool-input-error", "input": told.arguments, "errorText": "the arguments are no JSON"}
 
 
-def _result(told: CallFinished) -> JsonObject:
+def result_of(told: CallFinished) -> JsonObject:
+    """What became of a call."""
     if told.is_denied:
         return {"type": "tool-output-denied", "toolCallId": told.id}
     if told.is_error:

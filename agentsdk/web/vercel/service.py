@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -23,6 +24,7 @@ from agentsdk.web.keep_slashes import KeepSlashes, id_in_path
 from agentsdk.web.problems import HANDLERS
 from agentsdk.web.vercel.chunks import Encoder
 from agentsdk.web.vercel.inputs import ChatBody, body_of, decisions_in, said_in
+from agentsdk.web.vercel.messages import messages_of
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 
@@ -34,7 +36,10 @@ class VercelService(FrontEndService):
         """The application."""
         chat, again = partial(self.guard.answer, self.chat), partial(self.guard.answer, self.reconnect)
         routes = [Route(path, chat, methods=["POST"]) for path in ("/", "/{agent}")]
-        routes += [Route(f"{path}{{chat}}/stream", again, methods=["GET"]) for path in ("/", "/{agent}/")]
+        messages = partial(self.guard.answer, self.messages)
+        for path in ("/{chat}", "/{agent}/{chat}"):
+            routes.append(Route(f"{path}/stream", again, methods=["GET"]))
+            routes.append(Route(f"{path}/messages", messages, methods=["GET"]))
         return Starlette(routes=routes, middleware=[Middleware(KeepSlashes)], exception_handlers=HANDLERS)
 
     async def chat(self, request: Request, caller: Caller | None) -> Response:
@@ -52,6 +57,12 @@ class VercelService(FrontEndService):
         if thread.run is None or thread.run.status not in ("running", "ready"):
             return Response(status_code=204)
         return self._answer(thread, self.threads.going(thread, replay=True), caller)
+
+    async def messages(self, request: Request, caller: Caller | None) -> Response:
+        """The messages of a conversation, for a page that is opened anew."""
+        thread = await self.threads.find(id_in_path(request.path_params["chat"]), caller)
+        data = msgspec.json.encode(messages_of(thread))
+        return Response(data, headers={"cache-control": "no-store"}, media_type="application/json")
 
     def _answer(self, thread: Thread, going: Going, caller: Caller | None) -> Response:
         encoder = Encoder(thread, going.run_id, going.narrator)
