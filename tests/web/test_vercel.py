@@ -6,7 +6,8 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,23 @@ from agentsdk import (
     GuardrailFunctionOutput,
     RunConfig,
     RunLimits,
+    Runner,
+    RunQuery,
     SQLiteRunStore,
     Worker,
     function_tool,
     input_guardrail,
 )
-from agentsdk.items import InputFile, InputImage, InputText, Reasoning
+from agentsdk.items import FunctionCall, InputFile, InputImage, InputText, Message, Reasoning, Refusal
 from agentsdk.testing import ScriptedModel, call
+from agentsdk.testing.scripted import to_response
+from agentsdk.types.deltas import (
+    AttemptDiscarded,
+    FunctionCallArgumentsDelta,
+    OutputItemAdded,
+    OutputTextDelta,
+    ResponseCompleted,
+)
 from agentsdk.web import vercel_app
 from tests.web.fronts import ROOT, Front, Node, fronted, needs_npm, node
 from tests.web.killed_worker import digger
@@ -330,3 +341,73 @@ async def test_a_message_goes_on_where_its_process_was_killed(clients: Node, tmp
     assert [part.get("output", part.get("text")) for part in chat.parts] == ["dug", "It is dug."]
     assert chat.answer["error"] is None
     await store.aclose()
+
+
+class Breaking:
+    """A model that breaks off in the middle: at first it begins anew, then it fails."""
+
+    name = "breaking"
+
+    def __init__(self, *, fails: bool) -> None:
+        self._fails = fails
+
+    async def stream(self, request: Any) -> AsyncGenerator[Any, None]:
+        yield OutputTextDelta("Wrong ")
+        yield OutputItemAdded(FunctionCall("void", "pay", ""), 1)
+        yield FunctionCallArgumentsDelta('{"na', 1)
+        if self._fails:
+            raise RuntimeError("the secret is 7")
+        yield AttemptDiscarded("it broke off")
+        yield OutputTextDelta("Right")
+        yield ResponseCompleted(to_response("Right words.", 1))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_what_an_attempt_said_that_broke_off_is_void(clients: Node, fails: bool) -> None:
+    async with fronted(vercel_app, Agent[None, str](name="Breaking", tools=[pay], model=Breaking(fails=fails))) as front:
+        chat = Chat(clients, front)
+        types = await chat.run(say="Hello.")
+        first, called, voided, *rest = chat.parts
+        assert (first["text"], called["state"], voided["type"]) == ("Wrong ", "output-error", "data-voided")
+        assert types[-1] == ("error" if fails else "finish") and "secret" not in str(chat.answer)
+        assert [part["text"] for part in rest] == ([] if fails else ["Right words."])
+
+
+async def test_a_refusal_is_shown_and_ends_the_message(clients: Node) -> None:
+    refusal = Message("assistant", (Refusal("I will not."),))
+    async with fronted(vercel_app, clerk(refusal)) as front:
+        chat = Chat(clients, front)
+        assert (await chat.run(say="Do harm."))[-1] == "error"
+        assert chat.parts[0]["text"] == "I will not." and chat.answer["error"].startswith("ModelRefusalError")
+
+
+async def test_a_run_that_somebody_cancels_aborts_the_message(clients: Node) -> None:
+    begun = asyncio.Event()
+
+    @function_tool(effect="none")
+    async def dig() -> str:
+        begun.set()
+        await asyncio.Event().wait()
+        return "dug"
+
+    agent = Agent[None, str](name="Digger", tools=[dig], model=ScriptedModel([call("dig")]))
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        answering = asyncio.create_task(chat.run(say="Dig."))
+        await begun.wait()
+        [run] = await front.store.list(RunQuery())
+        await Runner.cancel(run.run_id, run_config=front.config)
+        assert (await answering)[-1] == "abort"
+        assert chat.answer["error"] is None
+
+
+async def test_an_output_of_a_type_is_told_as_the_model_wrote_it(clients: Node) -> None:
+    @dataclass
+    class Sum:
+        total: int
+
+    agent = Agent[None, Sum](name="Adder", output_type=Sum, model=ScriptedModel(['{"total": 3}']))
+    async with fronted(vercel_app, agent) as front:
+        chat = Chat(clients, front)
+        await chat.run(say="Add.")
+        assert chat.answer["error"] is None and json.loads(chat.parts[0]["text"]) == {"total": 3}
