@@ -411,3 +411,16 @@ async def test_an_output_of_a_type_is_told_as_the_model_wrote_it(clients: Node) 
         chat = Chat(clients, front)
         await chat.run(say="Add.")
         assert chat.answer["error"] is None and json.loads(chat.parts[0]["text"]) == {"total": 3}
+
+
+async def test_the_last_message_is_all_that_a_page_has_to_send() -> None:
+    async with fronted(vercel_app, clerk()) as front, httpx.AsyncClient(base_url=front.url, headers=ADA, timeout=60) as http:
+        body = {"id": "slim", "messages": [{"id": "u", "role": "user", "parts": [{"type": "text", "text": "Pay Ada."}]}]}
+        await http.post("/", json=body)
+        [_, last] = (await http.get("/slim/messages")).json()
+        [part] = [part for part in last["parts"] if part["type"] == "tool-pay"]
+        part.update(state="approval-responded", approval={**part["approval"], "approved": True})
+        answer = await http.post("/", json={**body, "messages": [last]})
+        assert "Ada has her money." in "".join(
+            json.loads(line[6:]).get("delta", "") for line in answer.text.splitlines() if line.startswith("data: {")
+        )
