@@ -71,7 +71,9 @@ class Ground:
 
     def start_victim(self) -> int:
         """Start a process that a command may try to reach; its id."""
-        self.victim = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={VARIABLE: SECRET})
+        self.victim = subprocess.Popen(
+            [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, env={VARIABLE: SECRET}
+        )
         self._stack.callback(self.victim.wait)
         self._stack.callback(self.victim.kill)
         self._stack.callback(lambda: self.victim.stdin and self.victim.stdin.close())
