@@ -21,7 +21,7 @@ export PIP_NO_INPUT := 1
 export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test orders examples coverage lint types cover-core second bench mutants clients api clean
+.PHONY: help demo test orders examples coverage lint types cover-core second bench compat mutants clients api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
@@ -32,6 +32,7 @@ help:
 	@echo 'make lint      ruff (rules and format) and import-linter'
 	@echo 'make types     pyright and mypy, both strict'
 	@echo 'make bench     agentsdk beside a bare loop and its peers'
+	@echo 'make compat    how much of openai-agents runs here with its import line changed'
 	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
 	@echo 'make clients   the official client libraries against the fake servers of the test kit'
 	@echo 'make api       write the public-API snapshot and the reference anew'
@@ -79,6 +80,10 @@ second: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(RUN) -m benchmarks
+
+# How much of openai-agents runs here with its import line changed. Needs PyPI.
+compat: $(VENV)/.dev
+	$(RUN) -m benchmarks.compat
 
 mutants: $(VENV)/.dev
 	$(RUN) scripts/mutants.py

@@ -866,9 +866,12 @@ if not TYPE_CHECKING:
 
         module = _MODULE_OF.get(name)
         if module is not None:
-            found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-            globals()[name] = found
-            return found
+            home = importlib.import_module(f"{__name__}.{module}")
+            # All of its names at once: one may be the module's own, which the import has just put in its place.
+            globals().update({one: getattr(home, one) for one in _NAMES[module]})
+            return globals()[name]
+        if name == "AsyncOpenAI":
+            return importlib.import_module("openai").AsyncOpenAI
         raise absent(__name__, name)
 
     def __dir__():

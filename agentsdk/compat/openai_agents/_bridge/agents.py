@@ -111,7 +111,9 @@ class Translation:
         tools: list[OwnTool[Any] | HostedTool] = []
         for tool in agent.tools:
             native = getattr(tool, "native", None)
-            tools.append(native if native is not None else own_tool(tool, agent))
+            made_tool = native if native is not None else own_tool(tool, agent)
+            if made_tool is not None:
+                tools.append(made_tool)
         schema = self.output_schema(agent)
         fields = OwnAgent(
             name=agent.name,

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, cast
 
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
 from agentsdk.compat.openai_agents.agent import Agent
-from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError
+from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
+from agentsdk.compat.openai_agents.tool import ProgrammaticToolCallingTool, ShellTool
 from agentsdk.compat.openai_agents.usage import Usage, spent_of, usage_of
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
@@ -57,6 +58,8 @@ class ScopedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply."""
         scope = self._scope
+        if self._native is not None:
+            self._check_tools()
         scope.shows_raw = self._native is None and scope.is_streamed
         events = self._native.stream(request) if self._native is not None else self._given(request)
         async for event in events:
@@ -66,6 +69,16 @@ class ScopedModel:
                 if self._native is not None:
                     scope.wrapper.usage.add(usage_of(event.response.usage))
             yield event
+
+    def _check_tools(self) -> None:
+        """Raises for a tool that the provider runs in containers of its own: agentsdk's models know none of them."""
+        for tool in self._agent.tools:
+            if isinstance(tool, ProgrammaticToolCallingTool) or (isinstance(tool, ShellTool) and tool.executor is None):
+                error = UserError(
+                    f"agentsdk has no {type(tool).__name__} that the provider runs in its containers; give ShellTool an "
+                    "executor, or use the tools of agentsdk.local_tools and agentsdk.sandboxes"
+                )
+                raise BridgedError(str(error)) from error
 
     def _check_calls(self, response: OwnResponse, request: ModelRequest) -> None:
         """A call of a tool that there is not ends the run, unless the program has it told to the model."""

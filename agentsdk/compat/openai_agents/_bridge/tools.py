@@ -81,8 +81,9 @@ class Body(ToolBody[RunScope]):
         return str(output) if parts is None else own_parts(parts)
 
 
-def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool:
-    """A tool of the program for the run beneath. Raises `UserError` for one that agentsdk has nothing for."""
+def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool | None:
+    """A tool of the program for the run beneath; None for one of the provider's that agentsdk has nothing for: only a model of
+    the program's own may be told of it. Raises `UserError` for what is no tool."""
     match tool:
         case theirs.FunctionTool():
             return _function_tool(tool, agent)
@@ -104,6 +105,8 @@ def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool:
                 {"kind": "custom", "kind_settings": settings, "needs_approval": _custom_approval(tool), **_ERRORS},
             )
             return made
+        case theirs.ShellTool() | theirs.ProgrammaticToolCallingTool():
+            return None
         case _:
             return hosted_tool(tool)
 
@@ -336,8 +339,8 @@ def hosted_tool(tool: theirs.Tool) -> HostedTool:
             return own_hosted.ToolSearchTool()
         case _:
             raise UserError(
-                f"agentsdk has no {type(tool).__name__}: it runs in the provider's own containers; use the tools of "
-                "agentsdk.local_tools or agentsdk.sandboxes"
+                f"an agent has a {type(tool).__name__} among its tools, expected what @function_tool makes, agent.as_tool() "
+                f"or a tool class of {theirs.__name__!r}"
             )
 
 

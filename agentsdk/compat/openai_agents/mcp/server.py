@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.agent import AgentBase
 
 _UNSET: Any = object()
+LocalMCPApprovalCallable = Callable[[RunContextWrapper[Any], Any, Any], Any]
+"""Called with the context, the agent and the tool: whether a call waits for a person."""
 
 
 class MCPServer(abc.ABC):
@@ -358,10 +360,10 @@ class MCPServerSseParams(TypedDict):
     httpx_client_factory: NotRequired[Any]
 
 
-class MCPServerSse(MCPServer):
+class MCPServerSse(_Native):
     """Absent: the protocol has given up the SSE transport, and agentsdk has never had it."""
 
-    def __init__(self, params: MCPServerSseParams, *_: Any, **__: Any) -> None:
+    def __init__(self, params: MCPServerSseParams, *_: Any, **__: Any) -> None:  # pyright: ignore[reportMissingSuperCall]
         raise UserError(
             f"MCPServerSse({params['url']!r}) needs the SSE transport, which the protocol has deprecated and agentsdk has not; "
             "use MCPServerStreamableHttp with the server's other address"

@@ -40,6 +40,33 @@ class ToolFilterContext:
     server_name: str
 
 
+@dataclass
+class MCPToolMetaContext:
+    """What a `tool_meta_resolver` is given."""
+
+    run_context: RunContextWrapper[Any]
+    server_name: str
+    tool_name: str
+    arguments: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class MCPToolCustomDataContext:
+    """What a `custom_data_extractor` of a server is given."""
+
+    run_context: RunContextWrapper[Any]
+    server: Any
+    tool: Any
+    server_name: str
+    tool_name: str
+    arguments: dict[str, Any] | None
+    result: Any
+
+
+MCPToolMetaResolver = Callable[["MCPToolMetaContext"], "dict[str, Any] | Awaitable[dict[str, Any] | None] | None"]
+MCPToolCustomDataExtractor = Callable[["MCPToolCustomDataContext"], "dict[str, Any] | Awaitable[dict[str, Any] | None] | None"]
+
+
 class ToolFilterStatic(TypedDict):
     """A filter by names."""
 

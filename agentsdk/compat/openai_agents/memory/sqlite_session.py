@@ -36,7 +36,7 @@ class SQLiteSession(SessionABC):
             if not table.replace("_", "").isalnum():
                 raise UserError(f"table {table!r} has other characters than letters, digits and '_'; name it so")
         self.session_id = session_id
-        self.session_settings = coerce_session_settings(session_settings or SessionSettings())
+        self.session_settings: SessionSettings | None = coerce_session_settings(session_settings or SessionSettings())
         self.db_path = db_path
         self.sessions_table = sessions_table
         self.messages_table = messages_table

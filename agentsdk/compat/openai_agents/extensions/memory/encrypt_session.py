@@ -6,8 +6,19 @@ import base64
 import json
 from typing import Any, cast
 
+from typing_extensions import TypedDict
+
 from agentsdk.compat.openai_agents.memory.session import Session, SessionABC
 from agentsdk.compat.openai_agents.memory.session_settings import SessionSettings
+
+
+class EncryptedEnvelope(TypedDict):
+    """An item as the session beneath keeps it."""
+
+    __enc__: int
+    v: int
+    kid: str
+    payload: str
 
 
 class EncryptedSession(SessionABC):

@@ -1,0 +1,260 @@
+"""`make compat`: fetches openai-agents' source distribution, and says how much of it runs here with its import line changed.
+
+    python -m benchmarks.compat [examples] [docs] [names] [tests] [--sdist DIR] [--show]
+
+Nothing of it is kept. Examples run in processes of their own against a server that makes up its replies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.compat.server import serve
+
+VERSION = "0.24.0"
+ALIAS = Path(__file__).parent / "alias"
+SECONDS = 40
+# What needs a service, a device or a package that no test can have; the rest must run.
+OTHER_FOLDERS = ("sandbox", "voice", "realtime", "live", "hosted_mcp", "mcp", "decisions", "reasoning_content")
+OTHER_EXAMPLES = (
+    "redis_session|dapr_session|mongodb|sqlalchemy|advanced_sqlite|codex|container_shell|any_llm|hosted_multi|computer_use|gpt_oss"
+    "|openai_session|compaction_session|image_generator|file_search|run_examples|local_shell_skill|programmatic|tool_search"
+    "|litellm|auto_mode|web_search_utils|human_in_the_loop_server|app.py|server.py"
+)
+
+
+def fetched() -> Path:
+    """The unpacked source distribution, in a folder of its own for the life of the process."""
+    place = Path(tempfile.mkdtemp(prefix="compat-"))
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "-d", str(place)]
+    subprocess.run([*command, f"openai-agents=={VERSION}"], check=True)
+    with tarfile.open(next(place.glob("*.tar.gz"))) as archive:
+        archive.extractall(place, filter="data")
+    return next(path for path in place.iterdir() if path.is_dir())
+
+
+def environment(address: str, root: Path) -> dict[str, str]:
+    """What a program of theirs runs in."""
+    own = Path(__file__).parents[2]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ALIAS), str(own), str(root)]),
+        "OPENAI_API_KEY": "sk-test",
+        "OPENAI_BASE_URL": address,
+        "EXAMPLES_INTERACTIVE_MODE": "auto",
+        "EXAMPLE_BASE_URL": address,
+        "EXAMPLE_API_KEY": "sk-test",
+        "EXAMPLE_MODEL_NAME": "gpt-4.1",
+        "NO_PROXY": "127.0.0.1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def run_program(command: list[str], folder: Path, env: dict[str, str]) -> str:
+    """Why a program of theirs failed, `""` where it ran to its end."""
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=env, input="hello\nno\nexit\nquit\n", capture_output=True, text=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return "did not end"
+    if done.returncode == 0:
+        return ""
+    lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["?"]
+    return lines[-1][:160]
+
+
+def examples(root: Path) -> Iterator[Path]:
+    """The example programs that need no service of their vendor's."""
+    for path in sorted((root / "examples").rglob("*.py")):
+        folder = path.relative_to(root / "examples").parts[0]
+        if folder in OTHER_FOLDERS or re.search(OTHER_EXAMPLES, path.name):
+            continue
+        if "__main__" in path.read_text(encoding="utf-8"):
+            yield path
+
+
+def doc_blocks(root: Path) -> Iterator[tuple[str, str]]:
+    """The Python blocks of the documentation that import something of it, with their places."""
+    pages = [path for path in sorted((root / "docs").rglob("*.md")) if not {"ja", "ko", "zh"} & set(path.parts)]
+    for page in [root / "README.md", *pages]:
+        name = str(page.relative_to(root))
+        if re.search("sandbox|voice|realtime|release|litellm|any_llm", name):
+            continue
+        text = page.read_text(encoding="utf-8")
+        for number, found in enumerate(re.finditer(r"^( *)```python[^\n]*\n(.*?)^ *```", text, re.M | re.S)):
+            indent = len(found[1])
+            code = "\n".join(line[indent:] for line in found[2].splitlines())
+            if (
+                "agents" in code
+                and "import" in code
+                and not re.search("sandbox|realtime|voice|redis|dapr|mongo|sqlalchemy", code)
+            ):
+                yield f"{name}#{number}", code
+
+
+def report(title: str, outcomes: dict[str, str], show: bool) -> None:
+    """Print how many ran, and why the others did not."""
+    fragments = [name for name, why in outcomes.items() if why.startswith("NameError") or "ellipsis" in why]
+    failed = {name: why for name, why in outcomes.items() if why and name not in fragments}
+    whole = len(outcomes) - len(fragments)
+    print(f"{title}: {whole - len(failed)} of {whole}" + (f", and {len(fragments)} fragments" if fragments else ""))
+    if show:
+        for name, why in failed.items():
+            print(f"  {name}: {why}")
+    else:
+        for why, number in Counter(failed.values()).most_common(8):
+            print(f"  {number} {why}")
+
+
+def in_parallel(programs: dict[str, tuple[list[str], Path]], env: dict[str, str]) -> dict[str, str]:
+    """Run programs, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        waiting = {name: pool.submit(run_program, command, folder, env) for name, (command, folder) in programs.items()}
+        return {name: one.result() for name, one in waiting.items()}
+
+
+def names_of(root: Path) -> dict[str, str]:
+    """Every public name of the modules that openai-agents documents: `""` where it is here, else why not."""
+    import importlib
+
+    outcomes: dict[str, str] = {}
+    source = root / "src" / "agents"
+    for path in sorted(source.rglob("__init__.py")):
+        module = ".".join(path.parent.relative_to(source).parts)
+        other = ("run_internal", "util", "sandbox", "voice", "realtime", "experimental")
+        if any(part.startswith("_") or part in other for part in module.split(".")):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        public: list[str] = []
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+                public = [one.value for one in getattr(node.value, "elts", []) if isinstance(one, ast.Constant)]
+        for name in public:
+            full = f"{module}.{name}".strip(".")
+            try:
+                getattr(importlib.import_module(f"agentsdk.compat.openai_agents.{module}".rstrip(".")), name)
+                outcomes[full] = ""
+            except (ImportError, AttributeError) as error:
+                outcomes[full] = str(error).partition(":")[2].strip()[:100] or str(error)[:100]
+    return outcomes
+
+
+def public_tests(root: Path) -> Iterator[Path]:
+    """The test modules that import public modules only, and only helpers that do."""
+
+    def is_private(path: Path, seen: set[Path]) -> bool:
+        if path in seen:
+            return False
+        seen.add(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules: list[str] = []
+            if isinstance(node, ast.ImportFrom):
+                if node.level or (node.module or "").startswith("tests"):
+                    base = path.parents[node.level - 1] if node.level else root
+                    helper = base / ((node.module or "").replace(".", "/") + ".py")
+                    if helper.is_file() and is_private(helper, seen):
+                        return True
+                    continue
+                modules = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            for module in modules:
+                parts = module.split(".")
+                if parts[0] == "agents" and any(part.startswith("_") or part == "run_internal" for part in parts[1:]):
+                    return True
+        return False
+
+    for path in sorted((root / "tests").rglob("test_*.py")):
+        name = str(path.relative_to(root))
+        if not re.search("sandbox|voice|realtime|release|example|script|docs/", name) and not is_private(path, set()):
+            yield path
+
+
+_CONFTEST = """
+import pytest
+from agents.tracing import set_trace_processors
+
+@pytest.fixture(scope="session", autouse=True)
+def setup_span_processor():
+    from .testing_processor import SPAN_PROCESSOR_TESTING
+    set_trace_processors([SPAN_PROCESSOR_TESTING])
+
+@pytest.fixture(autouse=True)
+def clear_span_processor():
+    from .testing_processor import SPAN_PROCESSOR_TESTING
+    SPAN_PROCESSOR_TESTING.clear()
+"""
+
+
+def run_tests(root: Path, env: dict[str, str]) -> None:
+    """Run their public tests; needs the packages pytest-asyncio, pytest-timeout and inline-snapshot."""
+    (root / "tests" / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+    (root / "pytest.ini").write_text(
+        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = session\ntimeout = 15\n", encoding="utf-8"
+    )
+    modules = [str(path.relative_to(root)) for path in public_tests(root)]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    done = subprocess.run([*command, *modules], cwd=root, env=env, capture_output=True, text=True, check=False)
+    print(f"tests ({len(modules)} modules): {done.stdout.strip().splitlines()[-1]}")
+
+
+def main() -> None:
+    """Run what is asked for, or all but the tests."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="*", default=["examples", "docs", "names"])
+    parser.add_argument("--sdist", type=Path, help="the unpacked source distribution, if there is one")
+    parser.add_argument("--show", action="store_true", help="each that failed, and why")
+    given = parser.parse_args()
+    root: Path = given.sdist or fetched()
+    server, address = serve()
+    env = environment(address, root)
+    if "examples" in given.what:
+        found = {
+            str(path.relative_to(root)): (
+                [sys.executable, "-m", ".".join(path.relative_to(root).with_suffix("").parts)],
+                root,
+            )
+            for path in examples(root)
+        }
+        report("examples", in_parallel(found, env), given.show)
+    if "docs" in given.what:
+        with tempfile.TemporaryDirectory() as folder:
+            blocks: dict[str, tuple[list[str], Path]] = {}
+            for number, (place, code) in enumerate(doc_blocks(root)):
+                path = Path(folder) / f"block_{number}.py"
+                path.write_text(_runnable(code), encoding="utf-8")
+                blocks[place] = ([sys.executable, str(path)], Path(folder))
+            report("documentation blocks", in_parallel(blocks, env), given.show)
+    if "names" in given.what:
+        report("names", names_of(root), given.show)
+    if "tests" in given.what:
+        run_tests(root, env)
+    server.shutdown()
+
+
+def _runnable(code: str) -> str:
+    """A block as a program: one that awaits outside of a function is put into one."""
+    try:
+        tree = compile(code, "block", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
+        compile(code, "block", "exec")
+    except SyntaxError:
+        body = "\n".join(f"    {line}" for line in code.splitlines())
+        return f"import asyncio\nasync def _block():\n{body}\nasyncio.run(_block())\n"
+    del tree
+    return code
+
+
+if __name__ == "__main__":
+    main()
