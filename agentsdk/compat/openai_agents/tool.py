@@ -382,8 +382,10 @@ def function_tool(
             default_tool_error_function if failure_error_function is _DEFAULT else failure_error_function,
         )
 
+        is_async = _is_async(function)
+        model = schema.params_pydantic_model
+
         async def run(ctx: ToolContext[Any], input: str) -> Any:
-            model = schema.params_pydantic_model
             data = parse_arguments(schema.name, input)
             try:
                 checked = model(**data)
@@ -392,7 +394,7 @@ def function_tool(
             args, named = schema.to_call_args(checked)
             if schema.takes_context:
                 args = [ctx, *args]
-            if _is_async(function):
+            if is_async:
                 return await function(*args, **named)
             result = await asyncio.to_thread(cast("Callable[..., Any]", function), *args, **named)
             return await result if inspect.isawaitable(result) else result
@@ -426,7 +428,7 @@ def function_tool(
             output_json_schema=output_json_schema if adapter is None else adapter.json_schema(),
             failure_error_function=describe,
         )
-        if timeout is not None and not _is_async(function):
+        if timeout is not None and not is_async:
             raise ValueError(
                 f"tool {made.name!r} has a timeout and is not async: its thread could not be stopped; make it async, or leave "
                 "the timeout out"

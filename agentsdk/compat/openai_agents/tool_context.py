@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ class ToolContext(RunContextWrapper[TContext]):
     tool_name: str = ""
     tool_call_id: str = ""
     tool_arguments: str = ""
-    tool_call: Any | None = None
     tool_namespace: str | None = None
     agent: AgentBase[Any] | None = None
     run_config: RunConfig | None = None
@@ -47,11 +47,27 @@ class ToolContext(RunContextWrapper[TContext]):
         self.tool_name = tool_name or ""
         self.tool_call_id = tool_call_id or ""
         self.tool_arguments = tool_arguments or ""
-        self.tool_call = tool_call
+        self._tool_call = tool_call
+        self._call_builder: Callable[[], Any] | None = None
         self.tool_namespace = tool_namespace
         self.agent = agent
         self.run_config = run_config
         self.nested_answer: Any = None  # what a nested run has waited for
+
+    @property
+    def tool_call(self) -> Any | None:
+        """The raw item of the call. In a run it is built when it is first looked at."""
+        if self._tool_call is None and self._call_builder is not None:
+            self._tool_call = self._call_builder()
+        return self._tool_call
+
+    @tool_call.setter
+    def tool_call(self, value: Any | None) -> None:
+        self._tool_call = value
+
+    def build_call_by(self, builder: Callable[[], Any]) -> None:
+        """Have `builder` give the raw item of the call."""
+        self._call_builder = builder
 
     @property
     def qualified_tool_name(self) -> str:

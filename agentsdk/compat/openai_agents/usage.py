@@ -123,6 +123,26 @@ def usage_of(spent: SpentUsage) -> Usage:
     )
 
 
+def count(usage: Usage, spent: SpentUsage) -> None:
+    """Count what a reply of agentsdk has spent: `usage.add(usage_of(spent))`, in a part of its time."""
+    usage.requests += spent.requests
+    usage.input_tokens += spent.input_tokens
+    usage.output_tokens += spent.output_tokens
+    total = spent.input_tokens + spent.output_tokens
+    usage.total_tokens += total
+    if spent.cached_tokens or spent.cache_write_tokens:
+        given = usage.input_tokens_details
+        usage.input_tokens_details = InputTokensDetails(
+            given.cached_tokens + spent.cached_tokens, given.cache_write_tokens + spent.cache_write_tokens
+        )
+    if spent.reasoning_tokens:
+        usage.output_tokens_details = OutputTokensDetails(usage.output_tokens_details.reasoning_tokens + spent.reasoning_tokens)
+    if spent.requests == 1 and total:
+        details = InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens)
+        made = OutputTokensDetails(spent.reasoning_tokens)
+        usage.request_usage_entries.append(RequestUsage(spent.input_tokens, spent.output_tokens, total, details, made))
+
+
 def spent_of(usage: Usage) -> SpentUsage:
     """The same for agentsdk."""
     given, made = _input_details(usage.input_tokens_details), _output_details(usage.output_tokens_details)

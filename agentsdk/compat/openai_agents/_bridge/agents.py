@@ -45,6 +45,7 @@ class Translation:
         self._given: dict[int, Agent[Any]] = {}
         self._handoffs: dict[int, list[Handoff[Any, Any]]] = {}
         self._schemas: dict[int, AgentOutputSchemaBase | None] = {}
+        self._tools: dict[int, list[theirs.Tool]] = {}
         self.first = self.own(agent)
 
     def own(self, agent: Agent[Any]) -> OwnAgent[Any, Any]:
@@ -63,6 +64,13 @@ class Translation:
         self._own.setdefault(id(agent), made)
         self._given[id(made)] = agent
         self._fill(made, agent)
+
+    def refresh(self, agent: Agent[Any]) -> None:
+        """See tools that were added to an agent, or taken from it, since the run began: they count from its next turn on."""
+        known = self._tools.get(id(agent))
+        if known is not None and known != agent.tools:
+            self._tools[id(agent)] = list(agent.tools)
+            self._own[id(agent)].tools = _own_tools(agent)
 
     def given(self, own: Any) -> Agent[Any]:
         """The program's agent that one of agentsdk stands for."""
@@ -108,17 +116,12 @@ class Translation:
     def _fill(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
         declared = [_declared(one, agent) for one in agent.handoffs]
         self._handoffs[id(agent)] = declared
-        tools: list[OwnTool[Any] | HostedTool] = []
-        for tool in agent.tools:
-            native = getattr(tool, "native", None)
-            made_tool = native if native is not None else own_tool(tool, agent)
-            if made_tool is not None:
-                tools.append(made_tool)
+        self._tools[id(agent)] = list(agent.tools)
         schema = self.output_schema(agent)
         fields = OwnAgent(
             name=agent.name,
             instructions=_instructions(agent),
-            tools=tools,
+            tools=_own_tools(agent),
             handoffs=cast("list[Any]", [own_handoff(self, one, agent) for one in declared]),
             model=_selector(agent),
             model_settings=own_settings(agent.model_settings),
@@ -129,7 +132,7 @@ class Translation:
             tool_use_behavior=_tool_use(agent),
             handoff_description=agent.handoff_description or "",
             reset_tool_choice=agent.reset_tool_choice,
-            toolsets=[_Later(agent)],
+            toolsets=[_ServerTools(agent)] if agent.mcp_servers else [],
             prompt=_prompt(agent),
         )
         for field in dataclasses.fields(fields):
@@ -137,28 +140,25 @@ class Translation:
                 setattr(made, field.name, getattr(fields, field.name))
 
 
-class _Later(Toolset[Any]):
-    """The tools of an agent's MCP servers, and those that were added to it since the run began."""
+class _ServerTools(Toolset[Any]):
+    """The tools of an agent's MCP servers, listed each turn."""
 
     name = "compat"
 
     def __init__(self, agent: Agent[Any]) -> None:
         self._agent = agent
-        self._known = {id(tool) for tool in agent.tools}
-        self._made: dict[int, tuple[Any, Any]] = {}
 
     async def get_tools(self, context: ToolsetContext[Any]) -> Sequence[OwnTool[Any]]:
         agent, scope = self._agent, scope_of(context)
-        found = await agent.get_mcp_tools(scope.wrapper) if agent.mcp_servers else []
+        found = await agent.get_mcp_tools(scope.wrapper)
         scope.turn_tools[id(agent)] = found
-        later = [tool for tool in agent.tools if id(tool) not in self._known]
-        made: list[Any] = [self._own(tool) for tool in (*found, *later)]
+        made: list[Any] = [own_tool(tool, agent) for tool in found]
         return [cast("OwnTool[Any]", one) for one in made if isinstance(one, OwnTool)]
 
-    def _own(self, tool: theirs.Tool) -> Any:
-        if id(tool) not in self._made:
-            self._made[id(tool)] = (tool, own_tool(tool, self._agent))
-        return self._made[id(tool)][1]
+
+def _own_tools(agent: Agent[Any]) -> list[OwnTool[Any] | HostedTool]:
+    made = [own_tool(tool, agent) for tool in agent.tools]
+    return [tool for tool in made if tool is not None]
 
 
 def _declared(given: Any, agent: Agent[Any]) -> Handoff[Any, Any]:
@@ -186,6 +186,7 @@ def _instructions(agent: Agent[Any]) -> Any:
 def _selector(agent: Agent[Any]) -> Any:
     def select(ctx: OwnTurnContext[Any], own: OwnAgent[Any, Any]) -> Any:
         scope = scope_of(ctx)
+        scope.translation.refresh(agent)
         return ScopedModel(scope, agent, find_model(scope, agent))
 
     return select

@@ -77,7 +77,9 @@ class BridgedRunHooks(_Bridged, OwnRunHooks[Any]):
     async def on_agent_start(self, context: OwnContext[Any], agent: OwnAgent[Any, Any]) -> None:
         if self._has("on_agent_start"):
             scope = scope_of(context)
-            await self._hooks.on_agent_start(_hook_context(scope), scope.translation.given(agent))
+            given = scope.translation.given(agent)
+            await self._hooks.on_agent_start(_hook_context(scope), given)
+            scope.translation.refresh(given)
 
     async def on_agent_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], output: Any) -> None:
         if self._has("on_agent_end"):
@@ -100,7 +102,9 @@ class BridgedAgentHooks(_Bridged, OwnAgentHooks[Any]):
     async def on_start(self, context: OwnContext[Any], agent: OwnAgent[Any, Any]) -> None:
         if self._has("on_start"):
             scope = scope_of(context)
-            await self._hooks.on_start(_hook_context(scope), scope.translation.given(agent))
+            given = scope.translation.given(agent)
+            await self._hooks.on_start(_hook_context(scope), given)
+            scope.translation.refresh(given)
 
     async def on_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], output: Any) -> None:
         if self._has("on_end"):

@@ -12,7 +12,7 @@ from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserErr
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
 from agentsdk.compat.openai_agents.tool import ProgrammaticToolCallingTool, ShellTool
-from agentsdk.compat.openai_agents.usage import Usage, spent_of, usage_of
+from agentsdk.compat.openai_agents.usage import Usage, count, spent_of
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
@@ -67,7 +67,7 @@ class ScopedModel:
                 self._check_calls(event.response, request)
                 scope.turns += 1
                 if self._native is not None:
-                    scope.wrapper.usage.add(usage_of(event.response.usage))
+                    count(scope.wrapper.usage, event.response.usage)
             yield event
 
     def _check_tools(self) -> None:

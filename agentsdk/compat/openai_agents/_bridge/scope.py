@@ -61,13 +61,13 @@ class RunScope:
                 ctx.tool_name,
                 ctx.tool_call_id,
                 ctx.tool_arguments,
-                self.call_of(ctx),
                 agent=agent,
                 run_config=self.config,
                 turn_input=wrapper.turn_input,
                 tool_input=wrapper.tool_input,
             )
             made.decisions = wrapper.decisions
+            made.build_call_by(lambda: self.call_of(ctx))
             self.tool_contexts[ctx.tool_call_id] = made
         return made
 
