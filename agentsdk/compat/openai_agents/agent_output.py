@@ -6,7 +6,7 @@ import abc
 from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from typing_extensions import TypedDict, is_typeddict
+from typing_extensions import TypedDict
 
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.strict_schema import ensure_strict_json_schema
@@ -101,8 +101,6 @@ def _wrapper(kind: Any) -> Any:
 
 
 def _is_object(kind: Any) -> bool:
-    if is_typeddict(kind):
-        return False
     origin = get_origin(kind) or kind
     return isinstance(origin, type) and issubclass(origin, BaseModel | dict)
 

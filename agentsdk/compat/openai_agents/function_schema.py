@@ -138,14 +138,15 @@ def _field(parameter: inspect.Parameter, kind: Any, described: str | None) -> tu
         if get_origin(inner) is tuple:
             arguments = get_args(inner)
             inner = arguments[0] if len(arguments) == 2 and arguments[1] is Ellipsis else Any
+        inner = _annotated(inner, kept)
         return list.__class_getitem__(inner), Field(default_factory=list, description=description)
     if parameter.kind is parameter.VAR_KEYWORD:
         inner = Any if parameter.annotation is parameter.empty else bare
         if get_origin(inner) in (dict, Mapping):
             arguments = get_args(inner)
             return dict.__class_getitem__((arguments[0], arguments[1])), Field(default_factory=dict, description=description)
-        return dict.__class_getitem__((str, inner)), Field(default_factory=dict, description=description)
-    annotated = Annotated[(bare, *kept)] if kept else bare  # pyright: ignore
+        return dict.__class_getitem__((str, _annotated(inner, kept))), Field(default_factory=dict, description=description)
+    annotated = _annotated(bare, kept)
     default = parameter.default
     if isinstance(default, FieldInfo):
         if default.description is None and description is not None:
@@ -158,6 +159,12 @@ def _field(parameter: inspect.Parameter, kind: Any, described: str | None) -> tu
             return annotated, (Field(description=description) if description is not None else ...)
         return annotated, Field(..., description=description)
     return annotated, Field(default=default, description=description)
+
+
+def _annotated(kind: Any, metadata: tuple[Any, ...]) -> Any:
+    """A type with what was said of it."""
+    annotated: Any = Annotated
+    return annotated[(kind, *metadata)] if metadata else kind
 
 
 def _is_context(kind: Any) -> bool:

@@ -67,7 +67,9 @@ class RunItemBase(_Lazy):
             raise AgentsException(
                 f"the raw item of {type(self).__name__} is a {type(raw).__name__}, expected a dict or a model"
             )
-        return cast("dict[str, Any]", raw)
+        fields = cast("dict[str, Any]", raw)
+        fields.pop("created_by", None)  # which replies have and no input may
+        return fields
 
     def release_agent(self) -> None:
         """Nothing: agents are not held longer than the item."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from urllib.parse import unquote
 
 from agentsdk.compat.openai_agents.exceptions import UserError
 
@@ -11,7 +12,12 @@ _EMPTY: dict[str, Any] = {"additionalProperties": False, "type": "object", "prop
 
 def ensure_strict_json_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema, changed so that every property is required and no other is allowed. Raises `UserError` where it cannot be."""
-    return _strict(schema, (), schema) if schema else {**_EMPTY, "properties": {}, "required": []}
+    if not schema and isinstance(cast(object, schema), dict):
+        return {**_EMPTY, "properties": {}, "required": []}
+    try:
+        return _strict(schema, (), schema)
+    except RecursionError:
+        raise UserError("the schema is too deeply nested, expected one whose references come to an end") from None
 
 
 def _strict(schema: Any, path: tuple[str, ...], root: dict[str, Any]) -> dict[str, Any]:
@@ -22,7 +28,10 @@ def _strict(schema: Any, path: tuple[str, ...], root: dict[str, Any]) -> dict[st
         definitions: dict[str, Any] = node.get(name) or {}
         for key, one in definitions.items():
             _strict(one, (*path, name, key), root)
-    if node.get("type") == "object":
+    if "type" not in node and isinstance(node.get("properties"), dict):
+        node["type"] = "object"
+    kinds: Any = node.get("type")
+    if kinds == "object" or (isinstance(kinds, list) and "object" in kinds):
         if node.get("additionalProperties"):
             raise UserError(
                 f"the schema at {'/'.join(path) or 'the root'} allows any further property, which strict schemas cannot; "
@@ -65,7 +74,7 @@ def _resolved(root: dict[str, Any], ref: str) -> dict[str, Any]:
         raise ValueError(f"{ref!r} is no reference into the schema itself, expected one that begins with '#/'")
     found: Any = root
     for key in ref[2:].split("/"):
-        found = found[key]
+        found = found[unquote(key).replace("~1", "/").replace("~0", "~")]
     if not isinstance(found, dict):
         raise ValueError(f"{ref!r} leads to {type(found).__name__}, expected a schema")
     return cast("dict[str, Any]", found)

@@ -396,8 +396,7 @@ def function_tool(
                 args = [ctx, *args]
             if is_async:
                 return await function(*args, **named)
-            result = await asyncio.to_thread(cast("Callable[..., Any]", function), *args, **named)
-            return await result if inspect.isawaitable(result) else result
+            return await asyncio.to_thread(cast("Callable[..., Any]", function), *args, **named)
 
         async def on_invoke_tool(ctx: ToolContext[Any], input: str) -> Any:
             try:
@@ -428,6 +427,7 @@ def function_tool(
             output_json_schema=output_json_schema if adapter is None else adapter.json_schema(),
             failure_error_function=describe,
         )
+        made.__dict__["__wrapped__"] = function
         if timeout is not None and not is_async:
             raise ValueError(
                 f"tool {made.name!r} has a timeout and is not async: its thread could not be stopped; make it async, or leave "
