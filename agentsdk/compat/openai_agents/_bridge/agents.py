@@ -80,6 +80,11 @@ class Translation:
         """The program's agent of that name."""
         return next((agent for agent in self._given.values() if agent.name == name), None)
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether one of the agents has hooks."""
+        return any(agent.hooks is not None for agent in self._given.values())
+
     def handoffs(self, agent: Agent[Any]) -> list[Handoff[Any, Any]]:
         """Its handoffs, those to plain agents declared."""
         return self._handoffs.get(id(agent), [])

@@ -91,6 +91,10 @@ class BridgedRunHooks(_Bridged, OwnRunHooks[Any]):
             scope = scope_of(context)
             given = scope.translation.given
             await self._hooks.on_handoff(scope.wrapper, given(from_agent), given(to_agent))
+        # Theirs ask the hooks of the agent that hands over, whatever their documentation says.
+        bridged = from_agent.hooks
+        if isinstance(bridged, BridgedAgentHooks):
+            await bridged.handed_over(context, from_agent, to_agent)
 
 
 class BridgedAgentHooks(_Bridged, OwnAgentHooks[Any]):
@@ -111,11 +115,12 @@ class BridgedAgentHooks(_Bridged, OwnAgentHooks[Any]):
             scope = scope_of(context)
             await self._hooks.on_end(_hook_context(scope), scope.translation.given(agent), scope_output(scope, output))
 
-    async def on_handoff(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], source: OwnAgent[Any, Any]) -> None:
+    async def handed_over(self, context: OwnContext[Any], from_agent: OwnAgent[Any, Any], to_agent: OwnAgent[Any, Any]) -> None:
+        """The agent of these hooks handed over."""
         if self._has("on_handoff"):
             scope = scope_of(context)
             given = scope.translation.given
-            await self._hooks.on_handoff(scope.wrapper, given(agent), given(source))
+            await self._hooks.on_handoff(scope.wrapper, given(to_agent), given(from_agent))
 
 
 def scope_output(scope: RunScope, output: Any) -> Any:

@@ -16,6 +16,7 @@ from agentsdk.compat.openai_agents.usage import Usage, count, spent_of
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
+from agentsdk.types.errors import MaxTurnsExceeded as OwnMaxTurns
 from agentsdk.types.errors import ModelError
 from agentsdk.types.items import FunctionCall, Item
 from agentsdk.types.response import ModelResponse as OwnResponse
@@ -58,6 +59,8 @@ class ScopedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply."""
         scope = self._scope
+        if not scope.may_ask:
+            raise OwnMaxTurns("the run may take no turn", kind="turns", used=0, limit=0)
         if self._native is not None:
             self._check_tools()
         scope.shows_raw = self._native is None and scope.is_streamed

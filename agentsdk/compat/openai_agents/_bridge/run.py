@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ class Call:
     async def arguments(self) -> tuple[Any, dict[str, Any]]:
         """The input of the run beneath, and its arguments."""
         scope, session = self.scope, self.session
+        scope.may_ask = self.max_turns is None or self.max_turns > 0
         given: Any = self.given
         bridged = None if session is None else BridgedSession(session, scope)
         if self.state is not None and (own := self.state.ready()) is not None:
@@ -66,7 +68,10 @@ class Call:
         if isinstance(given, list):
             entries = cast("list[Any]", given)
             given = [scope.originals.item(raw, f"entry {at}") for at, raw in enumerate(entries)]
-        hooks = None if self.hooks is None else BridgedRunHooks(self.hooks)
+        given_hooks = self.hooks
+        if given_hooks is None and scope.translation.has_hooks:
+            given_hooks = RunHooksBase[Any, Any]()
+        hooks = None if given_hooks is None else BridgedRunHooks(given_hooks)
         handlers = _handlers(scope, self.handlers) if self.handlers else None
         return given, {
             "context": scope,
@@ -94,7 +99,8 @@ class Call:
         tracer = tracer_for(config)
         if tracer is not None:
             fields["tracer"] = tracer
-        limits = RunLimits(turns=self.max_turns, consecutive_errors=None, repeated_rounds=None)
+        turns = None if self.max_turns is None else max(1, self.max_turns)
+        limits = RunLimits(turns=turns, consecutive_errors=None, repeated_rounds=None)
         return OwnConfig(
             limits=limits,
             workflow_name=config.workflow_name,
@@ -132,8 +138,6 @@ def new_call(
         raise TypeError(
             f"Run hooks must be instances of RunHooks. Received agent hooks or another type: {type(hooks).__name__}"
         )
-    if max_turns is not None and max_turns < 1:
-        max_turns = 1
     config = coerce_run_config(run_config)
     if isinstance(given, RunState):
         state = cast("RunState[Any, Any]", given)
@@ -206,10 +210,15 @@ def _handler(scope: RunScope, handler: Any) -> Any:
         if answer is None:
             return None
         value = answer.final_output if isinstance(answer, RunErrorHandlerResult) else answer
-        if isinstance(value, dict) and set(cast("dict[str, Any]", value)) <= {"final_output", "include_in_history"} and value:
-            value = cast("dict[str, Any]", value).get("final_output")
+        is_shown = answer.include_in_history if isinstance(answer, RunErrorHandlerResult) else True
+        if isinstance(value, dict) and "final_output" in value:
+            fields = cast("dict[str, Any]", value)
+            if fields.keys() <= {"final_output", "include_in_history"}:
+                value, is_shown = fields["final_output"], bool(fields.get("include_in_history", True))
         value = _fitting(scope, view.last_agent, value)
         scope.final_output = value
+        if is_shown:
+            scope.handled = (view.last_agent, value if isinstance(value, str) else json.dumps(_kept(value)))
         return OwnHandlerResult(value if isinstance(value, str) else _kept(value))
 
     return handle

@@ -37,6 +37,7 @@ class RunScope:
         self.nested: dict[str, RunState[Any, Any]] = {}  # runs of agents as tools that wait for a person, by the id of the call
         self.tool_contexts: dict[str, ToolContext[Any]] = {}
         self.final_output: Any = NOTHING  # where a tool's result, or a callback, gave it
+        self.handled: tuple[Agent[Any], str] | None = None  # what an error handler gave, as the last message
         self.input_results: list[InputGuardrailResult] = []
         self.output_results: list[OutputGuardrailResult] = []
         self.tool_input_results: list[ToolInputGuardrailResult] = []
@@ -48,6 +49,7 @@ class RunScope:
         self.original_input: str | list[Any] = []
         self.is_streamed = False
         self.turns = 0
+        self.may_ask = True  # whether the run may take a turn at all
         self.shows_raw = False  # whether the turn's model is the program's own, whose events are shown as they are
 
     def context_of(self, ctx: OwnToolContext[RunScope], agent: Agent[Any]) -> ToolContext[Any]:

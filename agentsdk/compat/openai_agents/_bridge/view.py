@@ -13,6 +13,7 @@ from agentsdk.compat.openai_agents.agent import Agent
 from agentsdk.compat.openai_agents.exceptions import RunErrorDetails
 from agentsdk.compat.openai_agents.items import (
     ItemHelpers,
+    MessageOutputItem,
     ModelResponse,
     RunItem,
     ToolApprovalItem,
@@ -69,6 +70,8 @@ class View:
                 found += [
                     item_of(self.scope, shown.item) for shown in walk.feed(event) if isinstance(shown, RunItemStreamEvent)
                 ]
+            if self.scope.handled is not None and self.state.ended is not None:
+                found.append(_handled(*self.scope.handled))
             self._items = (len(self.state.log), found)
         return self._items[1]
 
@@ -128,6 +131,19 @@ class View:
             scope.tool_input_results,
             scope.tool_output_results,
         )
+
+
+def _handled(agent: Agent[Any], text: str) -> RunItem:
+    """The message that an error handler's output is."""
+    part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    message: dict[str, Any] = {
+        "id": "handled",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
+    return MessageOutputItem(agent, built_item(message))
 
 
 def details_of(scope: RunScope, state: OwnState | None) -> RunErrorDetails | None:
