@@ -23,6 +23,7 @@ from agentsdk.compat.openai_agents import (
     RunErrorHandlerInput,
     RunHooks,
     Runner,
+    RunResult,
     RunState,
     SQLiteSession,
     StopAtTools,
@@ -296,3 +297,28 @@ async def test_a_tool_that_there_is_not_and_settings_given_as_dicts() -> None:
     assert (await Runner.run(agent, "x", run_config=lenient)).final_output == "sorry"
     with pytest.raises(UserError, match="temprature"):
         Agent(name="A", model_settings={"temprature": 1})
+
+
+def test_a_result_that_a_test_makes_of_its_fields() -> None:
+    agent = Agent(name="A")
+    fields: dict[str, Any] = {"input": "hi", "new_items": [], "raw_responses": [], "final_output": 3, "_last_agent": agent}
+    result = RunResult(**fields)
+    assert result.final_output_as(int, raise_if_incorrect_type=True) == 3 and result.last_agent is agent
+    assert result.to_input_list() == [{"content": "hi", "role": "user"}]
+    with pytest.raises(TypeError, match="not of type str"):
+        result.final_output_as(str, raise_if_incorrect_type=True)
+
+
+async def test_a_formatter_says_what_the_model_is_told_of_a_rejected_call() -> None:
+    @function_tool(needs_approval=True)
+    def remove(path: str) -> str:
+        return "removed"
+
+    model = ScriptedModel([called("remove", path="a"), said("ok")])
+    agent = Agent(name="A", tools=[remove], model=model)
+    config = RunConfig(tool_error_formatter=lambda args: f"{args.kind}: {args.tool_name}")
+    result = await Runner.run(agent, "x", run_config=config)
+    state = result.to_state()
+    state.reject(result.interruptions[0])
+    await Runner.run(agent, state, run_config=config)
+    assert model.last_call is not None and "approval_rejected: remove" in model.last_call.input[-1]["output"]

@@ -11,7 +11,7 @@ from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents._bridge.view import View
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
-from agentsdk.compat.openai_agents.items import ModelResponse, RunItem, ToolApprovalItem
+from agentsdk.compat.openai_agents.items import ItemHelpers, ModelResponse, RunItem, ToolApprovalItem
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.run_state import RunState
 from agentsdk.compat.openai_agents.stream_events import (
@@ -158,7 +158,12 @@ class RunResultBase:
 
 
 class RunResult(RunResultBase):
-    """A run that has ended, or waits for a person."""
+    """A run that has ended, or waits for a person. A test may make one of its fields: `RunResult(input=..., new_items=...)`."""
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args, **fields):
+            return object.__new__(GivenResult if "input" in fields else cls)
 
     def __init__(self, scope: RunScope, own: OwnResult[Any], max_turns: int | None) -> None:
         super().__init__(scope, max_turns)
@@ -182,6 +187,30 @@ class RunResult(RunResultBase):
             f"RunResult:\n- Last agent: {self.last_agent.name}\n- Final output ({type(self.final_output).__name__}):\n"
             f"    {self.final_output}\n- {len(self.new_items)} new item(s)\n- {len(self.raw_responses)} raw response(s)"
         )
+
+
+class GivenResult(RunResult):
+    """A result that a test has made of its fields."""
+
+    if not TYPE_CHECKING:  # the fields stand in place of the properties that read a run
+        input = final_output = context_wrapper = agent_tool_invocation = None
+        new_items = raw_responses = interruptions = ()
+        input_guardrail_results = output_guardrail_results = ()
+        tool_input_guardrail_results = tool_output_guardrail_results = ()
+        max_turns = 10
+
+        def __init__(self, **fields):
+            self.__dict__.update(fields)
+
+        @property
+        def last_agent(self):
+            return self.__dict__["_last_agent"]
+
+        def to_input_list(self, *, mode="preserve_all"):
+            return [
+                *ItemHelpers.input_to_new_input_list(self.input),
+                *[item.to_input_item() for item in self.new_items if item.type != "tool_approval_item"],
+            ]
 
 
 _OVER: Any = object()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from agentsdk.compat.openai_agents._bridge.agents import translation_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents._bridge.tools import rejection_text
 from agentsdk.compat.openai_agents._bridge.view import View
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import ItemHelpers, ToolApprovalItem, plain
@@ -100,7 +101,7 @@ class RunState(Generic[TContext, TAgent]):
     ) -> None:
         """Keep a call from running; the model is told `rejection_message`. Raises `UserError` if it does not wait."""
         self._scope.wrapper.reject_tool(approval_item, always_reject, rejection_message)
-        reason = rejection_message or ""
+        reason = rejection_message or rejection_text(self._scope, approval_item.name or "", approval_item.call_id or "")
         self._decide(approval_item, lambda own, call: own.reject(call, always_reject, reason=reason))
 
     def _decide(self, item: ToolApprovalItem, decide: Callable[[OwnState, PendingCall], None]) -> None:

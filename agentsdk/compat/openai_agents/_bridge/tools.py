@@ -364,12 +364,16 @@ def _hosted_mcp(tool: theirs.HostedMCPTool) -> HostedTool:
     return own_hosted.HostedMCPTool(**{name: value for name, value in given.items() if name in fields})
 
 
-async def rejection_text(scope: RunScope, tool_name: str, call_id: str, default: str) -> str:
-    """What the model is told of a rejected call, by the run's `tool_error_formatter`."""
+def rejection_text(scope: RunScope, tool_name: str, call_id: str) -> str:
+    """What the run's `tool_error_formatter` has the model told of a rejected call; `""` where it says nothing.
+
+    A decision is no place to wait: of an async formatter nothing is told.
+    """
     formatter = scope.config.tool_error_formatter
     if formatter is None:
-        return default
-    args = ToolErrorFormatterArgs("approval_rejected", "function", tool_name, call_id, default, scope.wrapper)
-    given = formatter(args)
-    text = await given if inspect.isawaitable(given) else given
-    return default if text is None else text
+        return ""
+    default = "The call was not approved."
+    given = formatter(ToolErrorFormatterArgs("approval_rejected", "function", tool_name, call_id, default, scope.wrapper))
+    if inspect.iscoroutine(given):
+        given.close()
+    return given if isinstance(given, str) else ""
