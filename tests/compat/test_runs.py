@@ -322,3 +322,12 @@ async def test_a_formatter_says_what_the_model_is_told_of_a_rejected_call() -> N
     state.reject(result.interruptions[0])
     await Runner.run(agent, state, run_config=config)
     assert model.last_call is not None and "approval_rejected: remove" in model.last_call.input[-1]["output"]
+
+
+async def test_two_agents_of_one_name_are_told_apart() -> None:
+    second: Agent[Any] = Agent(name="Same", model=ScriptedModel([said("from the second")]))
+    declared = handoff(second, tool_name_override="go_on")
+    first: Agent[Any] = Agent(name="Same", handoffs=[declared], model=ScriptedModel([called("go_on")]))
+    result = await Runner.run(first, "x")
+    assert result.last_agent is second and result.final_output == "from the second"
+    assert [item.agent is second for item in result.new_items] == [False, False, True]

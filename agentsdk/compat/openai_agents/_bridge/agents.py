@@ -46,6 +46,7 @@ class Translation:
         self._handoffs: dict[int, list[Handoff[Any, Any]]] = {}
         self._schemas: dict[int, AgentOutputSchemaBase | None] = {}
         self._tools: dict[int, list[theirs.Tool]] = {}
+        self._names: dict[str, Agent[Any]] = {}
         self.first = self.own(agent)
 
     def own(self, agent: Agent[Any]) -> OwnAgent[Any, Any]:
@@ -53,7 +54,12 @@ class Translation:
         known = self._own.get(id(agent))
         if known is not None:
             return known
-        made: OwnAgent[Any, Any] = OwnAgent(name=agent.name)
+        name, number = agent.name, 1
+        while name in self._names:  # agentsdk tells the agents of a run by their names, openai-agents by themselves
+            number += 1
+            name = f"{agent.name} ({number})"
+        made: OwnAgent[Any, Any] = OwnAgent(name=name)
+        self._names[name] = agent
         self._own[id(agent)] = made
         self._given[id(made)] = agent
         self._fill(made, agent)
@@ -62,6 +68,7 @@ class Translation:
     def adopt(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
         """Have `made`, whose place was kept for it, stand for `agent`."""
         self._own.setdefault(id(agent), made)
+        self._names.setdefault(made.name, agent)
         self._given[id(made)] = agent
         self._fill(made, agent)
 
@@ -78,7 +85,7 @@ class Translation:
 
     def named_agent(self, name: str) -> Agent[Any] | None:
         """The program's agent of that name."""
-        return next((agent for agent in self._given.values() if agent.name == name), None)
+        return self._names.get(name)
 
     @property
     def has_hooks(self) -> bool:

@@ -36,9 +36,7 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
     """A handoff for the run beneath. The agent of one made by hand is known when it is handed over to."""
     known = cast("Agent[Any] | None", given.agent)
     target = translation.own(known) if known is not None else OwnAgent(name=given.agent_name)
-    spec = HandoffSpec(
-        given.tool_name, given.tool_description, given.input_json_schema, given.agent_name, given.strict_json_schema
-    )
+    spec = HandoffSpec(given.tool_name, given.tool_description, given.input_json_schema, target.name, given.strict_json_schema)
 
     async def on_handoff(ctx: OwnContext[Any], arguments: str) -> None:
         scope = scope_of(ctx)

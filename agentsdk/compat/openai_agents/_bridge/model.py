@@ -69,6 +69,7 @@ class ScopedModel:
             if isinstance(event, ResponseCompleted):
                 self._check_calls(event.response, request)
                 scope.turns += 1
+                scope.last_response_id = event.response.response_id or None
                 if self._native is not None:
                     count(scope.wrapper.usage, event.response.usage)
             yield event

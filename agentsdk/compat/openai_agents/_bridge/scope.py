@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.tool_context import ToolContext
 from agentsdk.define.context import RunContextWrapper as OwnContext
 from agentsdk.define.context import ToolContext as OwnToolContext
+from agentsdk.types.items import FunctionCall, FunctionCallOutput
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents._bridge.agents import Translation
@@ -49,6 +51,7 @@ class RunScope:
         self.original_input: str | list[Any] = []
         self.is_streamed = False
         self.turns = 0
+        self.last_response_id: str | None = None
         self.may_ask = True  # whether the run may take a turn at all
         self.shows_raw = False  # whether the turn's model is the program's own, whose events are shown as they are
 
@@ -73,6 +76,11 @@ class RunScope:
             self.tool_contexts[ctx.tool_call_id] = made
         return made
 
+    def is_waiting(self, items: Sequence[Any]) -> bool:
+        """Whether a call among these items has no result yet: what is sent of them must not be made smaller."""
+        called = {item.call_id for item in items if isinstance(item, FunctionCall)}
+        return not called <= {item.call_id for item in items if isinstance(item, FunctionCallOutput)}
+
     def tools_of(self, agent: Agent[Any]) -> list[Any]:
         """The tools of the turn that goes on, those of MCP servers too."""
         return [*self.turn_tools.get(id(agent), []), *agent.tools]
@@ -80,7 +88,6 @@ class RunScope:
     def call_of(self, ctx: OwnToolContext[RunScope]) -> Any:
         """The raw item of a call."""
         from agentsdk.compat.openai_agents._bridge.openai_types import built_item
-        from agentsdk.types.items import FunctionCall
 
         call = FunctionCall(ctx.tool_call_id, ctx.tool_name, ctx.tool_arguments)
         raw = self.originals.raw(call)

@@ -43,6 +43,10 @@ class BridgedSession:
             self._instead, self._merged = [], 0
         if entries:
             await self._session.add_items(entries)
+            compact = getattr(self._session, "run_compaction", None)
+            if compact is not None and not self._scope.is_waiting(items):
+                response_id = self._scope.last_response_id
+                await compact({"response_id": response_id} if response_id else {})
 
     async def pop_item(self) -> Item | None:
         """Take the latest item away."""
