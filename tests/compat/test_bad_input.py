@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import agentsdk
 from agentsdk.compat import openai_agents as agents
+from agentsdk.compat.openai_agents.doctor import examine
 from agentsdk.compat.openai_agents.testing import ScriptedModel, assistant_message
 
 pytestmark = pytest.mark.anyio
@@ -60,3 +62,19 @@ async def test_arguments_of_another_type() -> None:
         await agents.Runner.run(answering(), "x", run_config={"modl": "x"})
     with pytest.raises(agents.UserError, match="no run state of this package"):
         await agents.RunState.from_json(answering(), {"$schemaVersion": "1.9"})
+
+
+def test_the_doctor_says_what_becomes_of_each_import(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(
+        "from agents import Agent, Runner\nfrom agents.voice import VoicePipeline\nfrom agents import sandbox\n"
+        "import agents.mcp\n"
+        "from agents.extensions.memory import RedisSession\nfrom agents import AgentOld\n",
+        encoding="utf-8",
+    )
+    found = {one.name: one.reason for one in examine(tmp_path)}
+    here = [name for name, reason in found.items() if not reason]
+    assert here == ["agents.Agent", "agents.Runner", "agents.mcp"]
+    assert "audio client" in found["agents.voice.VoicePipeline"]
+    assert "agentsdk.sandboxes" in found["agents.sandbox"]
+    assert "RedisSession" in found["agents.extensions.memory.RedisSession"]
+    assert "no attribute 'AgentOld'" in found["agents.AgentOld"]
