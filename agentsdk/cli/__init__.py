@@ -1,27 +1,71 @@
-"""The command line: `python -m agentsdk --help`."""
+"""The command line: `agentsdk --help`, or `python -m agentsdk --help`.
+
+The commands of a deployment (`worker`, `mcp`, `ui`) need nothing but the package; the rest are in `app.py` and need the extra
+`cli`. docs/cli.md lists commands, exit codes, and the keys of what `--json` prints.
+"""
 
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 
-from agentsdk.cli import mcp, ui, worker
-from agentsdk.types.errors import AgentsException
+from agentsdk.types.errors import AgentsException, RunConflictError, RunNotFoundError, UserError
 
-COMMANDS = {"mcp": mcp, "ui": ui, "worker": worker}
+OK, FAILED, WRONG, WAITS, DIFFERS = range(5)
+"""Exit codes: done; a run or what it needs failed; what was given is wrong; the run waits for somebody; two runs differ."""
+
+PIPE_CLOSED, INTERRUPTED = 141, 130
+"""What a shell says of a program whose reader is gone, and of one that was interrupted."""
+
+DEPLOYED = {
+    "mcp": "Serve an agent, tools or a toolset to MCP clients, over stdio or HTTP.",
+    "ui": "Show the runs of a store on a page, and act on them where agents are given.",
+    "worker": "Take the runs of a store that are due, and drive them until SIGTERM or SIGINT.",
+}
+"""The commands that need no extra."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code: 0, or 2 for what the caller got wrong."""
-    parser = argparse.ArgumentParser(prog="python -m agentsdk", description="Operate agents and their runs.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for name, module in COMMANDS.items():
-        module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
-    given = parser.parse_args(arguments)
+    """Run one command; the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks is no reason to fail
     try:
-        COMMANDS[given.command].run(given)
+        if given[:1] and given[0] in DEPLOYED:
+            return deployed(given[0], given[1:])
+        if find_spec("typer") is None or find_spec("rich") is None:
+            return _without_extra(given)
+        from agentsdk.cli.app import run_app
+
+        return run_app(given)
     except AgentsException as error:
-        print(f"agentsdk: {error}", file=sys.stderr)
-        return 2
-    return 0
+        from agentsdk.cli.shown import plain
+
+        print(f"agentsdk: {plain(str(error))}", file=sys.stderr)
+        return WRONG if isinstance(error, UserError | RunNotFoundError | RunConflictError) else FAILED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter would write there once more
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def deployed(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of `DEPLOYED`. Raises `AgentsException`s."""
+    module = import_module(f"agentsdk.cli.{name}")
+    parser = argparse.ArgumentParser(prog=f"agentsdk {name}", description=DEPLOYED[name])
+    module.add_arguments(parser)
+    module.run(parser.parse_args(arguments))
+    return OK
+
+
+def _without_extra(given: Sequence[str]) -> int:
+    names = "".join(f"\n  {name:8} {about}" for name, about in DEPLOYED.items())
+    print(f"Usage: agentsdk COMMAND ...\n{names}\n\nThe other commands need the extra: pip install 'agentsdk[cli]'")
+    return OK if given in ([], ["--help"], ["-h"]) else WRONG

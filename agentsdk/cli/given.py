@@ -9,11 +9,17 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agentsdk.define.run_config import RunConfig
-from agentsdk.ports.run_store import RunStore
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import RunNotFoundError, UserError
+
+if TYPE_CHECKING:
+    from agentsdk.define.run_config import RunConfig
+    from agentsdk.ports.run_store import RunStore
+    from agentsdk.types.summary import RunSummary
 
 STORES = "sqlite:runs.db, file:runs, postgresql://user@host/name or redis://host"
 
@@ -35,6 +41,28 @@ def open_store(url: str) -> RunStore:
     raise UserError(f"--store has the scheme {urlsplit(url).scheme or scheme!r}, expected one like {STORES}")
 
 
+def open_existing(url: str) -> RunStore:
+    """The same, of a store that is there: no new file is made. Raises `UserError` where there is none."""
+    scheme, colon, rest = url.partition(":")
+    path = url if not colon else rest.removeprefix("//") if rest.startswith("///") else rest
+    if (not colon or scheme in ("sqlite", "file")) and not Path(path).exists():
+        raise UserError(f"there is no store at {path!r}, expected one that has runs; give another by --store or AGENTSDK_STORE")
+    return open_store(url)
+
+
+async def found(store: RunStore, run_id: str) -> RunSummary:
+    """The run called so. Raises `RunNotFoundError`, which names those that are called almost so."""
+    from agentsdk.types.summary import RunQuery
+
+    summary = await store.summary(run_id)
+    if summary is not None:
+        return summary
+    known = [run.run_id for run in await store.list(RunQuery(limit=1_000))]
+    close = get_close_matches(run_id, known, 3) or [one for one in known if run_id and run_id in one][:3]
+    near = f"; is it {' or '.join(map(repr, close))}?" if close else "; agentsdk runs lists them"
+    raise RunNotFoundError(f"the store has no run {run_id!r}, expected the id of one{near}")
+
+
 def load_object(name: str) -> object:
     """The object that `module:attribute` names, the module found as `python -m` finds it. Raises `UserError`."""
     module, colon, attribute = name.partition(":")
@@ -46,10 +74,12 @@ def load_object(name: str) -> object:
         found: object = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
+            raise _broken(module, error) from error
         raise UserError(
             f"there is no module {module!r}, expected one that can be imported from {os.getcwd()!r}; go to its folder"
         ) from None
+    except Exception as error:
+        raise _broken(module, error) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise UserError(f"{module!r} has no {attribute!r}, expected an object of this name; define it there")
@@ -57,8 +87,17 @@ def load_object(name: str) -> object:
     return found
 
 
+def _broken(module: str, error: Exception) -> UserError:
+    return UserError(
+        f"module {module!r} cannot be imported ({type(error).__name__}: {error}), expected one that can; "
+        f"python -c 'import {module}' says where it fails"
+    )
+
+
 def load_config(name: str | None, lease: float | None) -> RunConfig:
     """The `RunConfig` called so, or a new one, with that lease in seconds. Raises `UserError` where it is none."""
+    from agentsdk.define.run_config import RunConfig
+
     config = load_object(name) if name else RunConfig()
     if not isinstance(config, RunConfig):
         raise UserError(f"--config {name!r} is a {type(config).__name__!r}, expected a RunConfig; make it one")

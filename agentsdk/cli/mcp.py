@@ -11,8 +11,6 @@ from agentsdk.cli.given import STORES, load_config, load_object, open_store, unt
 from agentsdk.mcp.serving.serve import serve
 from agentsdk.models.shared_client import aclose
 
-HELP = "Serve an agent, tools or a toolset to MCP clients, over stdio or HTTP."
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""

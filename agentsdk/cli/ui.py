@@ -10,8 +10,6 @@ from typing import Any, cast
 from agentsdk.cli.given import STORES, load_config, load_object, open_store
 from agentsdk.models.shared_client import aclose
 
-HELP = "Show the runs of a store on a page, and act on them where agents are given."
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""

