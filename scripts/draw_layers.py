@@ -18,7 +18,7 @@ ABOUT = {
     ),
     "__main__": ("python -m agentsdk", ""),
     "compat": ("programs written for openai-agents", ""),
-    "cli": ("the command line: a worker, or an MCP server, as a process", ""),
+    "cli": ("the command line: chats, runs and what is done with them, a worker", ""),
     "ui": ("a page to look at runs, and to act on them", ""),
     "patterns": ("ways in which", "agents work together"),
     "testing": ("scripted models, fake", "servers, checks of stores"),

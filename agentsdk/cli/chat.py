@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from agentsdk.cli import OK
 from agentsdk.cli.driving import load_agent, opened, output_text, told
 from agentsdk.cli.shown import one_line, plain, spent, took
+from agentsdk.core.next_step import ToolAnswerItem, ToolApprovalItem
+from agentsdk.runner import Runner  # what an answer needs is there before it is asked for
 from agentsdk.types.errors import AgentsException, UserError
 
 if TYPE_CHECKING:
@@ -71,8 +73,6 @@ class _Talk:
             given = self._decided(stream)
 
     async def _answered(self, given: str | RunState) -> RunResultStreaming[Any]:
-        from agentsdk.runner import Runner
-
         stream = Runner.run_streamed(self._agent, given, session=self._session, run_config=self._config)
         await told(stream, _say)
         if stream.is_finished and not isinstance(output := stream.final_output, str):
@@ -82,8 +82,6 @@ class _Talk:
 
     def _decided(self, stream: RunResultStreaming[Any]) -> RunState | None:
         """The state to go on with, once a person has said a word on each call that waits; None where nothing goes on."""
-        from agentsdk.core.next_step import ToolAnswerItem, ToolApprovalItem
-
         if not stream.interruptions:
             return None
         state = stream.to_state()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from agentsdk import Agent, RunConfig, Runner, SQLiteRunStore, function_tool
 from agentsdk.cli import main
+from agentsdk.testing import ScriptedModel, call
 from tests.cli.app import EVIL
 
 pytest.importorskip("typer", reason="the command line needs typer and rich: pip install 'agentsdk[cli]'")
@@ -149,6 +154,62 @@ def test_a_store_that_is_not_there_is_not_made_and_a_damaged_one_is_told(ran: An
         database.execute("UPDATE agentsdk_run_events SET data = ? WHERE number = 1", (b'["nonsense"]',))
     assert ran("show", "r").code == 1
     assert ran("runs").code == 0
+
+
+@pytest.mark.parametrize("command", [["resume", CLERK, "r"], ["replay", CLERK, "r"], ["show", "r"], ["decide", "r", "approve"]])
+def test_no_command_on_a_run_makes_a_store(ran: Any, tmp_path: Path, command: list[str]) -> None:
+    told = ran(*command, "--store", str(tmp_path / "none.db"))
+    assert told.code == 2 and "there is no store at" in told.err and not (tmp_path / "none.db").exists()
+
+
+def test_a_run_of_a_newer_version_is_told(ran: Any, tmp_path: Path) -> None:
+    ran("run", CLERK, "hello", "--run-id", "r")
+    with sqlite3.connect(tmp_path / "runs.db") as database:
+        (first,) = database.execute("SELECT data FROM agentsdk_run_events WHERE number = 1").fetchone()
+        text = first if isinstance(first, str) else first.decode()
+        newer = re.sub(r"^\[\d+,", "[999,", text)  # an event begins with its version
+        assert newer != text
+        database.execute("UPDATE agentsdk_run_events SET data = ? WHERE number = 1", (newer.encode(),))
+    told = ran("show", "r")
+    assert told.code == 1 and "999" in told.err and "Traceback" not in told.err
+
+
+def test_a_run_that_another_process_holds_is_shown_and_not_gone_on_with(ran: Any, tmp_path: Path) -> None:
+    async def hold() -> tuple[Ran, Ran]:
+        store = SQLiteRunStore(str(tmp_path / "runs.db"))
+        config = RunConfig(store=store, run_id="held", tracing_disabled=True)
+        began = asyncio.Event()
+
+        @function_tool
+        async def wait() -> str:
+            """Wait."""
+            began.set()
+            await asyncio.Event().wait()
+            return ""
+
+        agent = Agent[None, str](name="Clerk", tools=[wait], model=ScriptedModel([call("wait")]))
+        task = asyncio.ensure_future(Runner.run(agent, "go", run_config=config))
+        await began.wait()
+        shown = await asyncio.to_thread(ran, "show", "held")
+        resumed = await asyncio.to_thread(ran, "resume", CLERK, "held")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await store.aclose()
+        return shown, resumed
+
+    shown, resumed = asyncio.run(hold())
+    assert shown.code == 0 and "held  running" in shown.out and "wait {}" in shown.out
+    assert resumed.code == 2 and "'held'" in resumed.err
+
+
+def test_what_the_encoding_of_the_terminal_lacks_is_no_traceback(ran: Any, tmp_path: Path) -> None:
+    ran("run", CLERK, "hello", "--run-id", "r", "--config", "tests.cli.app:quiet")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict", "PYTHONPATH": str(ROOT)}
+    for arguments in (["show", "r"], ["run", CLERK, "caf\u00e9 \U0001f600 \u4e2d"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "agentsdk", *arguments], capture_output=True, cwd=ROOT, env=environment, check=False
+        )
+        assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout.isascii(), done.stderr
 
 
 def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
