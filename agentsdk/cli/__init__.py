@@ -6,28 +6,15 @@ The commands of a deployment (`worker`, `mcp`, `ui`) need nothing but the packag
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.util import find_spec
 
+from agentsdk.cli.codes import FAILED, INTERRUPTED, OK, PIPE_CLOSED, WRONG
+from agentsdk.cli.deployed import DEPLOYED, deployed
 from agentsdk.types.errors import AgentsException, RunConflictError, RunNotFoundError, UserError
-
-OK, FAILED, WRONG, WAITS, DIFFERS = range(5)
-"""Exit codes: done; a run or what it needs failed; what was given is wrong; the run waits for somebody; two runs differ."""
-
-PIPE_CLOSED, INTERRUPTED = 141, 130
-"""What a shell says of a program whose reader is gone, and of one that was interrupted."""
-
-DEPLOYED = {
-    "mcp": "Serve an agent, tools or a toolset to MCP clients, over stdio or HTTP.",
-    "ui": "Show the runs of a store on a page, and act on them where agents are given.",
-    "worker": "Take the runs of a store that are due, and drive them until SIGTERM or SIGINT.",
-}
-"""The commands that need no extra."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,15 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def deployed(name: str, arguments: Sequence[str]) -> int:
-    """Run a command of `DEPLOYED`. Raises `AgentsException`s."""
-    module = import_module(f"agentsdk.cli.{name}")
-    parser = argparse.ArgumentParser(prog=f"agentsdk {name}", description=DEPLOYED[name])
-    module.add_arguments(parser)
-    module.run(parser.parse_args(arguments))
-    return OK
 
 
 def _without_extra(given: Sequence[str]) -> int:

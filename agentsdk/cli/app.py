@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agentsdk.cli import DEPLOYED, OK, WRONG, deployed
+from agentsdk.cli.codes import OK, WRONG
+from agentsdk.cli.deployed import DEPLOYED, deployed
 
 app = typer.Typer(
     name="agentsdk",

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentsdk.cli import OK
+from agentsdk.cli.codes import OK
 from agentsdk.cli.driving import load_agent, opened, output_text, told
 from agentsdk.cli.shown import one_line, plain, spent, took
 from agentsdk.core.next_step import ToolAnswerItem, ToolApprovalItem

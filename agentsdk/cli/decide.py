@@ -6,7 +6,7 @@ import asyncio
 import json as json_
 from typing import Any, cast, get_args
 
-from agentsdk.cli import OK
+from agentsdk.cli.codes import OK
 from agentsdk.cli.given import found, open_existing
 from agentsdk.cli.shown import plain, print_json, say
 from agentsdk.core.next_step import PendingCall, PendingTimer, pending_calls

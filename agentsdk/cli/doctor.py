@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from agentsdk.cli import FAILED, OK
+from agentsdk.cli.codes import FAILED, OK
 from agentsdk.cli.models import providers
 from agentsdk.cli.shown import console, plain, print_json, working
 from agentsdk.types.errors import AgentsException

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentsdk.cli import FAILED, OK, WAITS
+from agentsdk.cli.codes import FAILED, OK, WAITS
 from agentsdk.cli.given import load_config, load_object, open_store
 from agentsdk.cli.shown import one_line, plain, print_json, spent, took
 from agentsdk.types.base import JsonObject

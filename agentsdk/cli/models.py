@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from agentsdk.cli import OK, WRONG
+from agentsdk.cli.codes import OK, WRONG
 from agentsdk.cli.shown import console, plain, print_json, say
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError

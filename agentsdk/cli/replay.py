@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from agentsdk.cli import DIFFERS, OK
+from agentsdk.cli.codes import DIFFERS, OK
 from agentsdk.cli.driving import driven, load_agent, opened
 from agentsdk.cli.given import found, open_existing
 from agentsdk.cli.shown import plain, print_json, say, working

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, cast
 
-from agentsdk.cli import OK
+from agentsdk.cli.codes import OK
 from agentsdk.cli.given import open_existing
 from agentsdk.cli.shown import console, one_line, plain, print_json, say, summary_json, took, working
 from agentsdk.types.errors import UserError

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agentsdk.cli import OK
+from agentsdk.cli.codes import OK
 from agentsdk.cli.given import found, open_existing
 from agentsdk.cli.shown import console, one_line, plain, print_json, spent, summary_json, took, working
 from agentsdk.core.codec import decode_events

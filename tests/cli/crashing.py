@@ -1,3 +1,3 @@
 """A module that cannot be imported."""
 
-raise ZeroDivisionError("no luck")
+raise ZeroDivisionError("no luck \x1b[31m")

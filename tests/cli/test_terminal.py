@@ -45,7 +45,9 @@ class Terminal:
         while (found := re.search(pattern, self.screen)) is None:
             ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
             assert ready, f"{pattern!r} did not come: {self.screen!r}"
-            self.screen += self._read()
+            piece = self._read()
+            assert piece, f"it ended, and {pattern!r} did not come: {self.screen!r}"
+            self.screen += piece
         seen, self.screen = self.screen[: found.end()], self.screen[found.end() :]
         return seen
 

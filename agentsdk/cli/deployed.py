@@ -1,0 +1,25 @@
+"""The commands of a deployment: they read their options by argparse, and need nothing but the package."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+
+from agentsdk.cli.codes import OK
+
+DEPLOYED = {
+    "mcp": "Serve an agent, tools or a toolset to MCP clients, over stdio or HTTP.",
+    "ui": "Show the runs of a store on a page, and act on them where agents are given.",
+    "worker": "Take the runs of a store that are due, and drive them until SIGTERM or SIGINT.",
+}
+"""The commands that need no extra."""
+
+
+def deployed(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of `DEPLOYED`. Raises `AgentsException`s."""
+    module = import_module(f"agentsdk.cli.{name}")
+    parser = argparse.ArgumentParser(prog=f"agentsdk {name}", description=DEPLOYED[name])
+    module.add_arguments(parser)
+    module.run(parser.parse_args(arguments))
+    return OK
