@@ -12,7 +12,8 @@ def test_every_stream_event_has_a_type_string_of_its_own() -> None:
     names = [kind.type for kind in kinds]
     assert len(set(names)) == len(kinds)
     assert all(name.startswith("response.") for name in names)
-    assert set(kinds) == set(Delta.__subclasses__())
+    ours = {kind for kind in Delta.__subclasses__() if kind.__module__ == Delta.__module__}  # compat has one of its own
+    assert set(kinds) == ours
 
 
 def test_text_is_where_readers_of_the_responses_stream_look_for_it() -> None:
