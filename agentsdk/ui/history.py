@@ -25,7 +25,7 @@ _KEPT = 8
 """Histories that are kept, those looked at last."""
 
 _PART = 2_000
-"""Events that are decoded before others have their turn."""
+"""Events that are decoded, or folded, before others have their turn."""
 
 
 class History:
@@ -57,6 +57,12 @@ class History:
             row = self._teller.row(len(self.events), event)
             self.rows.append(row)
             self._spans.feed(row, event)
+
+    async def fold(self) -> None:
+        """Make the states that are kept, part by part, so that a long log holds nobody up. Raises `StateError`."""
+        for revision in range(len(self._states) * _EVERY, len(self.events), _PART):
+            self.state(revision)
+            await asyncio.sleep(0)
 
     def spans(self) -> list[Span]:
         """What took time."""

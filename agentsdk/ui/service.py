@@ -219,7 +219,7 @@ class Service:
     async def run(self, request: Request) -> Response:
         """How a run stands, the calls that wait, its input and output."""
         summary = await self._summary(request)
-        history = await self._histories.of(summary.run_id)
+        history = await self._folded(request)
         return _json(self._detail(summary, history))
 
     def _detail(self, summary: RunSummary, history: History) -> JsonObject:
@@ -290,7 +290,7 @@ class Service:
 
     async def event(self, request: Request) -> Response:
         """One event in full, and of a model's reply what it was asked; `?full=1` cuts no text."""
-        history = await self._history(request)
+        history = await self._folded(request)
         return _json(self._event(history, request.path_params["revision"], is_whole=bool(request.query_params.get("full"))))
 
     def _event(self, history: History, revision: int, *, is_whole: bool) -> JsonObject:
@@ -329,7 +329,7 @@ class Service:
 
     async def state(self, request: Request) -> Response:
         """The state at a revision, and what its event changed."""
-        history = await self._history(request)
+        history = await self._folded(request)
         at = number_of(request.query_params, "at", int)
         return _json(self._state(history, len(history.events) if at is None else at))
 
@@ -341,7 +341,7 @@ class Service:
 
     async def conversation(self, request: Request) -> Response:
         """The items as a reader sees them, at a revision."""
-        history = await self._history(request)
+        history = await self._folded(request)
         at = number_of(request.query_params, "at", int)
         state = history.state(len(history.events) if at is None else at)
         return _json({"items": Shower().items(transcript(state))})
@@ -358,7 +358,7 @@ class Service:
     async def export(self, request: Request) -> Response:
         """The run as one HTML file."""
         summary = await self._summary(request)
-        history = await self._histories.of(summary.run_id)
+        history = await self._folded(request)
         path = f"runs/{quote(summary.run_id, safe=UNQUOTED)}"
         last = len(history.events)
         answers: JsonObject = {
@@ -426,6 +426,12 @@ class Service:
 
     async def _history(self, request: Request) -> History:
         return await self._histories.of(id_in_path(request.path_params["run_id"]))
+
+    async def _folded(self, request: Request) -> History:
+        """The same, where states are looked at."""
+        history = await self._history(request)
+        await history.fold()
+        return history
 
 
 class _Zipped(GZipMiddleware):
