@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from temporalio.client import Client, WorkflowHistory, WorkflowUpdateFailedError
+from temporalio.client import Client, OutboundInterceptor, QueryWorkflowInput, WorkflowHistory, WorkflowUpdateFailedError
+from temporalio.client import Interceptor as ClientInterceptor
 from temporalio.converter import DataConverter
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ActivityOutboundInterceptor,
@@ -120,7 +122,10 @@ async def until(runs: TemporalRuns, run_id: str, status: str = "waiting") -> Tem
     """How the run stands once it has that status."""
 
     async def look() -> TemporalStatus | None:
-        stands = await runs.status(run_id)
+        try:
+            stands = await runs.status(run_id)
+        except StoreUnavailableError:  # its worker has not asked for work yet
+            return None
         assert stands.status in (status, "running", "waiting", "ready"), stands
         return stands if stands.status == status else None
 
@@ -641,6 +646,24 @@ async def test_a_server_that_cannot_be_reached_is_said_by_a_typed_error() -> Non
     ):
         with pytest.raises(StoreUnavailableError, match="Temporal did not answer for run 'r'"):
             await asked
+
+
+async def test_a_run_whose_worker_does_not_ask_for_work_is_no_mistake_of_the_callers(address: str, run_id: str) -> None:
+    class NoPoller(OutboundInterceptor):
+        async def query_workflow(self, input: QueryWorkflowInput) -> Any:
+            message = "no poller seen for task queue recently, worker may be down"
+            raise RPCError(message, RPCStatusCode.FAILED_PRECONDITION, b"")
+
+    class Unpolled(ClientInterceptor):
+        """The server's answer in the moment between an eager start and a worker's first poll."""
+
+        def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
+            return NoPoller(super().intercept_client(next))
+
+    runs = TemporalRuns(await Client.connect(address, interceptors=[Unpolled()]), task_queue=run_id)
+    await runs.start("Go.", run_id=run_id, agent="clerk")
+    with pytest.raises(StoreUnavailableError, match="no worker asks for its work"):
+        await runs.status(run_id)
 
 
 async def test_a_wrong_argument_is_refused_where_it_is_given(client: Client) -> None:

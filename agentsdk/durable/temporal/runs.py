@@ -84,8 +84,8 @@ class TemporalRuns:
     memo, and those named in `search_attributes` search attributes, of type Keyword, which the server must know. With a `store`
     results that are too large for Temporal are read from it.
 
-    Every method raises `StoreUnavailableError` where the server cannot be reached, and `RunNotFoundError` for a run it does not
-    have. Raises `UserError` naming the argument that is wrong.
+    Every method raises `StoreUnavailableError` where the server cannot be reached, or no worker is there to answer, and
+    `RunNotFoundError` for a run it does not have. Raises `UserError` naming the argument that is wrong.
     """
 
     def __init__(
@@ -323,6 +323,8 @@ def _typed(error: RPCError, run_id: str) -> AgentsException:
                 f"{what}, expected search attributes that the server knows; register them: "
                 "temporal operator search-attribute create --type Keyword --name ..."
             )
+        case RPCStatusCode.FAILED_PRECONDITION if "no poller" in error.message:
+            return _away(run_id, "no worker asks for its work")
         case RPCStatusCode.UNAVAILABLE | RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
             return _away(run_id, error.message)
         case _:
