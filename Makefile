@@ -41,13 +41,13 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
+test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.peers $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
 
-orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
+orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.peers $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
 
 examples: $(VENV)/.dev $(VENV)/.model
@@ -133,6 +133,12 @@ $(VENV)/.clients: $(VENV)/.pip pyproject.toml scripts/official_clients.py
 	@echo "== the providers' client libraries"
 	@if $(RUN) scripts/official_clients.py --install; then touch $@; \
 	else echo 'they cannot be installed: the tests that ask them are skipped'; fi
+
+# What the programs run on that the migration guides begin with. Where it cannot be had they are skipped; the next time it is tried again.
+$(VENV)/.peers: $(VENV)/.pip benchmarks/envs.py
+	@echo '== openai-agents, pydantic-ai and langgraph'
+	@if $(RUN) -m benchmarks.envs peers; then touch $@; \
+	else echo 'they cannot be installed: the tests of programs on them are skipped'; fi
 
 # Nothing where the system has one. Where none can be had the tests of the browser are skipped; the next time it is tried again.
 $(VENV)/.chromium: $(VENV)/.dev scripts/get_chromium.py

@@ -2,6 +2,8 @@
 
 `REQUIREMENTS` is the one place that names what is compared, and in which version. Nothing is shared between the
 environments, so the number of distributions in each is what a user of that package gets.
+
+    python -m benchmarks.envs NAME ...    # makes those
 """
 
 from __future__ import annotations
@@ -56,7 +58,14 @@ ENGINES: dict[str, tuple[str, ...]] = {
 }
 """What the kills of durable engines need beside."""
 
-_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP | ENGINES
+MIGRATION: dict[str, tuple[str, ...]] = {
+    "peers": (*REQUIREMENTS["openai-agents"], *REQUIREMENTS["pydantic-ai"], *DURABLE["langgraph-sqlite"]),
+}
+"""What the programs run on that the migration guides begin with: in one, and compiled when imported, as tests wait for it."""
+
+_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP | ENGINES | MIGRATION
+
+_INSTALL = ("-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check")
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,8 @@ def ensure(name: str) -> Env:
         print(f"  installing {name}: {' '.join(_ALL[name])} ...", end=" ", flush=True)
         try:
             _call(sys.executable, "-m", "venv", str(root))
-            _call(str(python), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *_ALL[name])
+            options = ["--no-compile"] if name in MIGRATION else []
+            _call(str(python), *_INSTALL, *options, *_ALL[name])
         except EnvError:
             print("failed")
             raise
@@ -95,6 +105,13 @@ def ensure(name: str) -> Env:
         # pip compiles what it installs, but not what an editable install points to.
         _call(str(python), "-m", "compileall", "-q", str(REPO / "agentsdk"))
     return Env(name, python, _distributions(root))
+
+
+def found(name: str) -> Path | None:
+    """The interpreter of the environment of `name`, if it is there and holds what is wanted; nothing is installed."""
+    root = ENVS / name
+    stamp = root / ".ready"
+    return root / "bin" / "python" if stamp.exists() and stamp.read_text() == _fingerprint(name) else None
 
 
 def _fingerprint(name: str) -> str:
@@ -118,3 +135,11 @@ def _call(*command: str) -> None:
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise EnvError(lines[-1] if lines else f"exit code {done.returncode}")
+
+
+if __name__ == "__main__":
+    try:
+        for wanted in sys.argv[1:]:
+            ensure(wanted)
+    except EnvError as error:
+        sys.exit(str(error))
