@@ -1,6 +1,6 @@
 """`make compat`: fetches openai-agents' source distribution, and says how much of it runs here with its import line changed.
 
-    python -m benchmarks.compat [examples] [docs] [names] [tests] [--sdist DIR] [--show]
+    python -m benchmarks.compat [examples] [docs] [names] [tests] [cost] [--sdist DIR] [--show]
 
 Nothing of it is kept. Examples run in processes of their own against a server that makes up its replies.
 """
@@ -213,10 +213,16 @@ def run_tests(root: Path, env: dict[str, str]) -> None:
 def main() -> None:
     """Run what is asked for, or all but the tests."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["examples", "docs", "names"])
+    parser.add_argument("what", nargs="*", default=["examples", "docs", "names", "cost"])
     parser.add_argument("--sdist", type=Path, help="the unpacked source distribution, if there is one")
     parser.add_argument("--show", action="store_true", help="each that failed, and why")
     given = parser.parse_args()
+    if "cost" in given.what:
+        from benchmarks.compat.cost import measure_cost
+
+        measure_cost()
+    if given.what == ["cost"]:
+        return
     root: Path = given.sdist or fetched()
     server, address = serve()
     env = environment(address, root)

@@ -126,8 +126,15 @@ async def _is_enabled(tool: Tool, context: RunContextWrapper[Any], agent: AgentB
     return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
 
 
+class _Translated:
+    """Keeps, beside the fields, what the agent was translated to for the run beneath."""
+
+    __slots__ = ("translated",)
+    translated: Any
+
+
 @dataclass
-class Agent(AgentBase[TContext], Generic[TContext]):
+class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
 
     `model_settings` may be given as a dict. Raises `TypeError` for a field of another type.

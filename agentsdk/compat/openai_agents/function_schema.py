@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
@@ -33,9 +34,18 @@ class FuncSchema:
     strict_json_schema: bool = True
     return_annotation: Any = inspect.Signature.empty
 
+    @functools.cached_property
+    def _by_position(self) -> list[str] | None:
+        """The names of the parameters, where all may be given by position, as those of most functions may."""
+        parameters = list(self.signature.parameters.values())[int(self.takes_context) :]
+        is_plain = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+        return [one.name for one in parameters] if is_plain else None
+
     def to_call_args(self, data: BaseModel) -> tuple[list[Any], dict[str, Any]]:
         """The checked arguments, by position and by name. Raises `ModelBehaviorError` for one that is given twice."""
         values = vars(data)
+        if (by_position := self._by_position) is not None:
+            return [values.get(name) for name in by_position], {}
         args: list[Any] = []
         named: dict[str, Any] = {}
         behind_args = False

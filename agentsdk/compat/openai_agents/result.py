@@ -14,17 +14,13 @@ from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, Output
 from agentsdk.compat.openai_agents.items import ItemHelpers, ModelResponse, RunItem, ToolApprovalItem
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.run_state import RunState
-from agentsdk.compat.openai_agents.stream_events import (
-    AgentUpdatedStreamEvent,
-    RawResponsesStreamEvent,
-    RunItemStreamEvent,
-    StreamEvent,
-)
+from agentsdk.compat.openai_agents.stream_events import StreamEvent
 from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
 from agentsdk.core.state import State
+from agentsdk.engine.channel import Channel
 from agentsdk.result import RunResult as OwnResult
 from agentsdk.result import RunResultStreaming as OwnStreaming
-from agentsdk.types.deltas import ResponseCompleted
+from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.agent import Agent
@@ -168,11 +164,11 @@ class RunResult(RunResultBase):
     def __init__(self, scope: RunScope, own: OwnResult[Any], max_turns: int | None) -> None:
         super().__init__(scope, max_turns)
         self._own = own
-        self._value = own.to_state().value
 
     @property
     def _state(self) -> State | None:
-        return self._value
+        run = self._own._run  # pyright: ignore[reportPrivateUsage]
+        return None if run is None else run.state
 
     @property
     def _beneath(self) -> Any:
@@ -213,7 +209,8 @@ class GivenResult(RunResult):
             ]
 
 
-_OVER: Any = object()
+_UNREAD = 10**9
+"""The run waits for no reader."""
 
 
 class RunResultStreaming(RunResultBase):
@@ -222,7 +219,7 @@ class RunResultStreaming(RunResultBase):
     def __init__(self, scope: RunScope, max_turns: int | None) -> None:
         super().__init__(scope, max_turns)
         self._own: OwnStreaming[Any] | None = None
-        self._events: asyncio.Queue[Any] = asyncio.Queue()
+        self._events: Channel[Any] = Channel(_UNREAD)
         self._error: BaseException | None = None
         self._cancelled: Literal["immediate", "after_turn"] | None = None
         self.is_complete = False
@@ -233,50 +230,27 @@ class RunResultStreaming(RunResultBase):
         """The task that the run goes on in."""
         self.run_loop_task = task
 
-    async def pump(self, begin: Callable[[], Awaitable[OwnStreaming[Any]]]) -> None:
-        """Begin the run beneath, take its events, and keep them until they are read."""
-        from agentsdk.compat.openai_agents._bridge.run import raise_theirs
+    async def drive(self, begin: Callable[[], Awaitable[OwnStreaming[Any]]]) -> None:
+        """Begin the run beneath, and go on with it to its end. Its events are kept until they are read."""
+        from agentsdk.compat.openai_agents._bridge.run import Inside
 
+        inside = Inside(self._scope)
         try:
-            with raise_theirs(self._scope):
-                self._own = await begin()
-                if self._cancelled is not None:
-                    self._own.cancel(self._cancelled)
-                async for event in self._own.stream_events():
-                    shown = self._shown(event)
-                    if shown is not None:
-                        self._events.put_nowait(shown)
+            self._own = await begin()
+            if self._cancelled is not None:
+                self._own.cancel(self._cancelled)
+            await self._own._begin(self._own, self._events)  # pyright: ignore[reportPrivateUsage]
         except asyncio.CancelledError:
-            raise
+            if self._cancelled != "immediate":
+                raise
+        except OwnError as error:
+            self._error = inside.seen(error)
         except BaseException as error:
             self._error = error
         finally:
+            inside.leave()
             self.is_complete = True
-            self._events.put_nowait(_OVER)
-
-    def _shown(self, event: Any) -> StreamEvent | None:
-        from agentsdk.compat.openai_agents._bridge.model import RawDelta, event_of
-        from agentsdk.compat.openai_agents._bridge.replies import event_name, item_of
-        from agentsdk.define import stream_events as own
-
-        if event.path:
-            return None
-        match event:
-            case own.RawResponsesStreamEvent(data=RawDelta(raw=raw)):
-                return RawResponsesStreamEvent(raw)
-            case own.RawResponsesStreamEvent(data=ResponseCompleted()) if self._scope.shows_raw:
-                return None  # the program's own model has sent one of its own
-            case own.RawResponsesStreamEvent(data=delta):
-                made = object.__new__(RawResponsesStreamEvent)
-                made.__dict__.update(type="raw_response_event", _build=lambda: event_of(delta))
-                return made
-            case own.RunItemStreamEvent():
-                item = item_of(self._scope, event.item)
-                return RunItemStreamEvent(cast(Any, event_name(event.name, item)), item)
-            case own.AgentUpdatedStreamEvent():
-                return AgentUpdatedStreamEvent(self._scope.translation.given(event.new_agent))
-            case _:
-                return None
+            self._events.close()
 
     @property
     def _state(self) -> State | None:
@@ -308,27 +282,30 @@ class RunResultStreaming(RunResultBase):
 
     async def stream_events(self) -> AsyncIterator[StreamEvent]:
         """The run's events. Raises the run's error after the last of them."""
-        while True:
-            if self.is_complete and self._events.empty():
+        from agentsdk.compat.openai_agents._bridge.shown import Shown
+
+        show, get = Shown(self._scope).event, self._events.get
+        while self._cancelled != "immediate":
+            try:
+                event = await get()
+            except StopAsyncIteration:
                 break
-            event = await self._events.get()
-            if event is _OVER:
-                break
-            yield event
+            shown = show(event)
+            if shown is not None:
+                yield shown
         if self._error is not None:
             raise self._error
 
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
         """Stop the run now, or when the turn that is going has ended."""
-        if self._own is None:
-            self._cancelled = mode
-        else:
+        self._cancelled = mode
+        if self._own is not None:
             self._own.cancel(mode)
         if mode == "immediate":
-            while not self._events.empty():
-                self._events.get_nowait()
             self.is_complete = True
-            self._events.put_nowait(_OVER)
+            self._events.close()
+            if self.run_loop_task is not None:
+                self.run_loop_task.cancel()
 
     def to_state(self) -> RunState[Any, Any]:
         """A snapshot: decide on its interruptions, and pass it to `Runner.run`."""

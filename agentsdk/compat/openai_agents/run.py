@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from agentsdk.compat.openai_agents._bridge.run import Call, new_call, raise_theirs, running_loop
+from agentsdk.compat.openai_agents._bridge.run import Call, Inside, new_call, running_loop
 from agentsdk.compat.openai_agents.result import RunResult, RunResultStreaming
 from agentsdk.compat.openai_agents.run_config import DEFAULT_MAX_TURNS as DEFAULT_MAX_TURNS
 from agentsdk.compat.openai_agents.run_config import CallModelData as CallModelData
@@ -27,6 +27,7 @@ from agentsdk.compat.openai_agents.run_context import TContext
 from agentsdk.compat.openai_agents.run_state import RunState
 from agentsdk.result import RunResultStreaming as OwnStreaming
 from agentsdk.runner import Runner as OwnRunner
+from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.agent import Agent
@@ -70,9 +71,15 @@ class Runner:
             conversation_id=conversation_id,
             session=session,
         )
-        with raise_theirs(call.scope):
+        inside = Inside(call.scope)
+        try:
             given, arguments = await call.arguments()
             return RunResult(call.scope, await OwnRunner.run(call.agent, given, **arguments), max_turns)
+        except OwnError as error:
+            raised = inside.seen(error)
+        finally:
+            inside.leave()
+        raise raised
 
     @classmethod
     def run_sync(
@@ -143,7 +150,7 @@ class Runner:
         )
         call.scope.is_streamed = True
         result = RunResultStreaming(call.scope, max_turns)
-        task = asyncio.get_running_loop().create_task(result.pump(lambda: _begun(call)), name="agentsdk compat run")
+        task = asyncio.get_running_loop().create_task(result.drive(lambda: _begun(call)), name="agentsdk compat run")
         result.attach(task)
         return result
 

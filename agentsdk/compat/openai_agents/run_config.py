@@ -168,7 +168,7 @@ class RunOptions(TypedDict, Generic[TContext]):
 def coerce_run_config(value: RunConfig | dict[str, Any] | None) -> RunConfig:
     """A run's settings, which may be given as a dict. Raises `UserError` for a name there is not."""
     if value is None:
-        return RunConfig()
+        return _DEFAULT
     if isinstance(value, RunConfig):
         return value
     if not isinstance(cast(object, value), Mapping):
@@ -177,3 +177,12 @@ def coerce_run_config(value: RunConfig | dict[str, Any] | None) -> RunConfig:
     if unknown:
         raise UserError(f"run_config has {unknown}, expected fields of RunConfig")
     return RunConfig(**value)
+
+
+_DEFAULT = RunConfig()
+"""The settings of runs that are given none."""
+
+
+def provider_of(config: RunConfig) -> ModelProvider:
+    """What finds the models of a run: of one without settings one of its own, which knows no model from before."""
+    return _default_provider() if config is _DEFAULT else config.model_provider

@@ -385,8 +385,7 @@ def function_tool(
         is_async = _is_async(function)
         model = schema.params_pydantic_model
 
-        async def run(ctx: ToolContext[Any], input: str) -> Any:
-            data = parse_arguments(schema.name, input)
+        async def run(ctx: ToolContext[Any], data: dict[str, Any]) -> Any:
             try:
                 checked = model(**data)
             except ValidationError as error:
@@ -400,7 +399,16 @@ def function_tool(
 
         async def on_invoke_tool(ctx: ToolContext[Any], input: str) -> Any:
             try:
-                return await run(ctx, input)
+                return await run(ctx, parse_arguments(schema.name, input))
+            except Exception as error:
+                if describe is None:
+                    raise
+                text = describe(ctx, error)
+                return await text if inspect.isawaitable(text) else text
+
+        async def invoke_parsed(ctx: ToolContext[Any], data: dict[str, Any]) -> Any:
+            try:
+                return await run(ctx, data)
             except Exception as error:
                 if describe is None:
                     raise
@@ -428,6 +436,7 @@ def function_tool(
             failure_error_function=describe,
         )
         made.__dict__["__wrapped__"] = function
+        made.__dict__["invoke_parsed"] = (on_invoke_tool, invoke_parsed)  # for the run, whose arguments are parsed already
         if timeout is not None and not is_async:
             raise ValueError(
                 f"tool {made.name!r} has a timeout and is not async: its thread could not be stopped; make it async, or leave "

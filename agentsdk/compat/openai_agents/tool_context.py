@@ -40,13 +40,14 @@ class ToolContext(RunContextWrapper[TContext]):
         turn_input: list[Any] | None = None,
         tool_input: Any | None = None,
     ) -> None:
-        for name, value in (("tool_name", tool_name), ("tool_call_id", tool_call_id), ("tool_arguments", tool_arguments)):
-            if value is None:
-                raise ValueError(f"ToolContext was given no {name}, expected that of the call")
+        if tool_name is None or tool_call_id is None or tool_arguments is None:
+            given = {"tool_name": tool_name, "tool_call_id": tool_call_id, "tool_arguments": tool_arguments}
+            missing = next(name for name, value in given.items() if value is None)
+            raise ValueError(f"ToolContext was given no {missing}, expected that of the call")
         super().__init__(context, Usage() if usage is None else usage, turn_input or [], tool_input)
-        self.tool_name = tool_name or ""
-        self.tool_call_id = tool_call_id or ""
-        self.tool_arguments = tool_arguments or ""
+        self.tool_name = tool_name
+        self.tool_call_id = tool_call_id
+        self.tool_arguments = tool_arguments
         self._tool_call = tool_call
         self._call_builder: Callable[[], Any] | None = None
         self.tool_namespace = tool_namespace

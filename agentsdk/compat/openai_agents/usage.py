@@ -98,11 +98,13 @@ class Usage:
         self.output_tokens += other.output_tokens or 0
         self.total_tokens += other.total_tokens or 0
         ours, theirs = self.input_tokens_details, _input_details(other.input_tokens_details)
-        self.input_tokens_details = InputTokensDetails(
-            ours.cached_tokens + theirs.cached_tokens, ours.cache_write_tokens + theirs.cache_write_tokens
-        )
+        if theirs.cached_tokens or theirs.cache_write_tokens:
+            self.input_tokens_details = InputTokensDetails(
+                ours.cached_tokens + theirs.cached_tokens, ours.cache_write_tokens + theirs.cache_write_tokens
+            )
         made, more = self.output_tokens_details, _output_details(other.output_tokens_details)
-        self.output_tokens_details = OutputTokensDetails(made.reasoning_tokens + more.reasoning_tokens)
+        if more.reasoning_tokens:
+            self.output_tokens_details = OutputTokensDetails(made.reasoning_tokens + more.reasoning_tokens)
         if other.request_usage_entries:
             self.request_usage_entries.extend(other.request_usage_entries)
         elif other.requests == 1 and other.total_tokens > 0:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import tool as theirs
 from agentsdk.compat.openai_agents._bridge.errors import unwrapped_user_error
 from agentsdk.compat.openai_agents._bridge.handoffs import own_handoff
 from agentsdk.compat.openai_agents._bridge.hooks import BridgedAgentHooks
-from agentsdk.compat.openai_agents._bridge.model import ScopedModel, find_model
+from agentsdk.compat.openai_agents._bridge.model import AgentModel
 from agentsdk.compat.openai_agents._bridge.output import BridgedOutput
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
 from agentsdk.compat.openai_agents._bridge.settings import own_settings
@@ -26,14 +27,12 @@ from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.agent import InputGuardrail as OwnInputGuardrail
 from agentsdk.define.agent import OutputGuardrail as OwnOutputGuardrail
 from agentsdk.define.context import RunContextWrapper as OwnContext
-from agentsdk.define.context import TurnContext as OwnTurnContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput as OwnVerdict
 from agentsdk.define.tool import FunctionTool as OwnTool
 from agentsdk.define.tool_use import ToolResult
 from agentsdk.define.tool_use import ToolsToFinalOutputResult as OwnFinalOutput
 from agentsdk.define.toolset import Toolset, ToolsetContext
 from agentsdk.types.hosted import Prompt as OwnPrompt
-from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import Item
 
 
@@ -46,6 +45,7 @@ class Translation:
         self._handoffs: dict[int, list[Handoff[Any, Any]]] = {}
         self._schemas: dict[int, AgentOutputSchemaBase | None] = {}
         self._tools: dict[int, list[theirs.Tool]] = {}
+        self._unknown: dict[int, UserError | None] = {}
         self._names: dict[str, Agent[Any]] = {}
         self.first = self.own(agent)
 
@@ -76,8 +76,7 @@ class Translation:
         """See tools that were added to an agent, or taken from it, since the run began: they count from its next turn on."""
         known = self._tools.get(id(agent))
         if known is not None and known != agent.tools:
-            self._tools[id(agent)] = list(agent.tools)
-            self._own[id(agent)].tools = _own_tools(agent)
+            self._translate_tools(self._own[id(agent)], agent)
 
     def given(self, own: Any) -> Agent[Any]:
         """The program's agent that one of agentsdk stands for."""
@@ -125,17 +124,28 @@ class Translation:
             case _:
                 return True
 
+    def unknown_tool(self, agent: Agent[Any]) -> UserError | None:
+        """The error for a tool that only a model of the program's own may be told of; None where there is none."""
+        return self._unknown.get(id(agent))
+
+    def _translate_tools(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
+        self._tools[id(agent)] = list(agent.tools)
+        given = [(tool, own_tool(tool, agent)) for tool in agent.tools]
+        made.tools = [own for _, own in given if own is not None]
+        unknown = next((tool for tool, own in given if own is None), None)
+        self._unknown[id(agent)] = None if unknown is None else _only_at_the_provider(unknown)
+
     def _fill(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
         declared = [_declared(one, agent) for one in agent.handoffs]
         self._handoffs[id(agent)] = declared
-        self._tools[id(agent)] = list(agent.tools)
+        self._translate_tools(made, agent)
         schema = self.output_schema(agent)
         fields = OwnAgent(
             name=agent.name,
             instructions=_instructions(agent),
-            tools=_own_tools(agent),
+            tools=made.tools,
             handoffs=cast("list[Any]", [own_handoff(self, one, agent) for one in declared]),
-            model=_selector(agent),
+            model=cast(Any, AgentModel(agent)),
             model_settings=own_settings(agent.model_settings),
             output_type=None if schema is None or schema.is_plain_text() else BridgedOutput(schema),
             input_guardrails=[own_input_guardrail(one, agent) for one in agent.input_guardrails],
@@ -168,9 +178,11 @@ class _ServerTools(Toolset[Any]):
         return [cast("OwnTool[Any]", one) for one in made if isinstance(one, OwnTool)]
 
 
-def _own_tools(agent: Agent[Any]) -> list[OwnTool[Any] | HostedTool]:
-    made = [own_tool(tool, agent) for tool in agent.tools]
-    return [tool for tool in made if tool is not None]
+def _only_at_the_provider(tool: theirs.Tool) -> UserError:
+    return UserError(
+        f"agentsdk has no {type(tool).__name__} that the provider runs in its containers; give ShellTool an executor, or use "
+        "the tools of agentsdk.local_tools and agentsdk.sandboxes"
+    )
 
 
 def _declared(given: Any, agent: Agent[Any]) -> Handoff[Any, Any]:
@@ -193,15 +205,6 @@ def _instructions(agent: Agent[Any]) -> Any:
         return await agent.get_system_prompt(scope_of(ctx).wrapper) or ""
 
     return instructions
-
-
-def _selector(agent: Agent[Any]) -> Any:
-    def select(ctx: OwnTurnContext[Any], own: OwnAgent[Any, Any]) -> Any:
-        scope = scope_of(ctx)
-        scope.translation.refresh(agent)
-        return ScopedModel(scope, agent, find_model(scope, agent))
-
-    return select
 
 
 def _prompt(agent: Agent[Any]) -> Any:
@@ -303,47 +306,49 @@ def _final(scope: RunScope, output: Any) -> OwnFinalOutput:
 
 def translation_of(agent: Agent[Any]) -> Translation:
     """The translation of an agent: the last one, unless it or one that it leads to has changed since."""
-    stamp = _stamp(agent)
-    kept = agent.__dict__.get("_translated")
-    if kept is not None and kept[0] == stamp:
-        return cast(Translation, kept[1])
+    kept: _Kept | None = getattr(agent, "translated", None)
+    if kept is not None and kept.agent is agent:
+        for now, then in kept.seen:
+            if now != then:
+                break
+        else:
+            return kept.translation
     try:
         made = Translation(agent)
     except Exception as error:
         raise unwrapped_user_error(error) from error
-    agent.__dict__["_translated"] = (stamp, made, _held(agent))
+    agent.translated = _Kept(agent, made, list(_seen(agent)))
     return made
 
 
-def _stamp(agent: Agent[Any]) -> tuple[object, ...]:
-    """What tells whether agents have changed: what their fields, and the entries of their lists, are."""
-    seen: dict[int, tuple[object, ...]] = {}
-    waiting = [agent]
+@dataclass
+class _Kept:
+    """A translation, and what it was made of: the fields of agents, settings, tools and handoffs, each with a copy."""
+
+    agent: Agent[Any]  # a copied agent brings along that of the one it was copied from
+    translation: Translation
+    seen: list[tuple[dict[str, Any], dict[str, Any]]]
+
+
+def _seen(agent: Agent[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The fields of what a translation of `agent` is made of, as they are and as they were."""
+    known, waiting = set[int](), [agent]
     while waiting:
         one = waiting.pop()
-        if id(one) in seen:
+        if id(one) in known:
             continue
-        fields = one.__dict__
-        parts: list[object] = []
-        for name, value in fields.items():
-            if name == "_translated":
-                continue
-            if isinstance(value, list):
-                parts.append(tuple([id(entry) for entry in cast("list[Any]", value)]))
-            else:
-                parts.append(value if isinstance(value, str | bool) else id(value))
-        for tool in one.tools:
-            if isinstance(tool, theirs.FunctionTool):
-                parts += [tool.name, id(tool.is_enabled), id(tool.needs_approval), tool.timeout_seconds]
-        seen[id(one)] = tuple(parts)
+        known.add(id(one))
+        parts: list[Any] = [one, one.model_settings, *one.tools]
         for target in one.handoffs:
             given: Any = target
-            reached: Any = cast(Any, given).agent if isinstance(given, Handoff) else given
-            if isinstance(reached, Agent):
-                waiting.append(cast("Agent[Any]", reached))
-    return tuple(seen.items())
-
-
-def _held(agent: Agent[Any]) -> list[object]:
-    """What a stamp knows by its id must live as long as the stamp."""
-    return [list(cast("list[Any]", value)) if isinstance(value, list) else value for value in agent.__dict__.values()]
+            if isinstance(given, Handoff):
+                parts.append(given)
+                given = cast("Any", given).agent
+            if isinstance(given, Agent):
+                waiting.append(cast("Agent[Any]", given))
+        for part in parts:
+            fields: dict[str, Any] = part.__dict__
+            copied = {
+                name: cast("list[Any]", value).copy() if isinstance(value, list) else value for name, value in fields.items()
+            }
+            yield fields, copied

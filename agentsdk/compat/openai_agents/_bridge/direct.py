@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import tool as theirs
-from agentsdk.compat.openai_agents._bridge.openai_types import built_item
 from agentsdk.compat.openai_agents._bridge.output import BridgedOutput
-from agentsdk.compat.openai_agents._bridge.raw import to_dict, to_item
+from agentsdk.compat.openai_agents._bridge.raw import built_of, to_item
 from agentsdk.compat.openai_agents._bridge.settings import own_settings
 from agentsdk.compat.openai_agents._bridge.tools import hosted_tool
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError
@@ -63,6 +62,6 @@ async def reply_of(events: AsyncIterator[ModelStreamEvent]) -> ModelResponse:
     async for event in events:
         if isinstance(event, ResponseCompleted):
             reply = event.response
-            output = [built_item(to_dict(item)) for item in reply.output]
+            output = [built_of(item) for item in reply.output]
             return ModelResponse(output, usage_of(reply.usage), reply.response_id or None)
     raise ModelBehaviorError("the model gave no reply")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from agentsdk.compat.openai_agents import tool as theirs
 from agentsdk.compat.openai_agents._bridge.openai_types import built
-from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents._bridge.scope import RunScope, call_of
 from agentsdk.compat.openai_agents.computer import AsyncComputer, Computer
 from agentsdk.compat.openai_agents.editor import ApplyPatchOperation, ApplyPatchResult
 from agentsdk.compat.openai_agents.exceptions import UserError
@@ -22,14 +20,11 @@ from agentsdk.define.context import ToolContext as OwnToolContext
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.agent import Agent
 
-Invoke = Callable[[RunScope, "Agent[Any]", OwnToolContext[Any]], Awaitable[Any]]
+Invoke = Callable[[RunScope, "Agent[Any]", OwnToolContext[Any], Mapping[str, Any]], Awaitable[Any]]
+"""Runs a call: given the run, the agent, the call and its arguments."""
 
 
-def _arguments(ctx: OwnToolContext[Any]) -> dict[str, Any]:
-    return msgspec.json.decode(ctx.tool_arguments or "{}", type=dict[str, Any])
-
-
-def _list(fields: dict[str, Any], name: str) -> list[Any]:
+def _list(fields: Mapping[str, Any], name: str) -> list[Any]:
     found: list[Any] | None = fields.get(name)
     return found or []
 
@@ -41,8 +36,7 @@ async def _awaited(value: Any) -> Any:
 def invoke_shell(tool: theirs.ShellTool | theirs.LocalShellTool) -> Invoke:
     """Run the commands of a call."""
 
-    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any]) -> Any:
-        given = _arguments(ctx)
+    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any], given: Mapping[str, Any]) -> Any:
         if isinstance(tool, theirs.LocalShellTool):
             call = {"type": "local_shell_call", "call_id": ctx.tool_call_id, "id": ctx.tool_call_id, "status": "completed"}
             call["action"] = {"type": "exec", "command": given.get("commands") or [], "env": {}}  # type: ignore[assignment]
@@ -51,7 +45,7 @@ def invoke_shell(tool: theirs.ShellTool | theirs.LocalShellTool) -> Invoke:
         action = theirs.ShellActionRequest(
             list(given.get("commands") or []), given.get("timeout_ms"), given.get("max_output_length")
         )
-        data = theirs.ShellCallData(ctx.tool_call_id, action, raw=scope.call_of(ctx))
+        data = theirs.ShellCallData(ctx.tool_call_id, action, raw=call_of(scope.originals, ctx))
         assert tool.executor is not None
         result: Any = await _awaited(tool.executor(theirs.ShellCommandRequest(scope.wrapper, data)))
         return _shell_text(result) if isinstance(result, theirs.ShellResult) else str(result)
@@ -70,7 +64,7 @@ def _shell_text(result: theirs.ShellResult) -> str:
     return json.dumps({"output": output, "max_output_length": result.max_output_length})
 
 
-def operation_of(given: dict[str, Any], wrapper: RunContextWrapper[Any]) -> ApplyPatchOperation:
+def operation_of(given: Mapping[str, Any], wrapper: RunContextWrapper[Any]) -> ApplyPatchOperation:
     """The change that a call asks for."""
     kind = given.get("type")
     if kind not in ("create_file", "update_file", "delete_file") or not given.get("path"):
@@ -81,8 +75,8 @@ def operation_of(given: dict[str, Any], wrapper: RunContextWrapper[Any]) -> Appl
 def invoke_patch(tool: theirs.ApplyPatchTool) -> Invoke:
     """Have the editor make the change of a call."""
 
-    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any]) -> Any:
-        operation = operation_of(_arguments(ctx), scope.wrapper)
+    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any], given: Mapping[str, Any]) -> Any:
+        operation = operation_of(given, scope.wrapper)
         try:
             result: Any = await _awaited(getattr(tool.editor, operation.type)(operation))
         except Exception as error:
@@ -97,8 +91,8 @@ def invoke_patch(tool: theirs.ApplyPatchTool) -> Invoke:
 def invoke_custom(tool: theirs.CustomTool) -> Invoke:
     """Run a custom tool on the text of a call."""
 
-    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any]) -> Any:
-        text = str(_arguments(ctx).get("input") or "")
+    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any], given: Mapping[str, Any]) -> Any:
+        text = str(given.get("input") or "")
         context = scope.context_of(ctx, agent)
         context.tool_arguments = text
         return await _awaited(tool.on_invoke_tool(context, text))
@@ -109,8 +103,7 @@ def invoke_custom(tool: theirs.CustomTool) -> Invoke:
 def invoke_computer(tool: theirs.ComputerTool[Any]) -> Invoke:
     """Do the actions of a call; its result is a screenshot."""
 
-    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any]) -> Any:
-        given = _arguments(ctx)
+    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any], given: Mapping[str, Any]) -> Any:
         for check in _list(given, "pending_safety_checks"):
             await _acknowledge(tool, scope, agent, ctx, check)
         computer = await theirs.resolve_computer(tool=tool, run_context=scope.wrapper)
@@ -129,7 +122,8 @@ async def _acknowledge(
 ) -> None:
     if tool.on_safety_check is None:
         raise UserError("a computer call has a safety check and the ComputerTool no on_safety_check, expected one; give it")
-    data = theirs.ComputerToolSafetyCheckData(scope.wrapper, agent, scope.call_of(ctx), built("PendingSafetyCheck", check))
+    call = call_of(scope.originals, ctx)
+    data = theirs.ComputerToolSafetyCheckData(scope.wrapper, agent, call, built("PendingSafetyCheck", check))
     if not await _awaited(tool.on_safety_check(data)):
         raise UserError("a safety check of a computer call was not acknowledged")
 

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import AsyncGenerator
 from typing import Any, ClassVar, cast
 
-from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope
 from agentsdk.compat.openai_agents.agent import Agent
-from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
+from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
-from agentsdk.compat.openai_agents.tool import ProgrammaticToolCallingTool, ShellTool
+from agentsdk.compat.openai_agents.run_config import provider_of
 from agentsdk.compat.openai_agents.usage import Usage, count, spent_of
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
@@ -34,123 +34,158 @@ class BridgedError(ModelError):
     """The program's own model raised; the cause is what it raised."""
 
 
-def find_model(scope: RunScope, agent: Agent[Any]) -> Any:
-    """The model of an agent in this run, as the program has it."""
-    given: Any = scope.config.model if scope.config.model is not None else agent.model
-    if given is None or isinstance(given, str):
-        key = given or ""
-        if key not in scope.models:
-            scope.models[key] = scope.config.model_provider.get_model(given)
-        return scope.models[key]
-    return given
+class FoundModel:
+    """A model of the program, and agentsdk's where it is one. `given` is what the program named it by."""
 
+    __slots__ = ("given", "model", "name", "native")
 
-class ScopedModel:
-    """The model of one agent in one run. `turn` is counted here, once a reply has come."""
-
-    def __init__(self, scope: RunScope, agent: Agent[Any], model: Any) -> None:
-        self._scope = scope
-        self._agent = agent
-        self._model = model
-        self._native: OwnModel | None = getattr(model, "native", None)
-        name = getattr(self._native or model, "name", None) or getattr(model, "model", None)
+    def __init__(self, given: Any, model: Any) -> None:
+        self.given = given
+        self.model = model
+        self.native: OwnModel | None = getattr(model, "native", None)
+        name = getattr(self.native or model, "name", None) or getattr(model, "model", None)
         self.name = name if isinstance(name, str) and name else type(model).__name__
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+
+def find_model(scope: RunScope, agent: Agent[Any], known: FoundModel | None = None) -> FoundModel:
+    """The model of an agent in this run: the one that the run, the agent or the run's provider names. `known` is one that may
+    be it."""
+    given: Any = agent.model if scope.config.model is None else scope.config.model
+    if given is not None and not isinstance(given, str):
+        return known if known is not None and known.given is given else FoundModel(given, given)
+    found = scope.models.get(agent)
+    if found is None or found.given is not given:
+        found = scope.models[agent] = FoundModel(given, provider_of(scope.config).get_model(given))
+    return found
+
+
+class AgentModel:
+    """The model of one agent, whichever it is in the run that goes on. A turn is counted here, once its reply has come."""
+
+    def __init__(self, agent: Agent[Any]) -> None:
+        self._agent = agent
+        self._last: FoundModel | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, in the run that goes on."""
+        scope = current.get()
+        try:
+            return str(self._agent.model) if scope is None else find_model(scope, self._agent, self._last).name
+        except Exception:  # a provider of the program's own: what it raises is raised when the model is asked
+            return str(self._agent.model)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply."""
-        scope = self._scope
+        scope, agent = current_scope(), self._agent
         if not scope.may_ask:
             raise OwnMaxTurns("the run may take no turn", kind="turns", used=0, limit=0)
-        if self._native is not None:
-            self._check_tools()
-        scope.shows_raw = self._native is None and scope.is_streamed
-        events = self._native.stream(request) if self._native is not None else self._given(request)
-        async for event in events:
-            if isinstance(event, ResponseCompleted):
-                self._check_calls(event.response, request)
-                scope.turns += 1
-                scope.last_response_id = event.response.response_id or None
-                if self._native is not None:
-                    count(scope.wrapper.usage, event.response.usage)
+        scope.translation.refresh(agent)
+        try:
+            found = self._last = find_model(scope, agent, self._last)
+        except Exception as error:
+            raise BridgedError(f"the model provider raised {type(error).__name__}") from error
+        if found.native is None:
+            return self._given(scope, found, request)
+        if (unknown := scope.translation.unknown_tool(agent)) is not None:
+            raise BridgedError(str(unknown)) from unknown
+        return self._native(scope, found.native, request)
+
+    async def _native(self, scope: RunScope, model: OwnModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask a model of agentsdk."""
+        async for event in model.stream(request):
+            if type(event) is ResponseCompleted:
+                self._count(scope, event.response, request)
+                count(scope.wrapper.usage, event.response.usage)
             yield event
 
-    def _check_tools(self) -> None:
-        """Raises for a tool that the provider runs in containers of its own: agentsdk's models know none of them."""
-        for tool in self._agent.tools:
-            if isinstance(tool, ProgrammaticToolCallingTool) or (isinstance(tool, ShellTool) and tool.executor is None):
-                error = UserError(
-                    f"agentsdk has no {type(tool).__name__} that the provider runs in its containers; give ShellTool an "
-                    "executor, or use the tools of agentsdk.local_tools and agentsdk.sandboxes"
-                )
-                raise BridgedError(str(error)) from error
+    def _count(self, scope: RunScope, response: OwnResponse, request: ModelRequest) -> None:
+        """Take note of a reply. A call of a tool that there is not ends the run, unless the model is to be told of it."""
+        if scope.config.tool_not_found_behavior != "return_error_to_model":
+            for item in response.output:
+                if type(item) is FunctionCall and item.kind != "mcp_approval" and not _has_tool(request, item.name):
+                    error = ModelBehaviorError(f"Tool {item.name} not found in agent {self._agent.name}")
+                    raise BridgedError(str(error)) from error
+        scope.turns += 1
+        scope.last_response_id = response.response_id or None
 
-    def _check_calls(self, response: OwnResponse, request: ModelRequest) -> None:
-        """A call of a tool that there is not ends the run, unless the program has it told to the model."""
-        if self._scope.config.tool_not_found_behavior == "return_error_to_model":
-            return
-        known = {tool.name for tool in request.tools}
-        for item in response.output:
-            if type(item) is FunctionCall and item.kind != "mcp_approval" and item.name not in known:
-                error = ModelBehaviorError(f"Tool {item.name} not found in agent {self._agent.name}")
-                raise BridgedError(str(error)) from error
-
-    async def _given(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
+    async def _given(self, scope: RunScope, found: FoundModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask the program's own model."""
         try:
-            if self._scope.is_streamed:
+            if scope.is_streamed:
                 reply: ModelResponse | None = None
-                async for event in self._model.stream_response(**self._arguments(request)):
+                async for event in found.model.stream_response(**self._arguments(scope, request)):
                     yield cast(ModelStreamEvent, RawDelta(event))
-                    if field_of(event, "type") in ("response.completed", "response.incomplete", "response.failed"):
+                    if field_of(event, "type") in _ENDS:
                         reply = _streamed(field_of(event, "response"))
                 if reply is None:
                     raise ModelBehaviorError("the model's stream ended without a final response")
             else:
-                reply = await self._model.get_response(**self._arguments(request))
+                reply = await found.model.get_response(**self._arguments(scope, request))
         except Exception as error:
-            raise BridgedError(f"model {self.name!r} raised {type(error).__name__}") from error
-        yield ResponseCompleted(self._own(cast(Any, reply)))
+            raise BridgedError(f"model {found.name!r} raised {type(error).__name__}") from error
+        response = _own_reply(scope, cast(Any, reply), found.name)
+        self._count(scope, response, request)
+        yield ResponseCompleted(response)
 
-    def _arguments(self, request: ModelRequest) -> dict[str, Any]:
-        scope, agent = self._scope, self._agent
-        settings = agent.model_settings.resolve(scope.config.model_settings)
+    def _arguments(self, scope: RunScope, request: ModelRequest) -> dict[str, Any]:
+        agent, translation, settings = self._agent, scope.translation, self._agent.model_settings
+        if scope.config.model_settings is not None:
+            settings = settings.resolve(scope.config.model_settings)
         if settings.tool_choice is not None and request.settings.tool_choice != settings.tool_choice:
             settings = dataclasses.replace(settings, tool_choice=None)
-        names = {tool.name for tool in request.tools}
-        translation = scope.translation
-        conversation = request.conversation
+        conversation, prompt, entry = request.conversation, request.prompt, scope.originals.entry
         held = conversation.held if conversation is not None else 0
-        entries = [scope.originals.entry(item) for item in [*request.items, *request.tail][held:]]
-        scope.wrapper.turn_input = entries
-        prompt = request.prompt
+        items = [*request.items, *request.tail] if request.tail else list(request.items)
+        scope.wrapper.turn_input = entries = [entry(item) for item in (items[held:] if held else items)]
+        offered = scope.offered.get(agent)
+        if offered is None or offered[0] is not request.tools:
+            offered = scope.offered[agent] = (request.tools, *_offered(scope, agent, request))
         return {
             "system_instructions": request.instructions or (None if agent.instructions is None else ""),
             "input": entries,
             "model_settings": settings,
-            "tools": [tool for tool in scope.tools_of(agent) if translation.is_offered(tool, names)],
+            "tools": offered[1].copy(),
             "output_schema": translation.output_schema(agent),
-            "handoffs": [one for one in translation.handoffs(agent) if one.tool_name in names],
+            "handoffs": offered[2].copy(),
             "tracing": ModelTracing.DISABLED if scope.config.tracing_disabled else ModelTracing.ENABLED,
             "previous_response_id": (conversation.previous_response_id or None) if conversation is not None else None,
             "conversation_id": (conversation.conversation_id or None) if conversation is not None else None,
             "prompt": None if prompt is None else {"id": prompt.id, "version": prompt.version, "variables": prompt.variables},
         }
 
-    def _own(self, reply: ModelResponse) -> OwnResponse:
-        """The reply as the run beneath has it."""
-        scope = self._scope
-        usage: Any = reply.usage
-        if isinstance(usage, Usage):
-            scope.wrapper.usage.add(usage)
-        output: list[Item] = [scope.originals.item(raw, "an item of the model's reply") for raw in reply.output]
-        has_calls = any(type(item) is FunctionCall for item in output)
-        return OwnResponse(
-            tuple(cast("list[OutputItem]", output)),
-            spent_of(usage if isinstance(usage, Usage) else Usage()),
-            "tool_calls" if has_calls else "stop",
-            reply.response_id or "",
-            self.name,
-        )
+
+def _has_tool(request: ModelRequest, name: str) -> bool:
+    return any(tool.name == name for tool in request.tools)
+
+
+def _offered(scope: RunScope, agent: Agent[Any], request: ModelRequest) -> tuple[list[Any], list[Any]]:
+    """The program's tools and handoffs that the model is told of."""
+    names = {tool.name for tool in request.tools}
+    translation = scope.translation
+    tools = [tool for tool in scope.tools_of(agent) if translation.is_offered(tool, names)]
+    return tools, [one for one in translation.handoffs(agent) if one.tool_name in names]
+
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+"""The events that carry a whole reply."""
+
+
+def _own_reply(scope: RunScope, reply: ModelResponse, name: str) -> OwnResponse:
+    """The reply of the program's own model as the run beneath has it."""
+    usage: Any = reply.usage
+    if not isinstance(usage, Usage):
+        usage = Usage()
+    scope.wrapper.usage.add(usage)
+    finish, output = "stop", list[Item]()
+    for raw in reply.output:
+        item = scope.originals.item(raw, "an item of the model's reply")
+        if type(item) is FunctionCall:
+            finish = "tool_calls"
+        output.append(item)
+    return OwnResponse(
+        tuple(cast("list[OutputItem]", output)), spent_of(usage), cast(Any, finish), reply.response_id or "", name
+    )
 
 
 def _streamed(response: Any) -> ModelResponse:
@@ -163,10 +198,3 @@ def _streamed(response: Any) -> ModelResponse:
         given |= {name: field_of(spent, name) or {} for name in ("input_tokens_details", "output_tokens_details")}
         usage = Usage(requests=1, **given)
     return ModelResponse(list(field_of(response, "output") or []), usage, field_of(response, "id"))
-
-
-def event_of(delta: ModelStreamEvent) -> Any:
-    """A raw event as the program sees it."""
-    from agentsdk.compat.openai_agents._bridge.events import built_event
-
-    return delta.raw if isinstance(delta, RawDelta) else built_event(delta)

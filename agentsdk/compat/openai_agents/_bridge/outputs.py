@@ -18,6 +18,8 @@ from agentsdk.types.items import InputFile, InputImage, InputText, Part
 
 def parts_of(output: Any) -> list[dict[str, Any]] | None:
     """The parts of a result, as the Responses API takes them; None for what is no part and no list of them."""
+    if type(output) is str or output is None:
+        return None
     if isinstance(output, list | tuple):
         given = [_part(one) for one in cast("list[Any]", output)]
         return cast("list[dict[str, Any]]", given) if given and None not in given else None

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from agentsdk.compat.openai_agents._bridge.openai_types import built_item, shaped
 from agentsdk.compat.openai_agents._bridge.outputs import own_part
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import plain
@@ -44,34 +45,61 @@ _ROLES = ("user", "assistant", "system", "developer")
 
 
 class Originals:
-    """The raw items that items were made of: what they hold beyond what agentsdk keeps comes back whole."""
+    """The raw items that items were made of: what they hold beyond what agentsdk keeps comes back whole.
+
+    An item is known by itself, and one that is not (a state was loaded, say) by what it holds. So a long history is not encoded
+    anew for each request.
+    """
 
     def __init__(self) -> None:
-        self._raw: dict[bytes, Any] = {}
+        self._known: dict[int, tuple[Item, Any]] = {}  # by the id of the item, which lives as long as this
+        self._entries: dict[int, tuple[Item, dict[str, Any]]] = {}
+        self._kept: list[tuple[Item, Any]] = []
+        self._equal: dict[bytes, Any] = {}
 
     def item(self, raw: Any, place: str = "an item") -> Item:
         """A raw item as agentsdk's. Raises `UserError` for what is none."""
-        item = to_item(raw, place)
-        self._raw[msgspec.json.encode(item)] = raw
+        item = _common(raw)
+        if item is None:
+            data = plain(raw)
+            item = _checked(data, place)
+            self._entries[id(item)] = (item, data)
+        self._known[id(item)] = (item, raw)
+        self._kept.append((item, raw))
         return item
 
     def raw(self, item: Item) -> Any:
         """The raw item that `item` was made of; None for one that the run made."""
-        return self._raw.get(msgspec.json.encode(item))
+        known = self._known.get(id(item))
+        if known is None:
+            for kept, raw in self._kept:
+                self._equal[msgspec.json.encode(kept)] = raw
+            self._kept.clear()
+            known = self._known[id(item)] = (item, self._equal.get(msgspec.json.encode(item)))
+        return known[1]
 
     def keep(self, item: Item, raw: Any) -> None:
         """Have `raw` stand for `item`."""
-        self._raw[msgspec.json.encode(item)] = raw
+        self._known[id(item)] = (item, raw)
+        self._kept.append((item, raw))
+        self._entries.pop(id(item), None)
 
     def entry(self, item: Item) -> dict[str, Any]:
-        """The item as a dict, fit for an input."""
-        raw = self.raw(item)
-        return to_dict(item) if raw is None else cast("dict[str, Any]", plain(raw))
+        """The item as a dict of the caller's own, fit for an input."""
+        known = self._entries.get(id(item))
+        if known is None:
+            raw = self.raw(item)
+            made = to_dict(item) if raw is None else cast("dict[str, Any]", plain(raw))
+            known = self._entries[id(item)] = (item, made)
+        return known[1].copy()
 
 
 def to_item(raw: Any, place: str = "an item") -> Item:
     """A raw item as agentsdk's. Raises `UserError` for what is none."""
-    data = plain(raw)
+    return _checked(plain(raw), place)
+
+
+def _checked(data: Any, place: str) -> Item:
     if not isinstance(data, dict):
         raise UserError(
             f"{place} of the input is {type(data).__name__!r}, expected a dict or a response item; write "
@@ -85,6 +113,23 @@ def to_item(raw: Any, place: str = "an item") -> Item:
             f"{place} of the input fits no kind of item ({error}), expected one of the Responses API; write "
             "{'role': 'user', 'content': ...}"
         ) from error
+
+
+def _common(raw: Any) -> Item | None:
+    """The item of an object that is what models give most: a call of a function, or a message of one text. None for others."""
+    kind = getattr(raw, "type", None)
+    if kind == "function_call":
+        call_id, name, arguments = raw.call_id, raw.name, raw.arguments
+        is_plain = not (getattr(raw, "namespace", None) or getattr(raw, "caller", None))
+        if is_plain and call_id and type(name) is str and type(arguments) is str:
+            return FunctionCall(call_id, name, arguments or "{}", getattr(raw, "id", None) or "")
+    elif kind == "message" and getattr(raw, "role", None) == "assistant":
+        parts = cast("list[Any]", raw.content)
+        if type(parts) is list and len(parts) == 1:
+            part: Any = parts[0]
+            if getattr(part, "type", None) == "output_text" and not part.annotations and type(part.text) is str:
+                return Message("assistant", part.text, raw.id or "", getattr(raw, "phase", None) or "")
+    return None
 
 
 def _item(data: dict[str, Any]) -> Item:
@@ -193,6 +238,18 @@ def to_dict(item: Item) -> dict[str, Any]:
             return entry
         case ProviderItem():
             return dict(item.data)
+
+
+def built_of(item: Item) -> Any:
+    """An item as openai's type."""
+    data = to_dict(item)
+    match item:
+        case Message(role="assistant", content=str()):
+            return shaped("ResponseOutputMessage", data | {"content": [shaped("ResponseOutputText", data["content"][0])]})
+        case FunctionCall(kind="function", caller=None):
+            return shaped("ResponseFunctionToolCall", data)
+        case _:
+            return built_item(data)
 
 
 def _output_text(text: str) -> dict[str, Any]:

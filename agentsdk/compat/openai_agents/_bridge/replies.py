@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import items as theirs
-from agentsdk.compat.openai_agents._bridge.openai_types import built_item
-from agentsdk.compat.openai_agents._bridge.raw import to_dict
+from agentsdk.compat.openai_agents._bridge.raw import built_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
 from agentsdk.compat.openai_agents.usage import usage_of
 from agentsdk.define import run_items as own
@@ -19,7 +18,7 @@ def raw_of(scope: RunScope, item: Item) -> Any:
     """The raw item: what the program's own model gave, or openai's type."""
     raw = scope.originals.raw(item)
     if raw is None:
-        raw = built_item(to_dict(item))
+        raw = built_of(item)
         scope.originals.keep(item, raw)
     return raw
 

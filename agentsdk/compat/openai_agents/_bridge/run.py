@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import functools
 import inspect
 import json
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +27,7 @@ from agentsdk.compat.openai_agents.run_config import RunConfig, coerce_run_confi
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.run_error_handlers import RunErrorData, RunErrorHandlerInput, RunErrorHandlerResult
 from agentsdk.compat.openai_agents.run_state import RunState
-from agentsdk.compat.openai_agents.tracing import run_trace, tracer_for
+from agentsdk.compat.openai_agents.tracing import begin_trace, tracer_for
 from agentsdk.core.limits.run_limits import RunLimits
 from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.run_config import RunConfig as OwnConfig
@@ -85,7 +86,11 @@ class Call:
         config = self.scope.config
         execution = config.tool_execution
         concurrency = execution.max_function_tool_concurrency if execution is not None else None
+        turns = None if self.max_turns is None else max(1, self.max_turns)
+        made = _own_config(turns, config.tracing_disabled, concurrency)
         fields: dict[str, Any] = {}
+        if config.workflow_name != made.workflow_name:
+            fields["workflow_name"] = config.workflow_name
         if config.model_settings is not None:
             from agentsdk.compat.openai_agents._bridge.settings import own_settings
 
@@ -99,20 +104,25 @@ class Call:
         tracer = tracer_for(config)
         if tracer is not None:
             fields["tracer"] = tracer
-        turns = None if self.max_turns is None else max(1, self.max_turns)
-        limits = RunLimits(turns=turns, consecutive_errors=None, repeated_rounds=None)
-        return OwnConfig(
-            limits=limits,
-            workflow_name=config.workflow_name,
-            tracing_disabled=config.tracing_disabled,
-            max_tool_concurrency=concurrency or 1000,
-            max_tool_result_chars=_MOST,
-            max_output_retries=0,
-            after_untrusted="allow",
-            conversation_id=self.conversation_id,
-            previous_response_id=self.previous_response_id,
-            **fields,
-        )
+        if self.conversation_id is not None:
+            fields["conversation_id"] = self.conversation_id
+        if self.previous_response_id is not None:
+            fields["previous_response_id"] = self.previous_response_id
+        return dataclasses.replace(made, **fields) if fields else made
+
+
+@functools.lru_cache(maxsize=64)
+def _own_config(turns: int | None, tracing_disabled: bool, concurrency: int | None) -> OwnConfig:
+    """The config of a run that says no more than this, as most say nothing."""
+    return OwnConfig(
+        limits=RunLimits(turns=turns, consecutive_errors=None, repeated_rounds=None),
+        workflow_name="Agent workflow",
+        tracing_disabled=tracing_disabled,
+        max_tool_concurrency=concurrency or 1000,
+        max_tool_result_chars=_MOST,
+        max_output_retries=0,
+        after_untrusted="allow",
+    )
 
 
 def new_call(
@@ -145,6 +155,7 @@ def new_call(
         _translate(scope, agent)
         scope.config = config if run_config is not None else scope.config
         scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
+        scope.models.clear()
         if context is not None:
             kept = scope.wrapper.decisions
             scope.wrapper = _wrapper(context)
@@ -245,27 +256,31 @@ def _kept(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str)
 
 
-@contextmanager
-def raise_theirs(scope: RunScope) -> Generator[None]:
-    """Let the run beneath know its scope, and raise what the program is to see of its errors."""
-    token = current.set(scope)
-    raised: BaseException | None = None
-    try:
-        with run_trace(scope.config):
-            yield
-    except OwnError as error:
+class Inside:
+    """A run that goes on in this task: callbacks find its scope, and its trace, until it is left."""
+
+    __slots__ = ("_scope", "_token", "_trace")
+
+    def __init__(self, scope: RunScope) -> None:
+        self._scope = scope
+        self._token = current.set(scope)
+        self._trace = begin_trace(scope.config)
+
+    def leave(self) -> None:
+        """The run has ended, or failed."""
+        if self._trace is not None:
+            self._trace.finish(reset_current=True)
+        current.reset(self._token)
+
+    def seen(self, error: OwnError) -> BaseException:
+        """What the program is to see of an error of the run beneath."""
+        scope = self._scope
         raised = their_error(error, scope)
         if isinstance(raised, theirs.AgentsException) and raised.run_data is None:
             raised.run_data = details_of(scope, cast(Any, error.state))
         if raised.__cause__ is None and raised is not error.__cause__:
             raised.__cause__ = error
-    finally:
-        try:
-            current.reset(token)
-        except ValueError:  # entered in another context: that of a generator's caller
-            pass
-    if raised is not None:
-        raise raised
+        return raised
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

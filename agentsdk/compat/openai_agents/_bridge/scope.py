@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentsdk.compat.openai_agents._bridge.raw import Originals
@@ -16,9 +17,9 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents._bridge.agents import Translation
+    from agentsdk.compat.openai_agents._bridge.model import FoundModel
     from agentsdk.compat.openai_agents.agent import Agent
     from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
-    from agentsdk.compat.openai_agents.models.interface import Model
     from agentsdk.compat.openai_agents.run_state import RunState
     from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
 
@@ -46,14 +47,14 @@ class RunScope:
         self.tool_output_results: list[ToolOutputGuardrailResult] = []
         self.tripped: Any = None
         self.raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
-        self.models: dict[str, Model] = {}
+        self.models: dict[Agent[Any], FoundModel] = {}
+        self.offered: dict[Agent[Any], tuple[object, list[Any], list[Any]]] = {}  # tools and handoffs, by those of the request
         self.turn_tools: dict[int, list[Any]] = {}
         self.original_input: str | list[Any] = []
         self.is_streamed = False
         self.turns = 0
         self.last_response_id: str | None = None
         self.may_ask = True  # whether the run may take a turn at all
-        self.shows_raw = False  # whether the turn's model is the program's own, whose events are shown as they are
 
     def context_of(self, ctx: OwnToolContext[RunScope], agent: Agent[Any]) -> ToolContext[Any]:
         """The context of a call: the same object each time."""
@@ -72,7 +73,7 @@ class RunScope:
                 tool_input=wrapper.tool_input,
             )
             made.decisions = wrapper.decisions
-            made.build_call_by(lambda: self.call_of(ctx))
+            made.build_call_by(partial(call_of, self.originals, ctx))  # without the scope, which would be a cycle
             self.tool_contexts[ctx.tool_call_id] = made
         return made
 
@@ -85,16 +86,16 @@ class RunScope:
         """The tools of the turn that goes on, those of MCP servers too."""
         return [*self.turn_tools.get(id(agent), []), *agent.tools]
 
-    def call_of(self, ctx: OwnToolContext[RunScope]) -> Any:
-        """The raw item of a call."""
-        from agentsdk.compat.openai_agents._bridge.openai_types import built_item
 
-        call = FunctionCall(ctx.tool_call_id, ctx.tool_name, ctx.tool_arguments)
-        raw = self.originals.raw(call)
-        if raw is not None:
-            return raw
-        fields = {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
-        return built_item(fields)
+def call_of(originals: Originals, ctx: OwnToolContext[Any]) -> Any:
+    """The raw item of a call."""
+    from agentsdk.compat.openai_agents._bridge.openai_types import built_item
+
+    call = FunctionCall(ctx.tool_call_id, ctx.tool_name, ctx.tool_arguments)
+    raw = originals.raw(call)
+    if raw is not None:
+        return raw
+    return built_item({"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments})
 
 
 current: ContextVar[RunScope | None] = ContextVar("compat run", default=None)

@@ -39,7 +39,7 @@ from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import AgentsException as OwnError
 from agentsdk.types.hosted_tool import HostedTool
 
-Invoke = Callable[[RunScope, Agent[Any], OwnToolContext[Any]], Awaitable[Any]]
+Invoke = Callable[[RunScope, Agent[Any], OwnToolContext[Any], Mapping[str, object]], Awaitable[Any]]
 
 
 class Body(ToolBody[RunScope]):
@@ -68,14 +68,14 @@ class Body(ToolBody[RunScope]):
         return str(getattr(self.tool, "name", ""))
 
     def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
-        return (), {}
+        return (), arguments
 
     def start(self, name: str, ctx: OwnToolContext[RunScope], bound: BoundArguments) -> Awaitable[object]:
-        return self._run(ctx)
+        return self._run(ctx, bound[1])
 
-    async def _run(self, ctx: OwnToolContext[RunScope]) -> object:
+    async def _run(self, ctx: OwnToolContext[RunScope], arguments: Mapping[str, object]) -> object:
         scope = scope_of(ctx)
-        output = await self._invoke(scope, self.agent, ctx)
+        output = await self._invoke(scope, self.agent, ctx, arguments)
         scope.outputs[ctx.tool_call_id] = output
         parts = parts_of(output)
         return str(output) if parts is None else own_parts(parts)
@@ -147,30 +147,34 @@ def _function_tool(tool: theirs.FunctionTool, agent: Agent[Any]) -> OwnTool[Any]
 
 
 def _invoke_function(tool: theirs.FunctionTool) -> Invoke:
-    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any]) -> Any:
+    async def invoke(scope: RunScope, agent: Agent[Any], ctx: OwnToolContext[Any], arguments: Mapping[str, object]) -> Any:
         context = scope.context_of(ctx, agent)
         if ctx.answer is not None:
             scope.tool_contexts.pop(ctx.tool_call_id, None)
             context = scope.context_of(ctx, agent)
             context.nested_answer = ctx.answer
         try:
-            output = await _timed(tool, context)
+            parsed = tool.__dict__.get("invoke_parsed")
+            if parsed is not None and parsed[0] is tool.on_invoke_tool:
+                called = parsed[1](context, arguments)
+            else:
+                called = tool.on_invoke_tool(context, context.tool_arguments)
+            output = await (called if tool.timeout_seconds is None else _timed(tool, context, called))
         except OwnError:
             raise
         except AgentsException:
             raise
         except Exception as error:
             raise UserError(f"Error running tool {tool.name}: {error}") from error
-        await _extract(scope, tool, context, output)
+        if tool.custom_data_extractor is not None:
+            await _extract(scope, tool, context, output)
         return output
 
     return invoke
 
 
-async def _timed(tool: theirs.FunctionTool, context: Any) -> Any:
-    called = tool.on_invoke_tool(context, context.tool_arguments)
-    if tool.timeout_seconds is None:
-        return await called
+async def _timed(tool: theirs.FunctionTool, context: Any, called: Awaitable[Any]) -> Any:
+    assert tool.timeout_seconds is not None
     try:
         return await asyncio.wait_for(called, tool.timeout_seconds)
     except TimeoutError:
@@ -186,8 +190,7 @@ async def _timed(tool: theirs.FunctionTool, context: Any) -> Any:
 
 async def _extract(scope: RunScope, tool: theirs.FunctionTool, context: Any, output: Any) -> None:
     """What the tool's `custom_data_extractor` takes of the result."""
-    if tool.custom_data_extractor is None:
-        return
+    assert tool.custom_data_extractor is not None
     raw = {"call_id": context.tool_call_id, "output": str(output), "type": "function_call_output"}
     given = tool.custom_data_extractor(theirs.FunctionToolCustomDataContext(context, tool, output, raw))
     data = await given if inspect.isawaitable(given) else given

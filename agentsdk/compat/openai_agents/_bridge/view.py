@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents._bridge.openai_types import built_item
-from agentsdk.compat.openai_agents._bridge.raw import to_dict
+from agentsdk.compat.openai_agents._bridge.raw import built_of
 from agentsdk.compat.openai_agents._bridge.replies import item_of, response_of
 from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents.agent import Agent
@@ -105,7 +105,7 @@ class View:
         scope = self.scope
         raw = scope.originals.raw(call.call)
         if raw is None:
-            raw = built_item(to_dict(call.call))
+            raw = built_of(call.call)
             scope.originals.keep(call.call, raw)
         agent = scope.translation.named_agent(call.agent)
         tool = scope.translation.named(agent, call.tool_name) if agent is not None else None

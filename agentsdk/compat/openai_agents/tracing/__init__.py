@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentsdk.compat.openai_agents.tracing._tracer import run_trace as run_trace
+from agentsdk.compat.openai_agents.tracing._tracer import begin_trace as begin_trace
 from agentsdk.compat.openai_agents.tracing._tracer import tracer_for as tracer_for
 from agentsdk.compat.openai_agents.tracing.config import TracingConfig as TracingConfig
 from agentsdk.compat.openai_agents.tracing.create import agent_span as agent_span

@@ -19,7 +19,7 @@ from agentsdk.compat.openai_agents.tracing.span_data import (
     TurnSpanData,
 )
 from agentsdk.compat.openai_agents.tracing.spans import Span
-from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace
+from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace
 from agentsdk.ports.tracer import Span as OwnSpan
 from agentsdk.ports.tracer import SpanAttributes, SpanKind
 
@@ -42,25 +42,24 @@ def tracer_for(config: RunConfig) -> BridgedTracer | None:
     return BridgedTracer(config.trace_include_sensitive_data)
 
 
-@contextmanager
-def run_trace(config: RunConfig) -> Generator[None]:
-    """A trace around a run, unless one goes on."""
+def begin_trace(config: RunConfig) -> Trace | None:
+    """The trace of a run, which has begun; None where one goes on already."""
     if current_trace.get() is not None:
-        yield
-        return
-    made = trace(
-        config.workflow_name,
-        config.trace_id,
-        config.group_id,
-        config.trace_metadata,
-        config.tracing,
-        config.tracing_disabled,
-    )
+        return None
+    provider = get_trace_provider()
+    if isinstance(provider, DefaultTraceProvider) and not (provider.processor.processors or config.tracing_disabled):
+        made: Trace = provider.untold(config.workflow_name, config.trace_id, config.group_id, config.trace_metadata)
+    else:
+        made = trace(
+            config.workflow_name,
+            config.trace_id,
+            config.group_id,
+            config.trace_metadata,
+            config.tracing,
+            config.tracing_disabled,
+        )
     made.start(mark_as_current=True)
-    try:
-        yield
-    finally:
-        made.finish(reset_current=True)
+    return made
 
 
 class BridgedTracer:

@@ -69,7 +69,7 @@ class TraceImpl(Trace):
         tracing_api_key: str | None = None,
     ) -> None:
         self._name = name
-        self._trace_id = trace_id or util.gen_trace_id()
+        self._trace_id = trace_id
         self.group_id = group_id
         self.metadata = metadata
         self._processor = processor
@@ -81,6 +81,8 @@ class TraceImpl(Trace):
     @property
     def trace_id(self) -> str:
         """Its id."""
+        if not self._trace_id:
+            self._trace_id = util.gen_trace_id()
         return self._trace_id
 
     @property
@@ -120,7 +122,7 @@ class TraceImpl(Trace):
         """The trace as a dict."""
         return {
             "object": "trace",
-            "id": self._trace_id,
+            "id": self.trace_id,
             "workflow_name": self._name,
             "group_id": self.group_id,
             "metadata": self.metadata,

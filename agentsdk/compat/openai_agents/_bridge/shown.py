@@ -1,0 +1,57 @@
+"""Stream events of the run beneath, as the program sees them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, cast
+
+from agentsdk.compat.openai_agents._bridge.events import built_event, text_delta
+from agentsdk.compat.openai_agents._bridge.model import RawDelta
+from agentsdk.compat.openai_agents._bridge.replies import event_name, item_of
+from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents.stream_events import (
+    AgentUpdatedStreamEvent,
+    RawResponsesStreamEvent,
+    RunItemStreamEvent,
+    StreamEvent,
+)
+from agentsdk.define import stream_events as own
+from agentsdk.types.deltas import ModelStreamEvent, OutputTextDelta, ResponseCompleted
+
+
+class Shown:
+    """What a reader of a run is shown of its events."""
+
+    __slots__ = ("_has_raw", "_scope")
+
+    def __init__(self, scope: RunScope) -> None:
+        self._scope = scope
+        self._has_raw = False  # the model of the turn is the program's own, whose events are shown as they are
+
+    def event(self, event: Any) -> StreamEvent | None:
+        """The event as the program sees it; None for one that it is not shown: nested runs have streams of their own."""
+        if event.path:
+            return None
+        kind: type[Any] = type(cast(object, event))
+        if kind is own.RawResponsesStreamEvent:
+            return self._raw(event.data)
+        if kind is own.RunItemStreamEvent:
+            item = item_of(self._scope, event.item)
+            return RunItemStreamEvent(cast(Any, event_name(event.name, item)), item)
+        if kind is own.AgentUpdatedStreamEvent:
+            return AgentUpdatedStreamEvent(self._scope.translation.given(event.new_agent))
+        return None
+
+    def _raw(self, delta: ModelStreamEvent) -> RawResponsesStreamEvent | None:
+        kind: type[Any] = type(delta)
+        if kind is RawDelta:
+            self._has_raw = True
+            return RawResponsesStreamEvent(cast(Any, delta).raw)
+        if kind is OutputTextDelta:
+            return RawResponsesStreamEvent(text_delta(cast(OutputTextDelta, delta)))
+        if kind is ResponseCompleted and self._has_raw:  # the program's own model has sent one of its own
+            self._has_raw = False
+            return None
+        made = object.__new__(RawResponsesStreamEvent)
+        made.__dict__.update(type="raw_response_event", _build=partial(built_event, delta))
+        return made
