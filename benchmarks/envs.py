@@ -63,7 +63,25 @@ MIGRATION: dict[str, tuple[str, ...]] = {
 }
 """What the programs run on that the migration guides begin with: in one, and compiled when imported, as tests wait for it."""
 
-_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP | ENGINES | MIGRATION
+COMPAT: dict[str, tuple[str, ...]] = {
+    "openai-agents-tests": (
+        "-e",
+        f"{REPO}[openai-agents,mcp,encryption]",
+        "pytest>=9",
+        "pytest-asyncio",
+        "pytest-timeout",
+        "pytest-mock",
+        "inline-snapshot",
+        "aiosqlite",
+        "fastapi",
+        "sqlalchemy[asyncio]",
+        "graphviz",
+        "griffe",
+    ),
+}
+"""What openai-agents' own tests need, which run on agentsdk."""
+
+_ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP | ENGINES | MIGRATION | COMPAT
 
 _INSTALL = ("-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check")
 

@@ -13,16 +13,16 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.compat.public_tests import run_tests
+from benchmarks.compat.sdist import fetched
 from benchmarks.compat.server import serve
 
-VERSION = "0.24.0"
 ALIAS = Path(__file__).parent / "alias"
 SECONDS = 40
 # What needs a service, a device or a package that no test can have; the rest must run.
@@ -32,16 +32,6 @@ OTHER_EXAMPLES = (
     "|openai_session|compaction_session|image_generator|file_search|run_examples|local_shell_skill|programmatic|tool_search"
     "|litellm|auto_mode|web_search_utils|human_in_the_loop_server|app.py|server.py"
 )
-
-
-def fetched() -> Path:
-    """The unpacked source distribution, in a folder of its own for the life of the process."""
-    place = Path(tempfile.mkdtemp(prefix="compat-"))
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:", "-d", str(place)]
-    subprocess.run([*command, f"openai-agents=={VERSION}"], check=True)
-    with tarfile.open(next(place.glob("*.tar.gz"))) as archive:
-        archive.extractall(place, filter="data")
-    return next(path for path in place.iterdir() if path.is_dir())
 
 
 def environment(address: str, root: Path) -> dict[str, str]:
@@ -151,65 +141,6 @@ def names_of(root: Path) -> dict[str, str]:
     return outcomes
 
 
-def public_tests(root: Path) -> Iterator[Path]:
-    """The test modules that import public modules only, and only helpers that do."""
-
-    def is_private(path: Path, seen: set[Path]) -> bool:
-        if path in seen:
-            return False
-        seen.add(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules: list[str] = []
-            if isinstance(node, ast.ImportFrom):
-                if node.level or (node.module or "").startswith("tests"):
-                    base = path.parents[node.level - 1] if node.level else root
-                    helper = base / ((node.module or "").replace(".", "/") + ".py")
-                    if helper.is_file() and is_private(helper, seen):
-                        return True
-                    continue
-                modules = [f"{node.module}.{alias.name}" for alias in node.names]
-            elif isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            for module in modules:
-                parts = module.split(".")
-                if parts[0] == "agents" and any(part.startswith("_") or part == "run_internal" for part in parts[1:]):
-                    return True
-        return False
-
-    for path in sorted((root / "tests").rglob("test_*.py")):
-        name = str(path.relative_to(root))
-        if not re.search("sandbox|voice|realtime|release|example|script|docs/", name) and not is_private(path, set()):
-            yield path
-
-
-_CONFTEST = """
-import pytest
-from agents.tracing import set_trace_processors
-
-@pytest.fixture(scope="session", autouse=True)
-def setup_span_processor():
-    from .testing_processor import SPAN_PROCESSOR_TESTING
-    set_trace_processors([SPAN_PROCESSOR_TESTING])
-
-@pytest.fixture(autouse=True)
-def clear_span_processor():
-    from .testing_processor import SPAN_PROCESSOR_TESTING
-    SPAN_PROCESSOR_TESTING.clear()
-"""
-
-
-def run_tests(root: Path, env: dict[str, str]) -> None:
-    """Run their public tests; needs the packages pytest-asyncio, pytest-timeout and inline-snapshot."""
-    (root / "tests" / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
-    (root / "pytest.ini").write_text(
-        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = session\ntimeout = 15\n", encoding="utf-8"
-    )
-    modules = [str(path.relative_to(root)) for path in public_tests(root)]
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
-    done = subprocess.run([*command, *modules], cwd=root, env=env, capture_output=True, text=True, check=False)
-    print(f"tests ({len(modules)} modules): {done.stdout.strip().splitlines()[-1]}")
-
-
 def main() -> None:
     """Run what is asked for, or all but the tests."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -246,7 +177,7 @@ def main() -> None:
     if "names" in given.what:
         report("names", names_of(root), given.show)
     if "tests" in given.what:
-        run_tests(root, env)
+        run_tests(root, env, show=given.show)
     server.shutdown()
 
 
