@@ -1,6 +1,7 @@
 """Whatever README and docs show runs as shown: offline, each page in a process of its own. Examples: `test_examples.py`.
 
-Code that a page quotes from the package stands in a ```py block after `<!-- code: path name -->`: the source of that function.
+Code that a page quotes stands in a ```py block after `<!-- code: path name -->`: the source of that function, or without a name the
+whole file.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from agentsdk.sandboxes import best_sandbox
 from tests.offline import python_blocks
 
 ROOT = Path(__file__).parents[1]
-QUOTE = re.compile(r"^<!-- code: (?P<path>\S+) (?P<name>\w+) -->\n```py\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+QUOTE = re.compile(r"^<!-- code: (?P<path>\S+)(?: (?P<name>\w+))? -->\n```py\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -134,9 +135,11 @@ def test_a_page_is_skipped_only_where_no_sandbox_can_be_had(
         assert_runs(runner, path, tmp_path)
 
 
-def source(path: str, name: str) -> str:
-    """The source of the top-level function `name`."""
+def source(path: str, name: str | None) -> str:
+    """The source of the top-level function `name`, or all there is."""
     text = (ROOT / path).read_text(encoding="utf-8")
+    if name is None:
+        return text
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     found = next(node for node in functions if node.name == name)
     lines = text.splitlines(keepends=True)
@@ -149,7 +152,7 @@ def test_quoted_code_is_the_code(page: Path) -> None:
     quotes = list(QUOTE.finditer(text))
     assert len(quotes) == len(re.findall(r"^```py$", text, re.MULTILINE)), "a quote that does not say what it is of"
     for quote in quotes:
-        assert quote["code"] == source(quote["path"], quote["name"]), f"quote {quote['name']} anew"
+        assert quote["code"] == source(quote["path"], quote["name"]), f"quote {quote['name'] or quote['path']} anew"
 
 
 def test_the_page_on_architecture_quotes_the_loop() -> None:
