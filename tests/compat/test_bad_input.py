@@ -26,13 +26,15 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_an_absent_name_says_why_and_what_instead() -> None:
-    with pytest.raises(AttributeError, match=r"'sandbox' .* other services; use agentsdk\.sandboxes"):
+    with pytest.raises(ImportError, match=r"'sandbox' .* other services; use agentsdk\.sandboxes"):
         _ = agents.sandbox
+    with pytest.raises(ImportError, match=r"'sandbox' .* other services; use agentsdk\.sandboxes"):
+        exec("from agentsdk.compat.openai_agents import sandbox")
     with pytest.raises(AttributeError, match="no attribute 'SomethingOld'"):
         _ = agents.SomethingOld
-    with pytest.raises(ImportError, match="RedisSession"):
-        exec("from agentsdk.compat.openai_agents.extensions.memory import RedisSession")
-    with pytest.raises(ModuleNotFoundError):
+    with pytest.raises(ImportError, match=r"no MongoDB store; use RedisSession"):
+        exec("from agentsdk.compat.openai_agents.extensions.memory import MongoDBSession")
+    with pytest.raises(ModuleNotFoundError, match="speech over an open connection"):
         importlib.import_module("agentsdk.compat.openai_agents.realtime")
 
 
@@ -68,13 +70,18 @@ def test_the_doctor_says_what_becomes_of_each_import(tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text(
         "from agents import Agent, Runner\nfrom agents.voice import VoicePipeline\nfrom agents import sandbox\n"
         "import agents.mcp\n"
-        "from agents.extensions.memory import RedisSession\nfrom agents import AgentOld\n",
+        "from agents.extensions.memory import MongoDBSession\nfrom agents import AgentOld, OpenAIProvider\n"
+        "from agents.mcp import MCPServerSse\ntry:\n    from agents.voice import X\nexcept ImportError:\n    pass\n",
         encoding="utf-8",
     )
     found = {one.name: one.reason for one in examine(tmp_path)}
     here = [name for name, reason in found.items() if not reason]
-    assert here == ["agents.Agent", "agents.Runner", "agents.mcp"]
+    assert here == ["agents.Agent", "agents.Runner", "agents.mcp", "agents.OpenAIProvider"]
     assert "audio client" in found["agents.voice.VoicePipeline"]
     assert "agentsdk.sandboxes" in found["agents.sandbox"]
-    assert "RedisSession" in found["agents.extensions.memory.RedisSession"]
+    assert "no MongoDB store; use RedisSession" in found["agents.extensions.memory.MongoDBSession"]
+    assert "given up that transport" in found["agents.mcp.MCPServerSse"]
+    assert [one.how for one in examine(tmp_path) if one.how] == [
+        "asked by agentsdk's adapter, with the key and address of the client that is given"
+    ]
     assert "no attribute 'AgentOld'" in found["agents.AgentOld"]

@@ -10,9 +10,10 @@ imported when they are first used.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from agentsdk.compat.openai_agents._absent import absent
+from agentsdk.compat.openai_agents._absent import AbsentModules, absent
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents._config import enable_verbose_stdout_logging as enable_verbose_stdout_logging
@@ -858,6 +859,9 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "transcription_span",
     "turn_span",
 ]
+
+if not any(isinstance(finder, AbsentModules) for finder in sys.meta_path):
+    sys.meta_path.append(AbsentModules())
 
 if not TYPE_CHECKING:
 

@@ -6,10 +6,12 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 from typing_extensions import TypedDict
+
+from agentsdk.compat.openai_agents._absent import names_absent_in
 
 
 class AgentAsToolInput(BaseModel):
@@ -86,3 +88,7 @@ async def resolve_agent_tool_input(
         if list(given) == ["input"] and isinstance(given["input"], str):
             return given["input"]
     return json.dumps(params, ensure_ascii=False)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import uuid4
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import AgentsException, ModelBehaviorError
 from agentsdk.compat.openai_agents.usage import Usage
 
@@ -21,6 +22,11 @@ TResponseInputItem = dict[str, Any]
 TResponseOutputItem = Any
 TResponse = Any
 TResponseStreamEvent = Any
+ToolCallItemTypes = Any
+ToolCallOutputTypes = Any
+ToolApprovalRawItem = Any
+ToolSearchCallRawItem = Any
+ToolSearchOutputRawItem = Any
 
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -355,3 +361,7 @@ class ItemHelpers:
             "output": str(output) if parts is None else parts,
             "type": "function_call_output",
         }
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

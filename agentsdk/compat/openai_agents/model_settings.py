@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
+
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.retry import ModelRetrySettings
 
@@ -119,3 +121,7 @@ def coerce_settings(given: ModelSettings | dict[str, Any]) -> ModelSettings:
 
         values["reasoning"] = built("Reasoning", values["reasoning"])
     return ModelSettings(**values)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

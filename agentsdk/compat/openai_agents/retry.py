@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from agentsdk.compat.openai_agents._absent import names_absent_in
 
 
 @dataclass
@@ -227,3 +229,7 @@ def wait_before(settings: ModelRetrySettings, attempt: int, chance: float) -> fl
     most = 2.0 if backoff.max_delay is None else backoff.max_delay
     delay = min(most, first * growth ** (attempt - 1))
     return delay if backoff.jitter is False else delay * (0.875 + 0.25 * chance)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -23,6 +23,7 @@ from agentsdk.compat.openai_agents.run_config import ToolErrorFormatterArgs as T
 from agentsdk.compat.openai_agents.run_config import ToolExecutionConfig as ToolExecutionConfig
 from agentsdk.compat.openai_agents.run_config import ToolNameCollisionPolicy as ToolNameCollisionPolicy
 from agentsdk.compat.openai_agents.run_config import ToolNotFoundBehavior as ToolNotFoundBehavior
+from agentsdk.compat.openai_agents.run_context import RunContextWrapper as RunContextWrapper
 from agentsdk.compat.openai_agents.run_context import TContext
 from agentsdk.compat.openai_agents.run_state import RunState
 from agentsdk.result import RunResultStreaming as OwnStreaming

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, TypeAlias,
 
 from typing_extensions import TypedDict
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.model_settings import ModelSettings, coerce_settings
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper, TContext
@@ -186,3 +187,7 @@ _DEFAULT = RunConfig()
 def provider_of(config: RunConfig) -> ModelProvider:
     """What finds the models of a run: of one without settings one of its own, which knows no model from before."""
     return _default_provider() if config is _DEFAULT else config.model_provider
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, cast
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents._bridge.agents import translation_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
 from agentsdk.compat.openai_agents._bridge.tools import rejection_text
@@ -301,3 +302,7 @@ def _context(context: Any, serializer: Any, strict: bool) -> tuple[Any, str]:
     if dataclasses.is_dataclass(context) and not isinstance(context, type):
         return dataclasses.asdict(context), "dataclass"
     return {}, "omitted"
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

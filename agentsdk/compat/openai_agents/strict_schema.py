@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import UserError
 
 _EMPTY: dict[str, Any] = {"additionalProperties": False, "type": "object", "properties": {}, "required": []}
@@ -78,3 +79,7 @@ def _resolved(root: dict[str, Any], ref: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"{ref!r} leads to {type(found).__name__}, expected a schema")
     return cast("dict[str, Any]", found)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

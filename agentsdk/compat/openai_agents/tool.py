@@ -28,6 +28,7 @@ from typing import (
 from pydantic import BaseModel, TypeAdapter, ValidationError, model_validator
 from typing_extensions import TypedDict
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.computer import AsyncComputer, Computer
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.function_schema import DocstringStyle, function_schema
@@ -969,3 +970,7 @@ def tool_namespace(*, name: str, description: str | None, tools: list[FunctionTo
     if not name.strip():
         raise UserError("a namespace has a blank name, expected one; name it")
     return [dataclasses.replace(tool, namespace=name.strip(), namespace_description=description) for tool in tools]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, overload
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.run_context import TContext
 
@@ -169,3 +170,7 @@ def tool_output_guardrail(
         return ToolOutputGuardrail(function, name or _name(function))
 
     return make if func is None else make(func)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

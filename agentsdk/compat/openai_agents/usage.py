@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.types.usage import Usage as SpentUsage
 
 
@@ -206,3 +207,7 @@ def deserialize_usage(usage_data: Mapping[str, Any]) -> Usage:
             for entry in usage_data.get("request_usage_entries", [])
         ],
     )
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.run_config import CallModelData, ModelInputData
 
 
@@ -64,3 +65,7 @@ class ToolOutputTrimmer:
 def _names(item: dict[str, Any]) -> tuple[str, ...]:
     name, namespace = str(item["name"]), item.get("namespace")
     return (f"{namespace}.{name}", name) if namespace else (name,)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

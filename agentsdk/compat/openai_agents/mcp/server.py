@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, Self, cast
 
 from typing_extensions import TypedDict
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.mcp.util import ToolFilter, ToolFilterContext
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
@@ -368,3 +369,7 @@ class MCPServerSse(_Native):
             f"MCPServerSse({params['url']!r}) needs the SSE transport, which the protocol has deprecated and agentsdk has not; "
             "use MCPServerStreamableHttp with the server's other address"
         )
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

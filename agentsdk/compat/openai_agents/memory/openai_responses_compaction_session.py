@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.items import plain as plain_item
 from agentsdk.compat.openai_agents.memory.openai_conversations_session import OpenAIConversationsSession, client_of
 from agentsdk.compat.openai_agents.memory.session import OpenAIResponsesCompactionArgs, Session, SessionABC
@@ -99,3 +100,7 @@ class OpenAIResponsesCompactionSession(SessionABC):
     async def clear_session(self) -> None:
         """Take all items away."""
         await self.underlying_session.clear_session()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.model_settings import ModelSettings
 
 OPENAI_DEFAULT_MODEL_ENV_VARIABLE_NAME = "OPENAI_DEFAULT_MODEL"
@@ -27,3 +29,7 @@ def gpt_5_reasoning_settings_required(model_name: str) -> bool:
 def is_gpt_5_default() -> bool:
     """Whether the default model is one that reasons."""
     return gpt_5_reasoning_settings_required(get_default_model())
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.models.interface import Model, ModelProvider
 from agentsdk.compat.openai_agents.models.openai_provider import OpenAIProvider
@@ -96,3 +97,7 @@ class MultiProvider(ModelProvider):
         raise UserError(
             f"Unknown prefix: {prefix} of model {model_name!r}, expected 'openai', 'litellm' or one of the provider_map"
         )
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents._config import Defaults
 from agentsdk.compat.openai_agents.models.default_models import get_default_model
 from agentsdk.compat.openai_agents.models.interface import Model, ModelProvider
@@ -56,3 +57,7 @@ class OpenAIProvider(ModelProvider):
         from agentsdk.compat.openai_agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
 
         return OpenAIChatCompletionsModel(name, self._client)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.models._native import NativeModel
 from agentsdk.ports.model import Model as OwnModel
 
@@ -32,3 +33,7 @@ class OpenAIResponsesModel(NativeModel):
 
 class OpenAIResponsesWSModel(OpenAIResponsesModel):
     """The same over HTTP: agentsdk has no websocket transport."""
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

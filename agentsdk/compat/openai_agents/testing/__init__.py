@@ -1,5 +1,8 @@
 """Test doubles: a model whose replies are written down."""
 
+from typing import TYPE_CHECKING
+
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.testing.model import InvalidModelStep as InvalidModelStep
 from agentsdk.compat.openai_agents.testing.model import ModelCall as ModelCall
 from agentsdk.compat.openai_agents.testing.model import ModelScriptError as ModelScriptError
@@ -23,3 +26,6 @@ __all__ = [
     "assistant_message",
     "function_call",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+from typing import TYPE_CHECKING
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.tracing.provider import DefaultTraceProvider, TraceProvider
 
 _provider: TraceProvider | None = None
@@ -22,3 +24,7 @@ def get_trace_provider() -> TraceProvider:
         _provider = DefaultTraceProvider()
         atexit.register(_provider.shutdown)
     return _provider
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import abc
 from contextvars import Token
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.tracing import util
 from agentsdk.compat.openai_agents.tracing.processor_interface import TracingProcessor
 from agentsdk.compat.openai_agents.tracing.scope import current_trace
@@ -159,3 +160,7 @@ class NoOpTrace(Trace):
     def export(self) -> dict[str, Any] | None:
         """None."""
         return None
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)

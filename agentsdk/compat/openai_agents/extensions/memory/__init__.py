@@ -1,32 +1,29 @@
-"""Sessions in other databases."""
+"""Sessions in other databases, each over its library, which is imported when the session is."""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from agentsdk.compat.openai_agents._absent import absent
+
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.extensions.memory.async_sqlite_session import AsyncSQLiteSession as AsyncSQLiteSession
     from agentsdk.compat.openai_agents.extensions.memory.encrypt_session import EncryptedSession as EncryptedSession
+    from agentsdk.compat.openai_agents.extensions.memory.redis_session import RedisSession as RedisSession
+    from agentsdk.compat.openai_agents.extensions.memory.sqlalchemy_session import SQLAlchemySession as SQLAlchemySession
 
 _NAMES = {
     "AsyncSQLiteSession": "async_sqlite_session",
     "EncryptedSession": "encrypt_session",
-}
-_ABSENT = {
-    "AdvancedSQLiteSession": "branches and usage of a conversation are what agentsdk.sessions.SQLiteSession has",
-    "DaprSession": "agentsdk has no Dapr store; use SQLiteSession, or a Session of your own",
-    "MongoDBSession": "agentsdk has no MongoDB store; use SQLiteSession, or a Session of your own",
-    "RedisSession": "agentsdk.sessions.RedisSession is for the main API; use SQLiteSession here, or a Session of your own",
-    "SQLAlchemySession": "agentsdk.sessions.PostgresSession is for the main API; use SQLiteSession here",
+    "RedisSession": "redis_session",
+    "SQLAlchemySession": "sqlalchemy_session",
 }
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         module = _NAMES.get(name)
-        if module is not None:
-            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-        if name in _ABSENT:
-            raise AttributeError(f"'extensions.memory.{name}' of openai-agents is not in {__name__!r}: {_ABSENT[name]}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if module is None:
+            raise absent(__name__, name)
+        return getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.models._native import NativeModel
 from agentsdk.ports.model import Model as OwnModel
@@ -51,3 +52,7 @@ class LitellmModel(NativeModel):
             return find_model(f"{vendor}:{name}")
         except OwnError as error:
             raise UserError(f"model {self.model!r} is of a vendor that agentsdk does not know: {error}") from error
+
+
+if not TYPE_CHECKING:
+    __getattr__ = names_absent_in(__name__)
