@@ -183,9 +183,16 @@ def models(
 @app.command()
 def doctor(
     store: Annotated[str, typer.Option(help="look at this store too")] = "",
+    from_openai_agents: Annotated[
+        str, typer.Option(metavar="PATH", help="what a code base uses of openai-agents, and what becomes of each name")
+    ] = "",
     json: Json = False,
 ) -> None:
     """Say what is installed and what works here: extras, keys, servers, sandboxes."""
+    if from_openai_agents:
+        from agentsdk.cli.moving import examine_code
+
+        raise typer.Exit(examine_code(from_openai_agents, json))
     from agentsdk.cli.doctor import examine
 
     raise typer.Exit(examine(store, json))

@@ -115,6 +115,30 @@ def in_parallel(programs: dict[str, tuple[list[str], Path]], env: dict[str, str]
         return {name: one.result() for name, one in waiting.items()}
 
 
+def compare_doctor(root: Path, outcomes: dict[str, str], env: dict[str, str]) -> None:
+    """Print where the doctor is wrong: what it says of each example, by its imports, beside what came of it.
+
+    Besides those that ran, each that it says cannot run is run: it must fail as it says.
+    """
+    from agentsdk.compat.openai_agents.doctor import why_not
+
+    every = [path for path in sorted((root / "examples").rglob("*.py")) if "__main__" in path.read_text(encoding="utf-8")]
+    said = {str(path.relative_to(root)): why_not(path, root) for path in every}
+    more = {name: module_command(root, root / name) for name, why in said.items() if why and name not in outcomes}
+    outcomes = {**outcomes, **in_parallel(more, env)}
+    differing = {name for name, outcome in outcomes.items() if bool(said[name]) != bool(outcome)}
+    for name in sorted(differing):
+        runs = "cannot run: " + said[name][0] if said[name] else "runs"
+        print(f"  doctor: {name} {runs}; but: {outcomes[name] or 'it ran'}")
+    right, rest = len(outcomes) - len(differing), len(said) - len(outcomes)
+    print(f"doctor: right about {right} of {len(outcomes)} examples; {rest} more need a service to be run")
+
+
+def module_command(root: Path, path: Path) -> tuple[list[str], Path]:
+    """What runs an example, and where."""
+    return [sys.executable, "-m", ".".join(path.relative_to(root).with_suffix("").parts)], root
+
+
 def names_of(root: Path) -> dict[str, str]:
     """Every public name of the modules that openai-agents documents: `""` where it is here, else why not."""
     import importlib
@@ -158,14 +182,10 @@ def main() -> None:
     server, address = serve()
     env = environment(address, root)
     if "examples" in given.what:
-        found = {
-            str(path.relative_to(root)): (
-                [sys.executable, "-m", ".".join(path.relative_to(root).with_suffix("").parts)],
-                root,
-            )
-            for path in examples(root)
-        }
-        report("examples", in_parallel(found, env), given.show)
+        found = {str(path.relative_to(root)): module_command(root, path) for path in examples(root)}
+        outcomes = in_parallel(found, env)
+        report("examples", outcomes, given.show)
+        compare_doctor(root, outcomes, env)
     if "docs" in given.what:
         with tempfile.TemporaryDirectory() as folder:
             blocks: dict[str, tuple[list[str], Path]] = {}

@@ -224,6 +224,20 @@ def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: py
     assert "sk-a-key" not in findings.out
 
 
+def test_the_doctor_says_what_becomes_of_a_program_of_openai_agents(ran: Any, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("from agents import Agent, OpenAIProvider\nfrom agents.voice import VoicePipeline\n")
+    told = ran("doctor", "--from-openai-agents", str(tmp_path))
+    assert told.code == 1 and "2 of 3 imported names are here" in told.out
+    assert "shop.py:2: agents.voice.VoicePipeline: speech to text" in told.out
+    assert "mapped: agents.OpenAIProvider: asked by agentsdk's adapter" in told.out
+    names = ran("doctor", "--from-openai-agents", str(tmp_path), "--json").json["names"]
+    assert [one["here"] for one in names] == [True, True, False]
+    (tmp_path / "shop.py").write_text("from agents import Agent\n")
+    assert ran("doctor", "--from-openai-agents", str(tmp_path)).code == 0
+    gone = ran("doctor", "--from-openai-agents", str(tmp_path / "none"))
+    assert gone.code == 2 and "there is no file or folder" in gone.err
+
+
 def test_models_are_listed_with_windows_and_prices(ran: Any) -> None:
     pytest.importorskip("genai_prices")
     assert (

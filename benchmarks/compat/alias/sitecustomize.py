@@ -15,7 +15,9 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         try:
             module = importlib.import_module(_OURS + name.removeprefix("agents"))
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if type(error) is not ModuleNotFoundError:
+                raise  # it says why there is none
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=hasattr(module, "__path__"))
 
