@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.cli.given import STORES, load_config, load_object, open_store
 from agentsdk.models.shared_client import aclose
+from agentsdk.types.errors import UserError
+
+if TYPE_CHECKING:
+    from agentsdk.evals import EvalReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("store", help=f"where the runs are: {STORES}")
     parser.add_argument("--agents", help="module:name of an agent, of a list of agents, or of a dict of them, to act with")
     parser.add_argument("--config", help="module:name of a RunConfig")
+    parser.add_argument("--evals", action="append", default=[], metavar="FILE", help="a saved report to show; more than once")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: %(default)s)")
     parser.add_argument("--port", type=int, default=0, help="the port (default: a free one)")
 
@@ -36,6 +41,7 @@ async def _serve(given: argparse.Namespace) -> None:
             store,
             agents=cast(Any, agents),
             config=load_config(given.config, None),
+            evals=[_report(file) for file in given.evals],
             host=given.host,
             port=given.port,
             say=lambda url: print(url, flush=True),
@@ -43,3 +49,12 @@ async def _serve(given: argparse.Namespace) -> None:
     finally:
         await store.aclose()
         await aclose()
+
+
+def _report(file: str) -> EvalReport:
+    from agentsdk.evals import EvalReport
+
+    try:
+        return EvalReport.load(file)
+    except OSError as error:
+        raise UserError(f"the report {file!r} cannot be read ({error.strerror}), expected a file of EvalReport.save") from None

@@ -21,8 +21,8 @@ from agentsdk.ui.spans import Span, Spans
 _EVERY = 64
 """Events between two states that are kept."""
 
-_KEPT = 8
-"""Histories that are kept, those looked at last."""
+_KEPT, _KEPT_EVENTS = 8, 200_000
+"""Histories that are kept, those looked at last, and the events of them all; the last is kept whatever its size."""
 
 _PART = 2_000
 """Events that are decoded, or folded, before others have their turn."""
@@ -96,6 +96,9 @@ class Histories:
         history = self._kept.pop(run_id, None) or History(run_id, self._price)
         await history.follow(self._store)
         self._kept[run_id] = history
-        if len(self._kept) > _KEPT:
+        while len(self._kept) > 1 and (len(self._kept) > _KEPT or self._events() > _KEPT_EVENTS):
             self._kept.popitem(last=False)
         return history
+
+    def _events(self) -> int:
+        return sum(len(history.events) for history in self._kept.values())

@@ -6,7 +6,6 @@ The page gets everything through this JSON API, which docs/ui.md describes. Noth
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -31,15 +30,13 @@ from agentsdk.core.next_step import pending_calls
 from agentsdk.core.state import transcript
 from agentsdk.define.agent import Agent
 from agentsdk.define.run_config import RunConfig
-from agentsdk.define.stream_events import RawResponsesStreamEvent, RecordedEvent, ToolProgressStreamEvent
-from agentsdk.define.tool import FunctionTool
+from agentsdk.define.stream_events import RecordedEvent
 from agentsdk.engine.stored import store_of
 from agentsdk.evals import EvalReport
 from agentsdk.models.prices import price_with
 from agentsdk.ports.run_store import not_found
 from agentsdk.runner import Runner
 from agentsdk.types.base import JsonObject
-from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ReasoningTextDelta, RefusalDelta
 from agentsdk.types.errors import AgentsException
 from agentsdk.types.events import LimitReachedEvent, LimitWarningEvent, ModelReplied, RunStarted, ViewReplaced
 from agentsdk.types.summary import RunQuery, RunSummary
@@ -48,9 +45,11 @@ from agentsdk.ui.copied_test import as_test
 from agentsdk.ui.export import MOST_EVENTS, exported
 from agentsdk.ui.guard import Guard
 from agentsdk.ui.history import Histories, History
+from agentsdk.ui.live_text import LiveText
 from agentsdk.ui.masks import masked
+from agentsdk.ui.opened import opened_event, opened_state
 from agentsdk.ui.reports import shown_report
-from agentsdk.ui.shown import Shower, changes
+from agentsdk.ui.shown import MAX_TEXT_CHARS, Shower, plain
 from agentsdk.web.bodies import Call
 from agentsdk.web.event_stream import EventStream, Streams
 from agentsdk.web.inputs import number_of
@@ -267,14 +266,15 @@ class Service:
 
     async def _happening(self, summary: RunSummary, after: int) -> AsyncGenerator[bytes, None]:
         """From revision `after` on, until the run is over."""
-        run_id, sent = summary.run_id, after
+        run_id, sent, live = summary.run_id, after, LiveText()
         while True:
             async with aclosing(Runner.watch(run_id, run_config=self._config, after=sent)) as watching:
                 async for event in watching:
                     if not isinstance(event, RecordedEvent):
-                        if (delta := _delta(event)) is not None:
-                            yield _sent("delta", {**delta, "path": event.path})
+                        if (delta := live.delta(event)) is not None:
+                            yield _sent("delta", delta)
                     elif event.revision > sent:
+                        live.recorded(event.path)
                         history = await self._histories.of(run_id)
                         for row in history.rows[sent:]:
                             yield _sent("row", row, row.rev)
@@ -291,53 +291,14 @@ class Service:
     async def event(self, request: Request) -> Response:
         """One event in full, and of a model's reply what it was asked; `?full=1` cuts no text."""
         history = await self._folded(request)
-        return _json(self._event(history, request.path_params["revision"], is_whole=bool(request.query_params.get("full"))))
-
-    def _event(self, history: History, revision: int, *, is_whole: bool) -> JsonObject:
-        if not 1 <= revision <= len(history.events):
-            raise ProblemError(404, f"there is no event {revision}, expected one from 1 to {len(history.events)}; see the rows")
-        shower = Shower(None) if is_whole else Shower()
-        event = history.events[revision - 1]
-        body: JsonObject = {"row": history.rows[revision - 1], "event": shower.event(event), "request": None}
-        if isinstance(event, ModelReplied):
-            body["request"] = self._asked(history, revision, event, shower)
-        return {**body, "cut": shower.is_cut}
-
-    def _asked(self, history: History, revision: int, event: ModelReplied, shower: Shower) -> JsonObject:
-        """What a reply was an answer to: the items from the record, and what the agent declares where it is known."""
-        state = history.state(revision - 1)
-        arrived = state.turn.arrived if state.turn is not None else ()
-        asked: JsonObject = {
-            "model": event.asked or event.response.model,
-            "items": shower.items([*state.view, *arrived]),
-            "tokens": event.counted,
-            "disabled": list(event.disabled),
-            "toolsets": {
-                toolset: shower.value(offered) for (agent, toolset), offered in state.offered.items() if agent == state.agent
-            },
-        }
-        agent = self._agents.get(state.agent)
-        if agent is not None:
-            asked["instructions"] = agent.instructions if isinstance(agent.instructions, str) else "made for each turn"
-            asked["settings"] = shower.value(_plain(agent.model_settings))
-            asked["tools"] = [
-                {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
-                for tool in agent.tools
-                if isinstance(tool, FunctionTool)
-            ]
-        return asked
+        most = None if request.query_params.get("full") else MAX_TEXT_CHARS
+        return _json(opened_event(history, self._agents, request.path_params["revision"], most))
 
     async def state(self, request: Request) -> Response:
         """The state at a revision, and what its event changed."""
         history = await self._folded(request)
         at = number_of(request.query_params, "at", int)
-        return _json(self._state(history, len(history.events) if at is None else at))
-
-    def _state(self, history: History, revision: int) -> JsonObject:
-        shower = Shower()
-        after = shower.state(history.state(revision))
-        before = shower.state(history.state(revision - 1)) if revision > 0 else {}
-        return {"revision": revision, "state": after, "changed": changes(before, after)}
+        return _json(opened_state(history, len(history.events) if at is None else at))
 
     async def conversation(self, request: Request) -> Response:
         """The items as a reader sees them, at a revision."""
@@ -369,8 +330,8 @@ class Service:
             f"{path}/conversation": {"items": Shower().items(transcript(history.state(last)))},
         }
         for revision in range(1, min(last, MOST_EVENTS) + 1):
-            answers[f"{path}/events/{revision}"] = self._event(history, revision, is_whole=False)
-            answers[f"{path}/state?at={revision}"] = self._state(history, revision)
+            answers[f"{path}/events/{revision}"] = opened_event(history, self._agents, revision)
+            answers[f"{path}/state?at={revision}"] = opened_state(history, revision)
             if revision % 50 == 0:
                 await asyncio.sleep(0)
         page = await asyncio.to_thread(exported, summary.run_id, answers)
@@ -412,7 +373,7 @@ class Service:
                 "lines": None if parts is None else {"left": parts.recorded, "right": parts.now},
                 "left": of_left,
                 "right": of_right,
-                "totals": {"left": _plain(found.totals_a), "right": _plain(found.totals_b)},
+                "totals": {"left": plain(found.totals_a), "right": plain(found.totals_b)},
                 "cost": None if found.cost is None else f"{found.cost:f}",
             }
         )
@@ -489,23 +450,9 @@ def _window(history: History) -> list[JsonObject]:
     return filled
 
 
-def _delta(event: RawResponsesStreamEvent | ToolProgressStreamEvent) -> JsonObject | None:
-    if isinstance(event, ToolProgressStreamEvent):
-        return {"type": "progress", "tool": event.tool_name, "call_id": event.call_id, "data": Shower(2_000).value(event.data)}
-    if isinstance(event.data, OutputTextDelta | RefusalDelta):
-        return {"type": "text", "text": masked(event.data.delta)}
-    if isinstance(event.data, ReasoningTextDelta):
-        return {"type": "reasoning", "text": masked(event.data.delta)}
-    return {"type": "discarded"} if isinstance(event.data, AttemptDiscarded) else None
-
-
 def _model_of(agent: Agent[Any, Any]) -> str:
     model = agent.model
     return model if isinstance(model, str) else getattr(model, "name", "") or ""
-
-
-def _plain(value: object) -> Any:
-    return json.loads(msgspec.json.encode(value, enc_hook=str))
 
 
 def _sent(kind: str, body: object, revision: int | None = None) -> bytes:

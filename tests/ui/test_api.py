@@ -13,10 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agentsdk import FunctionCallOutput, Message, RunConfig, Runner, RunState, SQLiteRunStore
+from agentsdk import FunctionCallOutput, Message, PostgresRunStore, RunConfig, Runner, RunState, RunStore, SQLiteRunStore
 from agentsdk.evals import Case, equals, evaluate
 from agentsdk.testing import ScriptedModel, assert_replays
 from agentsdk.workflow import step, workflow
+from tests import postgres_server
 from tests.ui.runs import CONFIG, EVIL, HOSTILE, clerk, finished, page_of, waiting
 
 pytest.importorskip("starlette", reason="the page needs starlette and uvicorn: pip install 'agentsdk[ui]'")
@@ -29,6 +30,17 @@ async def store(tmp_path: Path) -> AsyncIterator[SQLiteRunStore]:
     store = SQLiteRunStore(tmp_path / "runs.db")
     yield store
     await store.aclose()
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+async def any_store(request: pytest.FixtureRequest, store: SQLiteRunStore) -> AsyncIterator[RunStore]:
+    if request.param == "SQLite":
+        yield store
+        return
+    database: postgres_server.PostgresServer = request.getfixturevalue("running_postgres")
+    postgres = PostgresRunStore(await database.fresh_url())
+    yield postgres
+    await postgres.aclose()
 
 
 DAMAGE = "UPDATE agentsdk_run_events SET data = ? WHERE number = 3 AND run = (SELECT key FROM agentsdk_runs WHERE run_id = 'r')"
@@ -46,7 +58,7 @@ async def posted(client: httpx.AsyncClient, path: str, **body: object) -> Any:
     return response.json()
 
 
-async def until(store: SQLiteRunStore, run_id: str, status: str) -> None:
+async def until(store: RunStore, run_id: str, status: str) -> None:
     while (run := await store.summary(run_id)) is None or run.status != status:
         await store.wait(run_id, 0 if run is None else run.rev, 0.2)
 
@@ -62,10 +74,10 @@ async def sent_events(client: httpx.AsyncClient, path: str) -> AsyncGenerator[tu
                 yield kind, json.loads(line[6:])
 
 
-async def test_runs_are_listed_those_that_wait_apart_and_found_by_what_is_known_of_them(store: SQLiteRunStore) -> None:
-    await finished(store, "first", user="ada")
-    await waiting(store, "second", user="bob")
-    async with page_of(store) as (_, client):
+async def test_runs_are_listed_those_that_wait_apart_and_found_by_what_is_known_of_them(any_store: RunStore) -> None:
+    await finished(any_store, "first", user="ada")
+    await waiting(any_store, "second", user="bob")
+    async with page_of(any_store) as (_, client):
         page = await got(client, "runs")
         assert [run["run_id"] for run in page["runs"]] == ["second", "first"]
         assert [run["run_id"] for run in page["waiting"]] == ["second"]
@@ -127,9 +139,9 @@ async def test_what_took_time_is_a_tree_of_spans_that_lie_in_each_other(store: S
     assert sum(span["kind"] == "model" for span in spans) == 6 and sum(span["kind"] == "tool" for span in spans) == 5
 
 
-async def test_a_run_that_goes_on_is_followed_and_a_click_on_approve_reaches_it(store: SQLiteRunStore) -> None:
-    await waiting(store, "r")
-    async with page_of(store, agents=clerk()) as (_, client):
+async def test_a_run_that_goes_on_is_followed_and_a_click_on_approve_reaches_it(any_store: RunStore) -> None:
+    await waiting(any_store, "r")
+    async with page_of(any_store, agents=clerk()) as (_, client):
         detail = await got(client, "runs/r")
         (waits,) = detail["calls"]
         assert waits["tool"] == "refund" and waits["waits_for"] == "approval"
@@ -156,28 +168,28 @@ async def test_a_run_that_goes_on_is_followed_and_a_click_on_approve_reaches_it(
         assert twice.status_code == 409
 
 
-async def test_a_rejection_edited_arguments_a_message_a_pause_and_a_cancel_reach_a_run(store: SQLiteRunStore) -> None:
+async def test_a_rejection_edited_arguments_a_message_a_pause_and_a_cancel_reach_a_run(any_store: RunStore) -> None:
     for run_id in ("rejected", "edited", "paused", "cancelled"):
-        await waiting(store, run_id)
-    async with page_of(store, agents=clerk()) as (_, client):
+        await waiting(any_store, run_id)
+    async with page_of(any_store, agents=clerk()) as (_, client):
         await posted(client, "runs/rejected/decide", call_id="call_3_1", action="reject", reason="no")
         arguments = {"order": 1815, "amount": 5}
         await posted(client, "runs/edited/decide", call_id="call_3_1", action="approve", arguments=arguments)
         await posted(client, "runs/paused/pause", reason="lunch")
         await posted(client, "runs/cancelled/cancel", reason="no more")
         for run_id in ("rejected", "edited"):
-            await until(store, run_id, "finished")
-        await until(store, "cancelled", "cancelled")
+            await until(any_store, run_id, "finished")
+        await until(any_store, "cancelled", "cancelled")
         while not (await got(client, "runs/paused"))["paused"]:
-            run = await store.summary("paused")
+            run = await any_store.summary("paused")
             assert run is not None
-            await store.wait("paused", run.rev, 0.2)
+            await any_store.wait("paused", run.rev, 0.2)
         items = (await got(client, "runs/edited/conversation"))["items"]
         assert any("5.0 euros of order 1815 are paid back." in str(item.get("output")) for item in items)
         await posted(client, "runs/paused/unpause")
         await posted(client, "runs/paused/send", message="Are you there?")
         await posted(client, "runs/cancelled/resume")
-        await until(store, "cancelled", "waiting")
+        await until(any_store, "cancelled", "waiting")
 
 
 async def test_a_run_is_forked_at_an_event_and_replayed_with_a_change_and_compared(store: SQLiteRunStore) -> None:
