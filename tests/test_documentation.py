@@ -1,7 +1,7 @@
 """Whatever README and docs show runs as shown: offline, each page in a process of its own. Examples: `test_examples.py`.
 
-Code that a page quotes stands in a ```py block after `<!-- code: path name -->`: the source of that function, or without a name the
-whole file.
+Code that a page quotes stands in a ```py block after `<!-- code: path name -->`: the source of that function, or without a name
+the whole file.
 """
 
 from __future__ import annotations
