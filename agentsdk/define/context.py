@@ -18,6 +18,7 @@ from agentsdk.types.usage import Usage
 if TYPE_CHECKING:
     from agentsdk.define.answer_needed import GivenAnswer
     from agentsdk.ports.model import ModelRequest
+    from agentsdk.ports.tracer import ProgressSpan
     from agentsdk.types.response import ModelResponse
 
 MAX_CHECKPOINT = 1_000_000
@@ -132,6 +133,7 @@ class ToolContext(RunContextWrapper[TContext]):
         "_is_over",
         "_key",
         "_run",
+        "_span",
         "agent_name",
         "answer",
         "attempt",
@@ -162,6 +164,7 @@ class ToolContext(RunContextWrapper[TContext]):
         self._key = idempotency_key
         self._run = run
         self._is_over = False
+        self._span: ProgressSpan | None = None
         self._checkpoint = ""
 
     @property
@@ -255,11 +258,17 @@ class ToolContext(RunContextWrapper[TContext]):
     def emit(self, data: object) -> None:
         """Send progress to whoever reads the run's stream: a `ToolProgressStreamEvent` with `data`, as it is.
 
-        From any thread, in order, without waiting. It is not recorded, and no model sees it. Where nobody reads, and once the
-        call is over, it does nothing.
+        From any thread, in order, without waiting. It is not recorded but in the span of the call, and no model sees it. Where
+        nobody reads, and once the call is over, it does nothing.
         """
+        if self._span is not None and not self._is_over:
+            self._span.progress(data)
         if self._run is not None:
             self._run.emit(data, self.tool_name, self.tool_call_id, lambda: self._is_over)
+
+    def show_progress_in(self, span: ProgressSpan) -> None:
+        """Have the span record what the call sends. The engine calls this."""
+        self._span = span
 
     def close(self) -> None:
         """The call is over: whatever still runs of it emits nothing more. The engine calls this."""

@@ -16,7 +16,7 @@ from agentsdk.engine.run import Run
 from agentsdk.engine.timed_model import TimedModel
 from agentsdk.ports.model import Model, ModelRequest
 from agentsdk.ports.session import Session
-from agentsdk.ports.tracer import CallOutcome, Span, SpanAttributes, Tracer
+from agentsdk.ports.tracer import CallOutcome, ProgressSpan, Span, SpanAttributes, Tracer
 from agentsdk.types.errors import ModelError
 from agentsdk.types.events import ToolFinished
 from agentsdk.types.items import FunctionCall
@@ -123,6 +123,8 @@ def in_tool_span(call: Call) -> Call:
             "agent": run.agent.name,
         }
         job.span = span = tracer.start("tool", job.tool.name, run.span, attributes)
+        if isinstance(span, ProgressSpan):
+            job.context.show_progress_in(span)
         with _Block(span), span.activate():
             try:
                 result = await call(run, job)

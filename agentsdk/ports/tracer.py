@@ -85,6 +85,15 @@ class Span(Protocol):
 
 
 @runtime_checkable
+class ProgressSpan(Protocol):
+    """A span of a tool's call that also records what the tool sends while it runs."""
+
+    def progress(self, data: object) -> None:
+        """The tool has sent `data`, from whatever thread. No method should raise."""
+        ...
+
+
+@runtime_checkable
 class Settling(Protocol):
     """A tracer that a run waits for before it returns, so that what it did can be read then."""
 

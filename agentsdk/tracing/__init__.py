@@ -11,7 +11,7 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.ports.meter import AttemptCost, Measurement, Meter, ModelCall, RunLeft, StoreCall, ToolCall
-    from agentsdk.ports.tracer import Span, SpanAttributes, Tracer
+    from agentsdk.ports.tracer import ProgressSpan, Span, SpanAttributes, Tracer
     from agentsdk.tracing.logs import RunLogFilter
     from agentsdk.tracing.meter import OpenTelemetryMeter
     from agentsdk.tracing.otel import OpenTelemetryTracer
@@ -24,6 +24,7 @@ __all__ = [
     "ModelCall",
     "OpenTelemetryMeter",
     "OpenTelemetryTracer",
+    "ProgressSpan",
     "RunLeft",
     "RunLogFilter",
     "Span",
@@ -39,7 +40,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         __name__,
         {
             "agentsdk.ports.meter": "AttemptCost Measurement Meter ModelCall RunLeft StoreCall ToolCall",
-            "agentsdk.ports.tracer": "Span SpanAttributes Tracer",
+            "agentsdk.ports.tracer": "ProgressSpan Span SpanAttributes Tracer",
             "agentsdk.tracing.logs": "RunLogFilter",
             "agentsdk.tracing.meter": "OpenTelemetryMeter",
             "agentsdk.tracing.otel": "OpenTelemetryTracer",

@@ -46,6 +46,11 @@ def result_text(result: str | Sequence[Part]) -> str:
     return result if isinstance(result, str) else _json(result)
 
 
+def progress_json(data: object) -> str:
+    """What a tool sent while it ran: any object, as JSON of it or of its text."""
+    return msgspec.json.encode(data, enc_hook=str).decode()
+
+
 def _role(item: Item) -> str:
     if isinstance(item, Message):
         return item.role

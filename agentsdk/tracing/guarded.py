@@ -9,7 +9,7 @@ from collections.abc import Generator
 from typing import Any
 from weakref import WeakSet
 
-from agentsdk.ports.tracer import Settling, Span, SpanAttributes, SpanKind, Tracer
+from agentsdk.ports.tracer import ProgressSpan, Settling, Span, SpanAttributes, SpanKind, Tracer
 from agentsdk.types.declared import having
 
 logger = logging.getLogger("agentsdk.tracing")
@@ -85,6 +85,11 @@ class GuardedSpan(Span):
         """Add attributes."""
         if self._span is not None:
             self._tracer.tried("set", self._span, attributes)
+
+    def progress(self, data: object) -> None:
+        """What a tool sends, if the span records that."""
+        if isinstance(self._span, ProgressSpan):
+            self._tracer.tried("progress", self._span, data)
 
     def end(self, error: BaseException | None = None) -> None:
         """The work is over, or failed with `error`."""

@@ -20,7 +20,7 @@ from opentelemetry.util.types import AttributeValue
 
 from agentsdk.ports.tracer import Span, SpanAttributes, SpanKind, Tracer
 from agentsdk.tracing import names
-from agentsdk.tracing.content import instructions_json, messages_json, result_text, tools_json
+from agentsdk.tracing.content import instructions_json, messages_json, progress_json, result_text, tools_json
 from agentsdk.tracing.outbox import Outbox
 
 # How long a run, or a block of `trace`, waits for the exporters of its spans, so that what it did can be read when it returns.
@@ -139,6 +139,15 @@ class OpenTelemetrySpan(Span):
                     self._span.set_attributes(_content(attributes))
         except Exception:
             self._tracer.warn("a span's attributes could not be recorded")
+
+    def progress(self, data: object) -> None:
+        """A tool has sent `data`: an event of the span, the data itself only with `capture_content`."""
+        try:
+            if self._span.is_recording():
+                attributes = {names.PROGRESS_DATA: progress_json(data)} if self._tracer.capture_content else None
+                self._span.add_event(names.PROGRESS, attributes)
+        except Exception:
+            self._tracer.warn("a tool's progress could not be recorded")
 
     def end(self, error: BaseException | None = None) -> None:
         """The work is over, or failed with `error`: its type is recorded, its message only with `capture_content`."""

@@ -11,6 +11,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
+from agentsdk import Agent, RunConfig, Runner, ToolContext, function_tool
+from agentsdk.testing import ScriptedModel, call
 from agentsdk.tracing.otel import OpenTelemetryTracer
 from agentsdk.types.items import InputText
 from tests.tracing.spans import CANARY, CHAT, REPLY, provider_of, record_everything
@@ -192,3 +194,22 @@ def test_a_run_that_is_not_sampled_encodes_no_content(exporter: InMemorySpanExpo
     monkeypatch.setattr("agentsdk.tracing.otel.messages_json", lambda *_: pytest.fail("encoded for nobody"))
     record_everything(OpenTelemetryTracer(provider_of(exporter, ALWAYS_OFF), capture_content=True))
     assert exporter.get_finished_spans() == ()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("captures", [False, True])
+async def test_what_a_tool_sends_while_it_runs_is_events_of_its_span(exporter: InMemorySpanExporter, captures: bool) -> None:
+    @function_tool
+    def dig(ctx: ToolContext[None]) -> str:
+        """Dig."""
+        ctx.emit({"depth": 1})
+        ctx.emit(object)
+        return "dug"
+
+    tracer = OpenTelemetryTracer(provider_of(exporter), capture_content=captures)
+    agent = Agent[None, str](name="A", model=ScriptedModel([call("dig"), "done"]), tools=[dig])
+    await Runner.run(agent, "Go.", run_config=RunConfig(tracer=tracer))
+    events = finished(exporter)["execute_tool dig"].events
+    assert [event.name for event in events] == ["agentsdk.tool.progress"] * 2
+    data = [dict(event.attributes or {}).get("agentsdk.tool.progress.data") for event in events]
+    assert data == (['{"depth":1}', "\"<class 'object'>\""] if captures else [None, None])
