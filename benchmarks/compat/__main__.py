@@ -139,32 +139,6 @@ def module_command(root: Path, path: Path) -> tuple[list[str], Path]:
     return [sys.executable, "-m", ".".join(path.relative_to(root).with_suffix("").parts)], root
 
 
-def names_of(root: Path) -> dict[str, str]:
-    """Every public name of the modules that openai-agents documents: `""` where it is here, else why not."""
-    import importlib
-
-    outcomes: dict[str, str] = {}
-    source = root / "src" / "agents"
-    for path in sorted(source.rglob("__init__.py")):
-        module = ".".join(path.parent.relative_to(source).parts)
-        other = ("run_internal", "util", "sandbox", "voice", "realtime", "experimental")
-        if any(part.startswith("_") or part in other for part in module.split(".")):
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        public: list[str] = []
-        for node in tree.body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-                public = [one.value for one in getattr(node.value, "elts", []) if isinstance(one, ast.Constant)]
-        for name in public:
-            full = f"{module}.{name}".strip(".")
-            try:
-                getattr(importlib.import_module(f"agentsdk.compat.openai_agents.{module}".rstrip(".")), name)
-                outcomes[full] = ""
-            except (ImportError, AttributeError) as error:
-                outcomes[full] = str(error).partition(":")[2].strip()[:100] or str(error)[:100]
-    return outcomes
-
-
 def main() -> None:
     """Run what is asked for, or all but the tests."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,7 +169,9 @@ def main() -> None:
                 blocks[place] = ([sys.executable, str(path)], Path(folder))
             report("documentation blocks", in_parallel(blocks, env), given.show)
     if "names" in given.what:
-        report("names", names_of(root), given.show)
+        from benchmarks.compat.names import check_names
+
+        check_names(root, given.show)
     if "tests" in given.what:
         run_tests(root, env, show=given.show)
     server.shutdown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -53,6 +54,12 @@ class ModelSettings:
     prompt_cache_options: Any | None = None
     preserve_raw_usage: bool | None = None
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        seconds: Any = self.timeout
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if seconds is not None and not (is_number and 0 < seconds < math.inf):
+            raise ValueError(f"timeout is {seconds!r}, expected finite seconds above 0")
 
     def resolve(self, override: ModelSettings | dict[str, Any] | None) -> ModelSettings:
         """These settings with every value that `override` gives. `extra_args` and retry settings are merged by name."""

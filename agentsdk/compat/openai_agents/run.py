@@ -69,6 +69,7 @@ class Runner:
             run_config=run_config,
             error_handlers=error_handlers,
             previous_response_id=previous_response_id,
+            auto_previous_response_id=auto_previous_response_id,
             conversation_id=conversation_id,
             session=session,
         )
@@ -146,6 +147,7 @@ class Runner:
             run_config=run_config,
             error_handlers=error_handlers,
             previous_response_id=previous_response_id,
+            auto_previous_response_id=auto_previous_response_id,
             conversation_id=conversation_id,
             session=session,
         )

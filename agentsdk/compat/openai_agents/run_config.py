@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, TypeAlias, TypeVar, cast
@@ -145,11 +146,27 @@ class RunConfig:
                 "RunConfig was given a sandbox, which agentsdk.compat.openai_agents has not; give the agent tools of "
                 "agentsdk.sandboxes through the main API instead"
             )
+        if self.tool_name_collision_policy not in ("warn", "error"):
+            raise ValueError("tool_name_collision_policy must be either 'warn' or 'error'")
+        if self.reasoning_item_id_policy not in (None, "preserve", "omit"):
+            raise ValueError("reasoning_item_id_policy must be 'preserve', 'omit' or None")
+        _check_blocked_message(self.output_guardrail_blocked_message)
         if self.tool_not_found_behavior not in ("raise_error", "return_error_to_model"):
             raise UserError(
                 f"tool_not_found_behavior is {self.tool_not_found_behavior!r}, expected 'raise_error' or "
                 "'return_error_to_model'"
             )
+
+
+def _check_blocked_message(given: object) -> None:
+    """Raises for a text or formatter that could not stand in place of a blocked output."""
+    if isinstance(given, str):
+        if not given:
+            raise ValueError("output_guardrail_blocked_message must be non-empty")
+    elif given is not None and not callable(given):
+        raise TypeError("output_guardrail_blocked_message must be a string, callable, or None")
+    elif inspect.iscoroutinefunction(given):
+        raise TypeError("output_guardrail_blocked_message formatter must be synchronous")
 
 
 class RunOptions(TypedDict, Generic[TContext]):

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from agentsdk.compat.openai_agents._absent import names_absent_in
@@ -103,6 +104,10 @@ class RunState(Generic[TContext, TAgent]):
         """Keep a call from running; the model is told `rejection_message`. Raises `UserError` if it does not wait."""
         self._scope.wrapper.reject_tool(approval_item, always_reject, rejection_message)
         reason = rejection_message or rejection_text(self._scope, approval_item.name or "", approval_item.call_id or "")
+        if not isinstance(reason, str):
+            self._decide(approval_item, lambda own, call: None)
+            self._scope.late_rejections.append((approval_item.call_id, always_reject, reason))
+            return
         self._decide(approval_item, lambda own, call: own.reject(call, always_reject, reason=reason))
 
     def _decide(self, item: ToolApprovalItem, decide: Callable[[OwnState, PendingCall], None]) -> None:
@@ -110,6 +115,14 @@ class RunState(Generic[TContext, TAgent]):
             raise UserError(f"a decision is on a {type(item).__name__!r}, expected an item of state.get_interruptions()")
         if self._own is None or not self._settle(item.call_id, decide):
             raise UserError(f"call {item.call_id!r} does not wait in this state, expected an item of state.get_interruptions()")
+
+    async def settle_late(self) -> None:
+        """Reject the calls for which the text is still to be awaited."""
+        while self._scope.late_rejections:
+            call_id, always, awaited = self._scope.late_rejections.pop(0)
+            given: Any = await awaited
+            reason = given if isinstance(given, str) else ""
+            self._settle(call_id, partial(_reject, always=always, reason=reason))
 
     def _settle(self, call_id: str | None, decide: Callable[[OwnState, PendingCall], None]) -> bool:
         assert self._own is not None
@@ -250,6 +263,10 @@ class RunState(Generic[TContext, TAgent]):
                 scope.wrapper.usage.add(usage_of(own.usage))
             await _load_nested(made, state_json)
         return cast(Any, made)
+
+
+def _reject(own: OwnState, call: PendingCall, *, always: bool, reason: str) -> None:
+    own.reject(call, always, reason=reason)
 
 
 async def _load_nested(state: RunState[Any, Any], data: Mapping[str, Any]) -> None:

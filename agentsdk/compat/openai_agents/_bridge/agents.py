@@ -23,6 +23,7 @@ from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.guardrail import InputGuardrail, OutputGuardrail
 from agentsdk.compat.openai_agents.handoffs import Handoff, handoff
 from agentsdk.compat.openai_agents.items import ToolCallOutputItem
+from agentsdk.compat.openai_agents.logger import logger
 from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.agent import InputGuardrail as OwnInputGuardrail
 from agentsdk.define.agent import OutputGuardrail as OwnOutputGuardrail
@@ -130,7 +131,8 @@ class Translation:
 
     def _translate_tools(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
         self._tools[id(agent)] = list(agent.tools)
-        given = [(tool, own_tool(tool, agent)) for tool in agent.tools]
+        handed = {one.tool_name for one in self._handoffs.get(id(agent), ())}
+        given = [(tool, own_tool(tool, agent)) for tool in _told_apart(agent, handed)]
         made.tools = [own for _, own in given if own is not None]
         unknown = next((tool for tool, own in given if own is None), None)
         self._unknown[id(agent)] = None if unknown is None else _only_at_the_provider(unknown)
@@ -176,6 +178,35 @@ class _ServerTools(Toolset[Any]):
         scope.turn_tools[id(agent)] = found
         made: list[Any] = [own_tool(tool, agent) for tool in found]
         return [cast("OwnTool[Any]", one) for one in made if isinstance(one, OwnTool)]
+
+
+def _told_apart(agent: Agent[Any], handoffs: set[str]) -> list[theirs.Tool]:
+    """The agent's tools, of one name the last; a handoff's name is the handoff's."""
+    last = {tool.name: tool for tool in agent.tools if isinstance(tool, theirs.FunctionTool)}
+    kept = [tool for tool in agent.tools if tool.name not in handoffs and last.get(tool.name, tool) is tool]
+    if len(kept) < len(agent.tools):
+        logger.warning("agent %r has tools and handoffs of one name, of which the model is told one; rename them", agent.name)
+    return kept
+
+
+def raise_for_collisions(agent: Agent[Any]) -> None:
+    """Raises `UserError` for an agent, or one that it leads to, with function tools or handoffs of one name."""
+    waiting, seen = [agent], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        declared = [_declared(given, one) for given in one.handoffs]
+        names = [tool.name for tool in one.tools if isinstance(tool, theirs.FunctionTool) and not tool.namespace]
+        names += [given.tool_name for given in declared]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise UserError(
+                f"agent {one.name!r} has several tools or handoffs named {', '.join(map(repr, twice))}, expected unique names "
+                "under tool_name_collision_policy='error'; rename them"
+            )
+        waiting += [given.agent for given in declared if cast("Agent[Any] | None", given.agent) is not None]
 
 
 def _only_at_the_provider(tool: theirs.Tool) -> UserError:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import AsyncGenerator
 from typing import Any, ClassVar, cast
 
+from msgspec import structs
+
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope
 from agentsdk.compat.openai_agents.agent import Agent
-from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError
+from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTimeoutError
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
 from agentsdk.compat.openai_agents.run_config import provider_of
@@ -18,6 +21,7 @@ from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import MaxTurnsExceeded as OwnMaxTurns
 from agentsdk.types.errors import ModelError
+from agentsdk.types.hosted import ServerConversation
 from agentsdk.types.items import FunctionCall, Item
 from agentsdk.types.response import ModelResponse as OwnResponse
 from agentsdk.types.response import OutputItem
@@ -85,11 +89,16 @@ class AgentModel:
             found = self._last = find_model(scope, agent, self._last)
         except Exception as error:
             raise BridgedError(f"the model provider raised {type(error).__name__}") from error
+        if scope.auto_previous_response_id and request.conversation is None:
+            request = _continued(scope, request)
+        seconds = agent.model_settings.resolve(scope.config.model_settings).timeout
         if found.native is None:
-            return self._given(scope, found, request)
+            events = self._given(scope, found, request)
+            return events if seconds is None else _timed(events, seconds)
         if (unknown := scope.translation.unknown_tool(agent)) is not None:
             raise BridgedError(str(unknown)) from unknown
-        return self._native(scope, found.native, request)
+        events = self._native(scope, found.native, request)
+        return events if seconds is None else _timed(events, seconds)
 
     async def _native(self, scope: RunScope, model: OwnModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask a model of agentsdk."""
@@ -108,6 +117,7 @@ class AgentModel:
                     raise BridgedError(str(error)) from error
         scope.turns += 1
         scope.last_response_id = response.response_id or None
+        scope.last_output = response.output
 
     async def _given(self, scope: RunScope, found: FoundModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask the program's own model."""
@@ -138,6 +148,10 @@ class AgentModel:
         held = conversation.held if conversation is not None else 0
         items = [*request.items, *request.tail] if request.tail else list(request.items)
         scope.wrapper.turn_input = entries = [entry(item) for item in (items[held:] if held else items)]
+        if scope.config.reasoning_item_id_policy == "omit":
+            for one in entries:
+                if one.get("type") == "reasoning":
+                    one.pop("id", None)
         offered = scope.offered.get(agent)
         if offered is None or offered[0] is not request.tools:
             offered = scope.offered[agent] = (request.tools, *_offered(scope, agent, request))
@@ -165,6 +179,42 @@ def _offered(scope: RunScope, agent: Agent[Any], request: ModelRequest) -> tuple
     translation = scope.translation
     tools = [tool for tool in scope.tools_of(agent) if translation.is_offered(tool, names)]
     return tools, [one for one in translation.handoffs(agent) if one.tool_name in names]
+
+
+async def _timed(events: AsyncGenerator[ModelStreamEvent, None], seconds: float) -> AsyncGenerator[ModelStreamEvent, None]:
+    """A reply that has to be there within `seconds`; what asks for it is cancelled, and has wound up when this raises."""
+    end = asyncio.get_running_loop().time() + seconds
+    try:
+        while True:
+            limit = asyncio.timeout_at(end)
+            try:
+                async with limit:
+                    event = await anext(events)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                if not limit.expired():
+                    raise
+                late = ModelTimeoutError(seconds)
+                raise BridgedError(str(late)) from late.with_traceback(error.__traceback__)
+            yield event
+    finally:
+        await events.aclose()
+
+
+def _continued(scope: RunScope, request: ModelRequest) -> ModelRequest:
+    """The request as one that goes on from the last reply: what the provider has of it is not sent again.
+
+    Where the history was changed since, all of it is sent.
+    """
+    output, items = list(scope.last_output), list(request.items)
+    if not scope.last_response_id or not output:
+        return request
+    for end in range(len(items), len(output) - 1, -1):
+        if items[end - len(output) : end] == output:
+            conversation = ServerConversation(previous_response_id=scope.last_response_id, held=end)
+            return structs.replace(request, conversation=conversation)
+    return request
 
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.compat.openai_agents import exceptions as theirs
-from agentsdk.compat.openai_agents._bridge.agents import own_input_guardrail, own_output_guardrail, translation_of
+from agentsdk.compat.openai_agents._bridge.agents import (
+    own_input_guardrail,
+    own_output_guardrail,
+    raise_for_collisions,
+    translation_of,
+)
 from agentsdk.compat.openai_agents._bridge.errors import their_error
 from agentsdk.compat.openai_agents._bridge.filters import filtered_call
 from agentsdk.compat.openai_agents._bridge.hooks import BridgedRunHooks
@@ -62,6 +67,8 @@ class Call:
         scope.may_ask = self.max_turns is None or self.max_turns > 0
         given: Any = self.given
         bridged = None if session is None else BridgedSession(session, scope)
+        if self.state is not None:
+            await self.state.settle_late()
         if self.state is not None and (own := self.state.ready()) is not None:
             given = own
         elif bridged is not None and scope.config.session_input_callback is not None:
@@ -135,6 +142,7 @@ def new_call(
     run_config: RunConfig | dict[str, Any] | None,
     error_handlers: Any,
     previous_response_id: str | None,
+    auto_previous_response_id: bool = False,
     conversation_id: str | None,
     session: Any,
 ) -> Call:
@@ -156,6 +164,7 @@ def new_call(
         scope.config = config if run_config is not None else scope.config
         scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
         scope.models.clear()
+        scope.auto_previous_response_id = scope.auto_previous_response_id or auto_previous_response_id
         if context is not None:
             kept = scope.wrapper.decisions
             scope.wrapper = _wrapper(context)
@@ -175,8 +184,11 @@ def new_call(
         )
     if not isinstance(given, str | list):
         raise UserError(f"the input is {type(given).__name__!r}, expected a str, a list of items or a RunState")
+    if config.tool_name_collision_policy == "error":
+        raise_for_collisions(agent)
     scope = RunScope(_wrapper(context), config, translation_of(agent))
     scope.original_input = cast("str | list[Any]", given)
+    scope.auto_previous_response_id = auto_previous_response_id
     return Call(
         scope,
         scope.translation.first,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,10 @@ class RunScope:
         self.is_streamed = False
         self.turns = 0
         self.last_response_id: str | None = None
+        self.last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
+        self.auto_previous_response_id = False
+        self.approved: set[str] = set()  # calls that an `on_approval` has let run
+        self.late_rejections: list[tuple[str | None, bool, Awaitable[Any]]] = []  # whose text an async formatter gives
         self.may_ask = True  # whether the run may take a turn at all
 
     def context_of(self, ctx: OwnToolContext[RunScope], agent: Agent[Any]) -> ToolContext[Any]:

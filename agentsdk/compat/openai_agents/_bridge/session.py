@@ -6,8 +6,10 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, cast
 
-from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents.exceptions import UserError
+from agentsdk.compat.openai_agents.guardrail import OutputGuardrailResult
+from agentsdk.compat.openai_agents.run_config import OutputGuardrailBlockedMessageArgs
 from agentsdk.types.items import InputItem, Item
 
 
@@ -38,6 +40,11 @@ class BridgedSession:
         """Add items of the run beneath."""
         added: Sequence[Any] = items
         entries = [self._scope.originals.entry(item) for item in added]
+        if (message := blocked_message(self._scope)) is not None:
+            for entry in reversed(entries):
+                if not str(entry.get("type")).endswith("_output"):
+                    break
+                entry["output"] = message
         if self._instead is not None:
             entries = [*self._instead, *entries[self._merged :]]
             self._instead, self._merged = [], 0
@@ -79,6 +86,25 @@ class BridgedSession:
                 kept.append(entry)
         self._instead, self._merged = kept, len(made)
         return made
+
+
+_BLOCKED = "The output was blocked by a guardrail."
+
+
+def blocked_message(scope: RunScope) -> str | None:
+    """What the session keeps in place of a tool's output that was the final one and that an output guardrail has blocked; None
+    where none was. A formatter that raises, or gives no text, has the default kept."""
+    tripped = scope.tripped
+    if not isinstance(tripped, OutputGuardrailResult) or scope.final_output is NOTHING:
+        return None
+    given = scope.config.output_guardrail_blocked_message
+    if callable(given):
+        args = OutputGuardrailBlockedMessageArgs(_BLOCKED, tripped.guardrail.get_name(), tripped.agent, scope.wrapper)
+        try:
+            given = given(args)
+        except Exception:
+            given = None
+    return given if isinstance(given, str) and given else _BLOCKED
 
 
 def _limit(session: Any, scope: RunScope) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import tool as theirs
+from agentsdk.compat.openai_agents._bridge.approval import approval_of
 from agentsdk.compat.openai_agents._bridge.local_tools import invoke_computer, invoke_custom, invoke_patch, invoke_shell
 from agentsdk.compat.openai_agents._bridge.outputs import own_parts, parts_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
@@ -88,13 +89,14 @@ def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool 
         case theirs.FunctionTool():
             return _function_tool(tool, agent)
         case theirs.ShellTool() if tool.executor is not None:
-            return _kind("shell", tool, agent, invoke_shell(tool), _shell_approval(tool), settings={})
+            return _kind("shell", tool, agent, invoke_shell(tool), approval_of(tool, agent, _shell_approval(tool)), settings={})
         case theirs.LocalShellTool():
-            return _kind("shell", tool, agent, invoke_shell(tool), False, settings={})
+            return _kind("shell", tool, agent, invoke_shell(tool), {}, settings={})
         case theirs.ApplyPatchTool():
-            return _kind("apply_patch", tool, agent, invoke_patch(tool), _patch_approval(tool), settings={})
+            approval = approval_of(tool, agent, _patch_approval(tool))
+            return _kind("apply_patch", tool, agent, invoke_patch(tool), approval, settings={})
         case theirs.ComputerTool():
-            return _kind("computer", tool, agent, invoke_computer(tool), False, settings=_screen(tool))
+            return _kind("computer", tool, agent, invoke_computer(tool), {}, settings=_screen(tool))
         case theirs.CustomTool():
             form: Any = tool.format
             settings: JsonObject = {"grammar": form} if isinstance(form, dict) else {}
@@ -102,7 +104,7 @@ def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool 
                 tool.name,
                 Body(tool, agent, tool.description, _TEXT, invoke_custom(tool)),
                 False,
-                {"kind": "custom", "kind_settings": settings, "needs_approval": _custom_approval(tool), **_ERRORS},
+                {"kind": "custom", "kind_settings": settings, **approval_of(tool, agent, _custom_approval(tool)), **_ERRORS},
             )
             return made
         case theirs.ShellTool() | theirs.ProgrammaticToolCallingTool():
@@ -117,9 +119,9 @@ _ERRORS: dict[str, object] = {"failure_error_function": None}
 
 
 def _kind(
-    kind: str, tool: Any, agent: Agent[Any], invoke: Invoke, needs_approval: object, settings: JsonObject
+    kind: str, tool: Any, agent: Agent[Any], invoke: Invoke, approval: Mapping[str, object], settings: JsonObject
 ) -> OwnTool[Any]:
-    options = {"kind": kind, "kind_settings": settings, "needs_approval": needs_approval, **_ERRORS}
+    options = {"kind": kind, "kind_settings": settings, **approval, **_ERRORS}
     return tool_of(kind, Body(tool, agent, f"The {kind} tool.", _ANY, invoke), False, options)
 
 
@@ -367,16 +369,12 @@ def _hosted_mcp(tool: theirs.HostedMCPTool) -> HostedTool:
     return own_hosted.HostedMCPTool(**{name: value for name, value in given.items() if name in fields})
 
 
-def rejection_text(scope: RunScope, tool_name: str, call_id: str) -> str:
-    """What the run's `tool_error_formatter` has the model told of a rejected call; `""` where it says nothing.
-
-    A decision is no place to wait: of an async formatter nothing is told.
-    """
+def rejection_text(scope: RunScope, tool_name: str, call_id: str) -> str | Awaitable[Any]:
+    """What the run's `tool_error_formatter` has the model told of a rejected call; `""` where it says nothing. What an async
+    one gives is awaited when the run goes on."""
     formatter = scope.config.tool_error_formatter
     if formatter is None:
         return ""
     default = "The call was not approved."
     given = formatter(ToolErrorFormatterArgs("approval_rejected", "function", tool_name, call_id, default, scope.wrapper))
-    if inspect.iscoroutine(given):
-        given.close()
-    return given if isinstance(given, str) else ""
+    return given if isinstance(given, str) or inspect.isawaitable(given) else ""

@@ -115,7 +115,12 @@ class View:
     def to_input_list(self) -> list[Any]:
         """The input and what the run added, as dicts."""
         entries = ItemHelpers.input_to_new_input_list(self.scope.original_input)
-        return [*entries, *[item.to_input_item() for item in self.new_items if item.type != "tool_approval_item"]]
+        made = [item.to_input_item() for item in self.new_items if item.type != "tool_approval_item"]
+        if self.scope.config.reasoning_item_id_policy == "omit":
+            for item in made:
+                if item.get("type") == "reasoning":
+                    item.pop("id", None)
+        return [*entries, *made]
 
     def details(self) -> RunErrorDetails:
         """How far the run has come."""
