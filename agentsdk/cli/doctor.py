@@ -1,4 +1,5 @@
-"""`agentsdk doctor`: what is installed here, and what works. Each check is a function in a table; none leaves this machine."""
+"""`agentsdk doctor`: what is installed here, and what works. Each check is a function in a table; none leaves this machine
+but with `--reach`, which is in `reach.py`."""
 
 from __future__ import annotations
 
@@ -11,16 +12,12 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata, version
 from importlib.util import find_spec
-from typing import Literal
-
-from msgspec import Struct
 
 from agentsdk.cli.codes import FAILED, OK
+from agentsdk.cli.findings import Finding
 from agentsdk.cli.models import providers
 from agentsdk.cli.shown import console, plain, print_json, working
 from agentsdk.types.errors import AgentsException
-
-Verdict = Literal["ok", "missing", "fails"]
 
 EXTRAS = {
     "cli": "typer",
@@ -42,14 +39,6 @@ EXTRAS = {
     "yaml": "yaml",
 }
 """The package that each extra brings, by the name it is imported by."""
-
-
-class Finding(Struct, frozen=True):
-    """What a check found. A `missing` part is one that nothing here needs; what `fails` is there and does not work."""
-
-    about: str
-    verdict: Verdict
-    says: str
 
 
 def _python() -> Iterator[Finding]:
@@ -155,12 +144,17 @@ async def _store(url: str) -> list[Finding]:
     return [Finding("store", "ok", f"{type(store).__name__} answers{', and has runs' if runs else ''}")]
 
 
-def examine(store: str, json: bool) -> int:
+def examine(store: str, reach: bool, json: bool) -> int:
     """Print what every check finds; 1 where something fails."""
     findings = [finding for check in CHECKS for finding in check()]
     with working("trying the sandboxes"):
         for slow in SLOW_CHECKS.values():
             findings += asyncio.run(_awaited(slow))
+    if reach:
+        from agentsdk.cli.reach import reached
+
+        with working("asking the providers"):
+            findings += asyncio.run(reached())
     if store:
         findings += asyncio.run(_store(store))
     if json:

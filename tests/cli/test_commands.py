@@ -10,6 +10,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +224,37 @@ def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: py
     assert findings.code == 1
     assert {"about", "verdict", "says"} == set(findings.json["findings"][0])
     assert "sk-a-key" not in findings.out
+
+
+def test_the_doctor_asks_the_providers_whose_key_is_set(ran: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = self.headers.get("authorization") or self.headers.get("x-api-key") or ""
+            self.send_response(200 if "good" in asked else 401)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL"))]:
+        monkeypatch.delenv(name)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-good")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-revoked")
+        monkeypatch.setenv("GROQ_API_KEY", "sk-good")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("GROQ_BASE_URL", "http://127.0.0.1:9/v1")
+        monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:9/v1")
+        told = ran("doctor", "--reach", "--json")
+        server.shutdown()
+    found = {one["about"]: (one["verdict"], one["says"]) for one in told.json["findings"] if one["about"].startswith("reach")}
+    assert told.code == 1
+    assert found["reach openai"] == ("ok", "127.0.0.1 answers and takes the key")
+    assert found["reach anthropic"] == ("fails", "127.0.0.1 refuses the key (401)")
+    assert found["reach groq"] == ("fails", "127.0.0.1 does not answer (ConnectError)")
+    assert found["reach ollama"] == ("missing", "127.0.0.1 does not answer (ConnectError)")
 
 
 def test_the_doctor_says_what_becomes_of_a_program_of_openai_agents(ran: Any, tmp_path: Path) -> None:
