@@ -74,6 +74,7 @@ COMPAT: dict[str, tuple[str, ...]] = {
         "inline-snapshot",
         "aiosqlite",
         "fastapi",
+        "asyncpg",
         "sqlalchemy[asyncio]",
         "graphviz",
         "griffe",

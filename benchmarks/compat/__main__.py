@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import builtins
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ from pathlib import Path
 from benchmarks.compat.public_tests import run_tests
 from benchmarks.compat.sdist import fetched
 from benchmarks.compat.server import serve
+from benchmarks.envs import ensure
 
 ALIAS = Path(__file__).parent / "alias"
 SECONDS = 40
@@ -47,6 +49,8 @@ def environment(address: str, root: Path) -> dict[str, str]:
         "EXAMPLE_API_KEY": "sk-test",
         "EXAMPLE_MODEL_NAME": "gpt-4.1",
         "NO_PROXY": "127.0.0.1",
+        "MCP_SERVER_TOKEN": "token",
+        "SESSION_ENCRYPTION_KEY": "a key of a documentation block",
         "PYTHONUNBUFFERED": "1",
     }
 
@@ -162,12 +166,7 @@ def main() -> None:
         compare_doctor(root, outcomes, env)
     if "docs" in given.what:
         with tempfile.TemporaryDirectory() as folder:
-            blocks: dict[str, tuple[list[str], Path]] = {}
-            for number, (place, code) in enumerate(doc_blocks(root)):
-                path = Path(folder) / f"block_{number}.py"
-                path.write_text(_runnable(code), encoding="utf-8")
-                blocks[place] = ([sys.executable, str(path)], Path(folder))
-            report("documentation blocks", in_parallel(blocks, env), given.show)
+            report("documentation blocks", in_parallel(_block_programs(root, Path(folder)), env), given.show)
     if "names" in given.what:
         from benchmarks.compat.names import check_names
 
@@ -177,16 +176,39 @@ def main() -> None:
     server.shutdown()
 
 
-def _runnable(code: str) -> str:
-    """A block as a program: one that awaits outside of a function is put into one."""
-    try:
-        tree = compile(code, "block", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
-        compile(code, "block", "exec")
-    except SyntaxError:
-        body = "\n".join(f"    {line}" for line in code.splitlines())
-        return f"import asyncio\nasync def _block():\n{body}\nasyncio.run(_block())\n"
-    del tree
-    return code
+def _block_programs(root: Path, folder: Path) -> dict[str, tuple[list[str], Path]]:
+    """A program for each block: one that leans on names of blocks before it on its page is run after those."""
+    python = str(ensure("openai-agents-tests").python)
+    found: dict[str, tuple[list[str], Path]] = {}
+    pages: dict[str, list[str]] = {}
+    for number, (place, code) in enumerate(doc_blocks(root)):
+        path = folder / f"block_{number}.py"
+        path.write_text(code, encoding="utf-8")
+        own = folder / str(number)
+        own.mkdir()
+        before = pages.setdefault(place.partition("#")[0], [])
+        found[place] = ([python, "-m", "benchmarks.compat.blocks", *(before if _leans(code) else []), str(path)], own)
+        before.append(str(path))
+    return found
+
+
+def _leans(code: str) -> bool:
+    """Whether a block takes names that it does not bind."""
+    tree = ast.parse(code)
+    bound = set(dir(builtins))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.alias():
+                bound.add((node.asname or node.name).partition(".")[0])
+            case ast.ExceptHandler(name=str() as name):
+                bound.add(name)
+            case _:
+                pass
+    return any(isinstance(node, ast.Name) and node.id not in bound for node in ast.walk(tree))
 
 
 if __name__ == "__main__":

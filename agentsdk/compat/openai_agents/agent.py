@@ -21,6 +21,7 @@ from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserErr
 from agentsdk.compat.openai_agents.handoffs import Handoff, function_name
 from agentsdk.compat.openai_agents.lifecycle import AgentHooksBase
 from agentsdk.compat.openai_agents.model_settings import ModelSettings, coerce_settings
+from agentsdk.compat.openai_agents.models.default_models import implicit_settings
 from agentsdk.compat.openai_agents.prompts import DynamicPromptFunction, Prompt, PromptUtil
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper, TContext
 from agentsdk.compat.openai_agents.strict_schema import ensure_strict_json_schema
@@ -133,6 +134,10 @@ class _Translated:
     translated: Any
 
 
+_IMPLICIT = ModelSettings()
+"""Stands for the settings of an agent that gives none, until its model is known."""
+
+
 @dataclass
 class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
@@ -144,7 +149,7 @@ class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
     prompt: Prompt | DynamicPromptFunction | None = None
     handoffs: list[Agent[Any] | Handoff[TContext, Any]] = field(default_factory=list["Agent[Any] | Handoff[TContext, Any]"])
     model: str | Model | None = None
-    model_settings: ModelSettings = field(default_factory=ModelSettings)
+    model_settings: ModelSettings = field(default_factory=lambda: _IMPLICIT)
     input_guardrails: list[InputGuardrail[TContext]] = field(default_factory=list["InputGuardrail[TContext]"])
     output_guardrails: list[OutputGuardrail[TContext]] = field(default_factory=list["OutputGuardrail[TContext]"])
     output_type: type[Any] | AgentOutputSchemaBase | None = None
@@ -179,6 +184,8 @@ class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
         ) -> None: ...
 
     def __post_init__(self) -> None:
+        if self.model_settings is _IMPLICIT:
+            self.model_settings = implicit_settings(self.model)
         _check(self)
         self.model_settings = coerce_settings(self.model_settings)
 
@@ -191,6 +198,8 @@ class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
     def clone(self, **kwargs: Any) -> Agent[TContext]:
         """A copy with some fields replaced; lists are shared unless replaced. `model_settings` given as a dict change those
         there are."""
+        if "model" in kwargs and "model_settings" not in kwargs and self.model_settings == implicit_settings(self.model):
+            kwargs["model_settings"] = implicit_settings(kwargs["model"])
         settings = kwargs.get("model_settings")
         if isinstance(settings, Mapping):
             kwargs["model_settings"] = self.model_settings.resolve(dict(cast("Mapping[str, Any]", settings)))

@@ -11,41 +11,32 @@ from agentsdk.types.usage import Usage as SpentUsage
 
 
 class _Details:
-    """Counts by name, read as attributes; equal to whatever has the same ones."""
-
-    _names: tuple[str, ...] = ()
+    """Equal to whatever has the same counts."""
 
     def __eq__(self, other: object) -> bool:
-        return all(getattr(self, name) == (getattr(other, name, 0) or 0) for name in self._names)
+        return all(value == (getattr(other, name, 0) or 0) for name, value in vars(self).items())
 
     def __hash__(self) -> int:
-        return hash(tuple([getattr(self, name) for name in self._names]))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
+        return hash(tuple(vars(self).values()))
 
     def model_dump(self, **_: Any) -> dict[str, int]:
         """The counts as a dict."""
-        return {name: getattr(self, name) for name in self._names}
+        return dict(vars(self))
 
 
+@dataclass(eq=False)
 class InputTokensDetails(_Details):
     """Of the input tokens, those that were read from and written to the provider's cache."""
 
-    _names = ("cached_tokens", "cache_write_tokens")
-
-    def __init__(self, cached_tokens: int | None = 0, cache_write_tokens: int | None = 0) -> None:
-        self.cached_tokens = cached_tokens or 0
-        self.cache_write_tokens = cache_write_tokens or 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
+@dataclass(eq=False)
 class OutputTokensDetails(_Details):
     """Of the output tokens, those of reasoning."""
 
-    _names = ("reasoning_tokens",)
-
-    def __init__(self, reasoning_tokens: int | None = 0) -> None:
-        self.reasoning_tokens = reasoning_tokens or 0
+    reasoning_tokens: int = 0
 
 
 def _count(given: Any, name: str) -> int:

@@ -12,6 +12,7 @@ from agentsdk.compat.openai_agents._bridge.openai_types import built_item, shape
 from agentsdk.compat.openai_agents._bridge.outputs import own_part
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import plain
+from agentsdk.engine.tool_calls import REJECTED
 from agentsdk.models.openai_responses.calls import call_entry, kind_of, output_entries, read_call
 from agentsdk.types.items import (
     CallKind,
@@ -31,6 +32,7 @@ from agentsdk.types.items import (
 )
 
 PROVIDER = "openai"
+_REASON = f"{REJECTED} Reason: "
 NO_ID = "__fake_id__"
 _RESULTS: dict[str, CallKind] = {
     "function_call_output": "function",
@@ -223,7 +225,7 @@ def to_dict(item: Item) -> dict[str, Any]:
         case FunctionCall():
             return call_entry(item, item.id)
         case FunctionCallOutput():
-            output = item.output
+            output = said(item)
             return output_entries(item, output if isinstance(output, str) else list(map(_part_dict, output)))[0]
         case Reasoning():
             entry: dict[str, Any] = {
@@ -250,6 +252,12 @@ def built_of(item: Item) -> Any:
             return shaped("ResponseFunctionToolCall", data)
         case _:
             return built_item(data)
+
+
+def said(result: FunctionCallOutput) -> str | tuple[Part, ...]:
+    """What a result says: of a rejected call for which the program gave a text, that text alone."""
+    output = result.output
+    return output.removeprefix(_REASON) if result.is_error and isinstance(output, str) else output
 
 
 def _output_text(text: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import items as theirs
-from agentsdk.compat.openai_agents._bridge.raw import built_of
+from agentsdk.compat.openai_agents._bridge.raw import built_of, said
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
 from agentsdk.compat.openai_agents.usage import usage_of
 from agentsdk.define import run_items as own
@@ -100,7 +100,8 @@ def _tool_output(scope: RunScope, agent: Any, result: FunctionCallOutput) -> Any
     entry = scope.originals.entry(result)
     if result.kind == "mcp_approval":
         return theirs.MCPApprovalResponseItem(agent, entry)
-    shown = result.output if isinstance(result.output, str) else entry.get("output")
+    text = said(result)
+    shown = text if isinstance(text, str) else entry.get("output")
     output = scope.outputs.get(result.call_id, shown)
     item = theirs.ToolCallOutputItem(agent, entry, output)
     item.custom_data = scope.custom_data.get(result.call_id)

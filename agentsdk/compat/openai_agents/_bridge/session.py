@@ -19,7 +19,7 @@ class BridgedSession:
     def __init__(self, session: Any, scope: RunScope) -> None:
         self._session = session
         self._scope = scope
-        self.session_id = str(getattr(session, "session_id", None) or "session")
+        self.session_id = _id_of(session)
         self._limit = _limit(session, scope)
         self._instead: list[Any] | None = None
         self._merged = 0
@@ -105,6 +105,14 @@ def blocked_message(scope: RunScope) -> str | None:
         except Exception:
             given = None
     return given if isinstance(given, str) and given else _BLOCKED
+
+
+def _id_of(session: Any) -> str:
+    """Its id; `"session"` where it has none, or none yet."""
+    try:
+        return str(session.session_id or "session")
+    except (AttributeError, ValueError):
+        return "session"
 
 
 def _limit(session: Any, scope: RunScope) -> int | None:

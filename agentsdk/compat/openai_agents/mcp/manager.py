@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterable
 from typing import Any, Self
 
 from agentsdk.compat.openai_agents.mcp.server import MCPServer
 
 
+class _Seconds:
+    """A time of the manager: finite seconds above 0, or None. Raises `TypeError` or `ValueError` for another."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, manager: MCPServerManager, owner: type | None = None) -> float | None:
+        found: float | None = manager.__dict__[self._name]
+        return found
+
+    def __set__(self, manager: MCPServerManager, value: float | None) -> None:
+        given: object = value
+        if given is not None and (isinstance(given, bool) or not isinstance(given, int | float)):
+            raise TypeError(f"{self._name} is {value!r}, expected seconds or None")
+        try:
+            fits = value is None or (value > 0 and math.isfinite(value))
+        except OverflowError:
+            fits = False
+        if not fits:
+            raise ValueError(f"{self._name} is no finite number above 0, expected seconds or None")
+        manager.__dict__[self._name] = value
+
+
 class MCPServerManager:
     """Connects servers at the start of a block and closes them at its end. `active_servers` are those that are connected."""
+
+    connect_timeout_seconds = _Seconds()
+    cleanup_timeout_seconds = _Seconds()
 
     def __init__(
         self,
@@ -25,6 +52,7 @@ class MCPServerManager:
     ) -> None:
         self.all_servers = list(servers)
         self.connect_timeout_seconds = connect_timeout_seconds
+        self.cleanup_timeout_seconds = cleanup_timeout_seconds
         self.drop_failed_servers = drop_failed_servers
         self.strict = strict
         self.failed_servers: list[MCPServer] = []
@@ -66,7 +94,7 @@ class MCPServerManager:
         """Close all of them."""
         for server in reversed(self.all_servers):
             try:
-                await server.cleanup()
+                await asyncio.wait_for(server.cleanup(), self.cleanup_timeout_seconds)
             except Exception as error:
                 self.errors[server] = error
 
