@@ -32,6 +32,7 @@ def main() -> None:
     """Run the files that are named."""
     *before, last = sys.argv[1:]
     module = ModuleType("__main__")
+    module.__dict__["__file__"] = last
     sys.modules["__main__"] = module  # where types that blocks define are looked up by name
     loop = asyncio.new_event_loop()
     for place in before:

@@ -27,7 +27,6 @@ from agentsdk.compat.openai_agents import (
     RunState,
     SQLiteSession,
     StopAtTools,
-    UserError,
     function_tool,
     handoff,
     input_guardrail,
@@ -295,7 +294,7 @@ async def test_a_tool_that_there_is_not_and_settings_given_as_dicts() -> None:
     agent.model = ScriptedModel([ModelStep(output=called("nope")), said("sorry")])
     lenient = RunConfig(tool_not_found_behavior="return_error_to_model", model_settings={"top_p": 0.1})  # type: ignore[arg-type]
     assert (await Runner.run(agent, "x", run_config=lenient)).final_output == "sorry"
-    with pytest.raises(UserError, match="temprature"):
+    with pytest.raises(TypeError, match="temprature"):
         Agent(name="A", model_settings={"temprature": 1})
 
 

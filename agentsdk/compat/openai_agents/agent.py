@@ -212,7 +212,7 @@ class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
             return given
         count = len(inspect.signature(given).parameters)
         if count != 2:
-            raise TypeError(f"'instructions' callable must accept exactly 2 arguments (context, agent), it takes {count}")
+            raise TypeError(f"'instructions' callable must accept exactly 2 arguments (context, agent), but got {count}")
         made = given(run_context, self)
         return await made if inspect.isawaitable(made) else made
 

@@ -67,6 +67,11 @@ class AgentOutputSchema(AgentOutputSchemaBase):
         """Whether the output is the model's text, unchanged."""
         return self._is_plain
 
+    def json_of(self, value: Any) -> str:
+        """The text that a model would write for an output."""
+        wrapped: Any = {_WRAPPED: value} if self._is_wrapped else value
+        return self._adapter.dump_json(wrapped).decode()
+
     def is_strict_json_schema(self) -> bool:
         """Whether the provider is to enforce the schema."""
         return self._strict_json_schema

@@ -15,9 +15,11 @@ def apply_diff(input: str, diff: str, mode: ApplyDiffMode = "default") -> str:
     crlf = "\r\n" in input or (not input and "\r\n" in diff)
     text, change = input.replace("\r\n", "\n"), diff.replace("\r\n", "\n")
     try:
-        made = created_text(change) if mode == "create" else patched_text(text, change)
+        if mode == "create":
+            created_text(change)  # raises for lines that are none of a new file
+            made = "\n".join([line[1:] for line in change.removesuffix("\n").split("\n")])
+        else:
+            made = patched_text(text, change)
     except PatchError as error:
         raise ValueError(str(error)) from error
-    if mode == "create":
-        made = made.removesuffix("\n")
     return made.replace("\n", "\r\n") if crlf else made

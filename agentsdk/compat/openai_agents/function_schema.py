@@ -142,7 +142,7 @@ def _field(parameter: inspect.Parameter, kind: Any, described: str | None) -> tu
     text = next((one for one in metadata if isinstance(one, str)), None)
     kept = tuple([one for one in metadata if not isinstance(one, str)])
     said = next((one.description for one in kept if isinstance(one, FieldInfo) and one.description), None)
-    description = said or text or described
+    description = described or text or said
     if parameter.kind is parameter.VAR_POSITIONAL:
         inner: Any = Any if parameter.annotation is parameter.empty else bare
         if get_origin(inner) is tuple:
@@ -165,6 +165,10 @@ def _field(parameter: inspect.Parameter, kind: Any, described: str | None) -> tu
             return annotated, field
         return annotated, default
     if default is parameter.empty:
+        given = next((one for one in kept if isinstance(one, FieldInfo) and not one.is_required()), None)
+        if given is not None:
+            filled = {"default_factory": given.default_factory} if given.default_factory else {"default": given.default}
+            return annotated, Field(**cast(Any, filled), description=description)
         if any(isinstance(one, FieldInfo) for one in kept):
             return annotated, (Field(description=description) if description is not None else ...)
         return annotated, Field(..., description=description)

@@ -49,6 +49,14 @@ def plain(value: Any) -> Any:
     return value
 
 
+def _replayed(raw: Any) -> Any:
+    """A raw item as an input may have it: without `created_by`, which only replies have."""
+    fields: Any = plain(raw)
+    if isinstance(fields, dict):
+        cast("dict[str, Any]", fields).pop("created_by", None)
+    return cast(Any, fields)
+
+
 def field_of(raw: Any, name: str) -> Any:
     """A field of a raw item, which is a dict or an object; None where it has none."""
     if type(raw) is dict:
@@ -78,14 +86,12 @@ class RunItemBase(_Lazy):
 
     def to_input_item(self) -> TResponseInputItem:
         """The item as a dict, fit for the input of another run."""
-        raw = plain(self.raw_item)
+        raw = _replayed(self.raw_item)
         if not isinstance(raw, dict):
             raise AgentsException(
                 f"the raw item of {type(self).__name__} is a {type(raw).__name__}, expected a dict or a model"
             )
-        fields = cast("dict[str, Any]", raw)
-        fields.pop("created_by", None)  # which replies have and no input may
-        return fields
+        return cast("dict[str, Any]", raw)
 
     def release_agent(self) -> None:
         """Nothing: agents are not held longer than the item."""
@@ -291,7 +297,7 @@ class ModelResponse:
 
     def to_input_items(self) -> list[TResponseInputItem]:
         """The items as dicts, fit for the input of another run."""
-        return [plain(item) for item in self.output]
+        return [_replayed(item) for item in self.output]
 
 
 def _parts(message: Any) -> list[Any]:

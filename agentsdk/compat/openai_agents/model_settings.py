@@ -105,23 +105,29 @@ def _json(value: Any) -> Any:
     return value
 
 
+def _require_known(given: Mapping[str, Any], kind: Any, place: str) -> None:
+    unknown = ", ".join(sorted(given.keys() - {one.name for one in fields(kind)}))
+    if unknown:
+        where = f" in {place}" if place else ""
+        raise TypeError(f"Unknown model settings{where}: {unknown}; put what is the provider's into extra_args")
+
+
 def coerce_settings(given: ModelSettings | dict[str, Any]) -> ModelSettings:
-    """Settings that may be given as a dict. Raises `UserError` for a name there is not."""
+    """Settings that may be given as a dict. Raises `TypeError` for a name there is not."""
     if isinstance(given, ModelSettings):
         return given
     from agentsdk.compat.openai_agents.exceptions import UserError
 
     if not isinstance(cast(object, given), Mapping):
         raise UserError(f"model_settings is {type(given).__name__!r}, expected ModelSettings or a dict")
-    unknown = sorted(given.keys() - {one.name for one in fields(ModelSettings)})
-    if unknown:
-        raise UserError(
-            f"model_settings has {unknown}, expected fields of ModelSettings; put what is the provider's into extra_args"
-        )
+    _require_known(given, ModelSettings, "")
     values = dict(given)
     if isinstance(values.get("retry"), Mapping):
-        from agentsdk.compat.openai_agents.retry import ModelRetrySettings
+        from agentsdk.compat.openai_agents.retry import ModelRetryBackoffSettings, ModelRetrySettings
 
+        _require_known(values["retry"], ModelRetrySettings, "retry")
+        if isinstance(values["retry"].get("backoff"), Mapping):
+            _require_known(values["retry"]["backoff"], ModelRetryBackoffSettings, "retry.backoff")
         values["retry"] = ModelRetrySettings(**values["retry"])
     if isinstance(values.get("reasoning"), Mapping):
         from agentsdk.compat.openai_agents._bridge.openai_types import built

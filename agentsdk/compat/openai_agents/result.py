@@ -14,7 +14,7 @@ from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, Output
 from agentsdk.compat.openai_agents.items import ItemHelpers, ModelResponse, RunItem, ToolApprovalItem
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.run_state import RunState
-from agentsdk.compat.openai_agents.stream_events import StreamEvent
+from agentsdk.compat.openai_agents.stream_events import RunItemStreamEvent, StreamEvent
 from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
 from agentsdk.core.state import State
 from agentsdk.engine.channel import Channel
@@ -295,6 +295,8 @@ class RunResultStreaming(RunResultBase):
                 yield shown
         if self._error is not None:
             raise self._error
+        if self._scope.handled is not None:
+            yield RunItemStreamEvent("message_output_created", self.new_items[-1])
 
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
         """Stop the run now, or when the turn that is going has ended."""

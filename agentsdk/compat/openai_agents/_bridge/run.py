@@ -25,6 +25,7 @@ from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope, curre
 from agentsdk.compat.openai_agents._bridge.session import BridgedSession
 from agentsdk.compat.openai_agents._bridge.view import View, details_of
 from agentsdk.compat.openai_agents.agent import Agent
+from agentsdk.compat.openai_agents.agent_output import AgentOutputSchema
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import ItemHelpers
 from agentsdk.compat.openai_agents.lifecycle import RunHooksBase
@@ -241,10 +242,18 @@ def _handler(scope: RunScope, handler: Any) -> Any:
         value = _fitting(scope, view.last_agent, value)
         scope.final_output = value
         if is_shown:
-            scope.handled = (view.last_agent, value if isinstance(value, str) else json.dumps(_kept(value)))
+            scope.handled = (view.last_agent, _as_text(scope, view.last_agent, value))
         return OwnHandlerResult(value if isinstance(value, str) else _kept(value))
 
     return handle
+
+
+def _as_text(scope: RunScope, agent: Agent[Any], value: Any) -> str:
+    """What a handler gave, as the model would have written it."""
+    schema = scope.translation.output_schema(agent)
+    if isinstance(schema, AgentOutputSchema) and not schema.is_plain_text():
+        return schema.json_of(value)
+    return value if isinstance(value, str) else json.dumps(_kept(value))
 
 
 def _fitting(scope: RunScope, agent: Agent[Any], value: Any) -> Any:
