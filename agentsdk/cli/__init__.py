@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from agentsdk.cli.codes import FAILED, INTERRUPTED, OK, PIPE_CLOSED, WRONG
-from agentsdk.cli.deployed import DEPLOYED, deployed
+from agentsdk.cli.without_extra import WITHOUT_EXTRA, run_without_extra
 from agentsdk.types.errors import AgentsException, RunConflictError, RunNotFoundError, UserError
 
 
@@ -24,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what the terminal's encoding lacks is no reason to fail
     try:
-        if given[:1] and given[0] in DEPLOYED:
-            return deployed(given[0], given[1:])
+        if given[:1] and given[0] in WITHOUT_EXTRA:
+            return run_without_extra(given[0], given[1:])
         if find_spec("typer") is None or find_spec("rich") is None:
             return _without_extra(given)
         from agentsdk.cli.app import run_app
@@ -44,6 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _without_extra(given: Sequence[str]) -> int:
-    names = "".join(f"\n  {name:8} {about}" for name, about in DEPLOYED.items())
+    names = "".join(f"\n  {name:8} {about}" for name, about in WITHOUT_EXTRA.items())
     print(f"Usage: agentsdk COMMAND ...\n{names}\n\nThe other commands need the extra: pip install 'agentsdk[cli]'")
     return OK if given in ([], ["--help"], ["-h"]) else WRONG

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentsdk.cli.codes import OK, WRONG
-from agentsdk.cli.deployed import DEPLOYED, deployed
+from agentsdk.cli.without_extra import WITHOUT_EXTRA, run_without_extra
 
 app = typer.Typer(
     name="agentsdk",
@@ -200,16 +200,16 @@ def doctor(
 
 
 def _pass_on(name: str) -> None:
-    """A command of a deployment: its options are its own."""
+    """A command that needs no extra: its options are its own."""
 
     def command(context: typer.Context) -> None:
-        raise typer.Exit(deployed(name, context.args))
+        raise typer.Exit(run_without_extra(name, context.args))
 
     settings: dict[str, object] = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-    app.command(name, help=DEPLOYED[name], context_settings=settings)(command)
+    app.command(name, help=WITHOUT_EXTRA[name], context_settings=settings)(command)
 
 
-for _name in DEPLOYED:
+for _name in WITHOUT_EXTRA:
     _pass_on(_name)
 
 
