@@ -8,8 +8,6 @@ Nothing of it is kept. Examples run in processes of their own against a server t
 from __future__ import annotations
 
 import argparse
-import ast
-import builtins
 import os
 import re
 import subprocess
@@ -162,7 +160,7 @@ def main() -> None:
         compare_doctor(root, outcomes, env)
     if "docs" in given.what:
         with tempfile.TemporaryDirectory() as folder:
-            report("documentation blocks", in_parallel(_block_programs(root, Path(folder)), env), given.show)
+            report("documentation blocks", run_blocks(root, Path(folder), env), given.show)
     if "names" in given.what:
         from benchmarks.compat.names import check_names
 
@@ -172,10 +170,11 @@ def main() -> None:
     server.shutdown()
 
 
-def _block_programs(root: Path, folder: Path) -> dict[str, tuple[list[str], Path]]:
-    """A program for each block: one that leans on names of blocks before it on its page is run after those."""
-    python = str(ensure("openai-agents-tests").python)
-    found: dict[str, tuple[list[str], Path]] = {}
+def run_blocks(root: Path, folder: Path, env: dict[str, str]) -> dict[str, str]:
+    """Run each block; one that leans on names of blocks before it on its page is run after those."""
+    command = [str(ensure("openai-agents-tests").python), "-m", "benchmarks.compat.blocks"]
+    alone: dict[str, tuple[list[str], Path]] = {}
+    behind: dict[str, tuple[list[str], Path]] = {}
     pages: dict[str, list[str]] = {}
     for number, (place, code, counts) in enumerate(doc_blocks(root)):
         path = folder / f"block_{number}.py"
@@ -184,31 +183,12 @@ def _block_programs(root: Path, folder: Path) -> dict[str, tuple[list[str], Path
         if counts:
             own = folder / str(number)
             own.mkdir()
-            found[place] = ([python, "-m", "benchmarks.compat.blocks", *(before if _leans(code) else []), str(path)], own)
+            alone[place] = ([*command, str(path)], own)
+            behind[place] = ([*command, *before, str(path)], own)
         before.append(str(path))
-    return found
-
-
-def _leans(code: str) -> bool:
-    """Whether a block takes names that it does not bind."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
-        return False
-    bound = set(dir(builtins))
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
-                bound.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                bound.add(name)
-            case ast.alias():
-                bound.add((node.asname or node.name).partition(".")[0])
-            case ast.ExceptHandler(name=str() as name):
-                bound.add(name)
-            case _:
-                pass
-    return any(isinstance(node, ast.Name) and node.id not in bound for node in ast.walk(tree))
+    outcomes = in_parallel(alone, env)
+    leaning = [place for place, why in outcomes.items() if why.startswith("NameError")]
+    return outcomes | in_parallel({place: behind[place] for place in leaning}, env)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ _BY_TEXT: tuple[tuple[str, str], ...] = (
     (_PRIVATE, "a private name"),
     (r"voice|realtime|sandbox", "voice, realtime, sandboxes"),
     (_STATES, "the format of states"),
+    (r"finds no step left in its script", "asks more often: an empty reply is asked again"),
     (_ABSENT, "a name or argument that is not there"),
 )
 _BY_MODULE: tuple[tuple[str, str], ...] = (

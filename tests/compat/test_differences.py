@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 from agentsdk.compat.openai_agents import (
     Agent,
+    AgentOutputSchema,
     ModelResponse,
     ModelSettings,
     RunContextWrapper,
     RunErrorHandlerResult,
+    RunHooks,
     Runner,
     Usage,
     apply_diff,
@@ -23,6 +25,7 @@ from agentsdk.compat.openai_agents.mcp import MCPServerManager
 from agentsdk.compat.openai_agents.memory import SessionABC
 from agentsdk.compat.openai_agents.models.default_models import get_default_model, get_default_model_settings
 from agentsdk.compat.openai_agents.testing import ScriptedModel, assistant_message, function_call
+from agentsdk.compat.openai_agents.tool_context import ToolContext
 
 pytestmark = pytest.mark.anyio
 
@@ -124,6 +127,29 @@ def test_descriptions_and_defaults_of_parameters() -> None:
     fields = schema.params_json_schema["properties"]
     assert fields["count"]["description"] == "Of the docstring."
     assert fields["price"]["default"] == 5.0 and schema.params_json_schema["required"] == ["count"]
+
+
+async def test_a_nested_run_has_the_context_of_its_call_and_hooks_see_the_first_input() -> None:
+    seen: list[Any] = []
+
+    class Told(RunHooks[Any]):
+        async def on_agent_start(self, context: Any, agent: Any) -> None:
+            seen.append(context.turn_input)
+
+    def instructions(context: RunContextWrapper[Any], agent: Agent[Any]) -> str:
+        assert isinstance(context, ToolContext)
+        seen.append((context.tool_name, context.tool_call_id, context.tool_call is not None))
+        return "Be brief."
+
+    inner = Agent(name="Inner", instructions=instructions, model=ScriptedModel([[assistant_message("done")]]))
+    steps = [[function_call("ask", {"input": "go"}, call_id="c")], [assistant_message("ok")]]
+    outer = Agent(name="Outer", tools=[inner.as_tool("ask", "Asks.")], model=ScriptedModel(steps))
+    await Runner.run(outer, "hello", hooks=Told())
+    assert seen == [[{"content": "hello", "role": "user"}], ("ask", "c", True)]
+
+
+def test_the_name_of_an_output_type_shows_its_values() -> None:
+    assert AgentOutputSchema(list[Literal["ok", "done"]]).name() == "list[Literal['ok', 'done']]"
 
 
 class _Summary(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, cast, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -116,4 +116,6 @@ def _type_name(kind: Any) -> str:
         return str(getattr(kind, "__name__", kind))
     if not inner:
         return str(origin)
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, inner))}]"
     return f"{_type_name(origin)}[{', '.join(map(_type_name, inner))}]"

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentsdk.compat.openai_agents._bridge.replies import response_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
+from agentsdk.compat.openai_agents.items import ItemHelpers
 from agentsdk.compat.openai_agents.lifecycle import AgentHooksBase, RunHooksBase
 from agentsdk.compat.openai_agents.run_context import AgentHookContext, RunContextWrapper
 from agentsdk.define.agent import Agent as OwnAgent
@@ -21,7 +22,8 @@ from agentsdk.types.response import ModelResponse as OwnResponse
 
 def _hook_context(scope: RunScope) -> AgentHookContext[Any]:
     wrapper = scope.wrapper
-    made = AgentHookContext(wrapper.context, wrapper.usage, wrapper.turn_input, wrapper.tool_input)
+    given = wrapper.turn_input or ItemHelpers.input_to_new_input_list(scope.original_input)  # what the first turn will be sent
+    made = AgentHookContext(wrapper.context, wrapper.usage, given, wrapper.tool_input)
     made.decisions = wrapper.decisions
     return made
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.tool_context import ToolContext
 from agentsdk.define.answer_needed import AnswerNeededError
 
@@ -38,7 +37,18 @@ async def run_nested(
     from agentsdk.compat.openai_agents.run_state import RunState
 
     outer = current.get()
-    wrapper = RunContextWrapper(context.context, context.usage, [], tool_input)
+    wrapper = ToolContext(
+        context.context,
+        context.usage,
+        context.tool_name,
+        context.tool_call_id,
+        context.tool_arguments,
+        tool_namespace=context.tool_namespace,
+        agent=context.agent,
+        run_config=context.run_config,
+        tool_input=tool_input,
+    )
+    wrapper.build_call_by(lambda: context.tool_call)
     wrapper.decisions = context.decisions
     options: dict[str, Any] = {
         "context": wrapper,
@@ -64,7 +74,7 @@ async def run_nested(
             called = on_stream({"event": event, "agent": result.current_agent, "tool_call": context.tool_call})
             if inspect.isawaitable(called):
                 await called
-    if result.interruptions:
+    if getattr(result, "interruptions", None):
         state = result.to_state()
         if outer is not None:
             outer.nested[context.tool_call_id] = state

@@ -103,6 +103,7 @@ class SQLiteSession(SessionABC):
     async def add_items(self, items: list[Any]) -> None:
         """Add items at the end, all or none."""
         if not items:
+            self._connected()  # raises where the session is closed
             return
         rows = [(self.session_id, json.dumps(item, default=_plain)) for item in items]
 
