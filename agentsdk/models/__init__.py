@@ -10,8 +10,10 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.models.anthropic import AnthropicModel
+    from agentsdk.models.auth import Auth, AuthRequest
     from agentsdk.models.cached import CachedModel, MemoryResponseCache, ResponseCache, SQLiteResponseCache
     from agentsdk.models.direct import DirectResponse, respond
+    from agentsdk.models.entra import EntraAuth
     from agentsdk.models.fallback import FallbackModel
     from agentsdk.models.google import GoogleModel
     from agentsdk.models.limited import ConcurrencyLimitedModel
@@ -34,10 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnthropicModel",
+    "Auth",
+    "AuthRequest",
     "CachedModel",
     "ConcurrencyLimitedModel",
     "DirectResponse",
     "Embedder",
+    "EntraAuth",
     "FallbackModel",
     "GoogleModel",
     "LocalEmbedder",
@@ -76,8 +81,10 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         __name__,
         {
             "agentsdk.models.anthropic": "AnthropicModel",
+            "agentsdk.models.auth": "Auth AuthRequest",
             "agentsdk.models.cached": "CachedModel MemoryResponseCache ResponseCache SQLiteResponseCache",
             "agentsdk.models.direct": "DirectResponse respond",
+            "agentsdk.models.entra": "EntraAuth",
             "agentsdk.models.fallback": "FallbackModel",
             "agentsdk.models.google": "GoogleModel",
             "agentsdk.models.limited": "ConcurrencyLimitedModel",

@@ -13,6 +13,7 @@ from typing import ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from agentsdk.core.keys import header_key
+from agentsdk.models.auth import AuthRequest, authorized, says_expired
 from agentsdk.models.errors import error_from_response
 from agentsdk.models.exchange import Exchange
 from agentsdk.models.httpx_transport import as_transport
@@ -23,7 +24,7 @@ from agentsdk.models.rate_headers import rate_limit_wait
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
 from agentsdk.models.transport import ModelTimeouts
 from agentsdk.ports.clock import wait_idle
-from agentsdk.types.errors import ModelError, ProviderError, UserError
+from agentsdk.types.errors import AuthenticationError, ModelError, ProviderError, UserError
 from agentsdk.types.settings import ModelRetrySettings
 from agentsdk.types.signature import full_signature
 
@@ -49,7 +50,8 @@ class HttpEndpoint:
     def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
         check_options(type(self).__name__, model, options)
         self.name = model
-        self._set_address(options.get("base_url"), options.get("api_key"))
+        self._auth = options.get("auth")
+        self._set_address(options.get("base_url"), options.get("api_key") if self._auth is None else "")
         self.provider = options.get("provider") or urlsplit(self.base_url).netloc
         self._headers = {
             "content-type": "application/json",
@@ -88,7 +90,7 @@ class HttpEndpoint:
         self, *, accept: str = "application/json", request_id: str = "", extra: Mapping[str, str] | None = None
     ) -> RequestHeaders:
         """The headers of a request. Raises `UserError` where the key is missing."""
-        if self._at_home and not self._key:
+        if self._at_home and not self._key and self._auth is None:
             raise UserError(
                 f"no key for {self._who}: set the environment variable {' or '.join(self._key_variables)} or pass api_key=; "
                 "for another server pass base_url="
@@ -101,16 +103,36 @@ class HttpEndpoint:
     async def _send(
         self, url: str, headers: RequestHeaders, body: Body | None, settings: ModelRetrySettings, *, stream: bool = False
     ) -> Exchange:
-        """Send one attempt, and return the response unless it is an error."""
+        """Send one attempt, and return the response unless it is an error. Credentials that have expired are renewed once."""
+        try:
+            return await self._send_once(url, headers, body, settings, stream=stream)
+        except AuthenticationError as error:
+            if self._auth is None or not says_expired(error):
+                raise
+        return await self._send_once(url, headers, body, settings, stream=stream, refresh=True)
+
+    async def _send_once(
+        self,
+        url: str,
+        headers: RequestHeaders,
+        body: Body | None,
+        settings: ModelRetrySettings,
+        *,
+        stream: bool,
+        refresh: bool = False,
+    ) -> Exchange:
         if settings.respect_rate_limits and (wait := self._rate_limited_until - self._clock.time()) > 0:
             await wait_idle(self._clock, min(wait, settings.max_retry_after))
+        if self._auth is not None:
+            request = AuthRequest("GET" if body is None else "POST", url, headers, body, refresh=refresh)
+            headers = await authorized(self._auth, self._who, request, headers, self._timeouts.read)
         exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=stream)
         if settings.respect_rate_limits:
             now = self._clock.time()
             self._rate_limited_until = max(self._rate_limited_until, now + rate_limit_wait(exchange.headers, now))
         if not 200 <= exchange.status < 300:
             async with exchange:
-                raise await self._refusal(exchange, headers)
+                raise await self._refusal(exchange)
         return exchange
 
     async def _post(self, url: str, headers: RequestHeaders, body: Body, settings: ModelRetrySettings) -> bytes:
@@ -125,19 +147,19 @@ class HttpEndpoint:
             answer = got if isinstance(got, bytes) else b""
         return answer
 
-    async def _refusal(self, exchange: Exchange, headers: RequestHeaders) -> ProviderError:
+    async def _refusal(self, exchange: Exchange) -> ProviderError:
         try:
             body = await exchange.read_all()
         except ModelError:  # the status says enough
             body = b""
         retry_after = parse_retry_after(exchange.headers, self._clock.time())
         return error_from_response(
-            self._who, exchange.status, exchange.headers, body, secrets=self._secrets(headers), retry_after=retry_after
+            self._who, exchange.status, exchange.headers, body, secrets=self._secrets(exchange), retry_after=retry_after
         )
 
-    def _secrets(self, headers: RequestHeaders) -> list[str]:
+    def _secrets(self, exchange: Exchange) -> list[str]:
         """What a provider may not make an error repeat."""
-        return [*headers.secrets(), self._key] if self._key else headers.secrets()
+        return [*exchange.sent.secrets(), self._key] if self._key else exchange.sent.secrets()
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

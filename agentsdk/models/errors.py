@@ -157,7 +157,7 @@ def _error(
 
 _REMEDIES: dict[type[ProviderError], str] = {
     ContextTooLongError: "; give the run a RunConfig(window=ContextWindow(size=...)), or send less",
-    AuthenticationError: "; check api_key and what it may do",
+    AuthenticationError: "; check api_key (or auth) and what it may do",
     NotFoundError: "; check the model's name and base_url",
     RateLimitError: "; ask less often, or raise the account's limits",
 }

@@ -34,9 +34,15 @@ class Exchange:
     Every method raises only `ModelError`s (`UserError` for a client that is closed or a locked network).
     """
 
-    __slots__ = ("_chunks", "_ended", "_may_end", "_place", "_reply", "_size", "_transport", "_watchdog", "headers", "status")
+    __slots__ = (
+        *("_chunks", "_ended", "_may_end", "_place", "_reply", "_size", "_transport", "_watchdog"),
+        *("headers", "sent", "status"),
+    )
 
-    def __init__(self, transport: Transport, reply: Reply, watchdog: Watchdog, place: Admission | None) -> None:
+    def __init__(
+        self, transport: Transport, reply: Reply, watchdog: Watchdog, place: Admission | None, sent: RequestHeaders
+    ) -> None:
+        self.sent = sent
         self._place = place
         self._transport = transport
         self._reply = reply
@@ -90,7 +96,7 @@ class Exchange:
             if isinstance(error, Exception) and not isinstance(error, ModelError | UserError):
                 raise transport.failure(error) from error
             raise
-        return cls(transport, reply, watchdog, admission)
+        return cls(transport, reply, watchdog, admission, headers)
 
     async def __aenter__(self) -> Exchange:
         return self

@@ -17,7 +17,7 @@ from msgspec import Raw, structs
 
 from agentsdk.models.endpoint import HttpEndpoint
 from agentsdk.models.errors import ErrorInReply, error_from_object
-from agentsdk.models.exchange import EventStream
+from agentsdk.models.exchange import EventStream, Exchange
 from agentsdk.models.hosted import mcp_secrets
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders
@@ -174,7 +174,7 @@ class HttpModel(HttpEndpoint, ABC):
                     assembler.add_whole(await exchange.read_all())
                 response = assembler.response()
             except ErrorInReply as error:
-                response = self._reported(error, assembler, headers, streamed=streamed)
+                response = self._reported(error, assembler, exchange, streamed=streamed)
             except ModelConnectionError as error:
                 if not assembler.begun:
                     self._charge(error, assembler, streamed=streamed)
@@ -194,11 +194,9 @@ class HttpModel(HttpEndpoint, ABC):
                 yield delta
         yield ResponseCompleted(response)
 
-    def _reported(
-        self, reported: ErrorInReply, assembler: Assembler, headers: RequestHeaders, *, streamed: bool
-    ) -> ProviderError:
+    def _reported(self, reported: ErrorInReply, assembler: Assembler, exchange: Exchange, *, streamed: bool) -> ProviderError:
         """The error that the provider has reported in its reply."""
-        error = error_from_object(self._who, reported.data, secrets=self._secrets(headers))
+        error = error_from_object(self._who, reported.data, secrets=self._secrets(exchange))
         self._charge(error, assembler, streamed=streamed)
         return error
 

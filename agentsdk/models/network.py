@@ -87,6 +87,10 @@ class RequestHeaders:
         """These, and what else of the request no error may repeat."""
         return RequestHeaders(self._values, (*self._more, *secrets))
 
+    def adding(self, values: Mapping[str, str]) -> RequestHeaders:
+        """These, and `values` in the place of others of their names."""
+        return RequestHeaders({**self._values, **values}, self._more)
+
     def joined(self, name: str, value: str) -> RequestHeaders:
         """These with one more value of a header that is a list; the same for `""`."""
         if not value:
@@ -98,6 +102,7 @@ class RequestHeaders:
         """What must not be repeated in an error: every value that may be a key, longer ones first."""
         values = [*self._more, *[value for name, value in self._values.items() if name not in _NO_SECRETS]]
         values += [value.rpartition(" ")[2] for value in values]  # of "Bearer KEY" the key
+        values += [value.rpartition("Signature=")[2] for value in values]
         return sorted({value for value in values if len(value) >= _SHORTEST_SECRET}, key=len, reverse=True)
 
 
@@ -110,4 +115,5 @@ _NO_SECRETS = (
     "idempotency-key",
     "openai-beta",
     "user-agent",
+    "x-amz-date",
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypedDict
 
+from agentsdk.models.auth import Auth
 from agentsdk.models.transport import ModelTimeouts, Transport
 from agentsdk.ports.clock import CLOCK, Clock
-from agentsdk.types.declared import SYNC, Fields, a, a_name, any_text, either, having, mapping_of, optional, secret
+from agentsdk.types.declared import CALLABLE, SYNC, Fields, a, a_name, any_text, either, having, mapping_of, optional, secret
+from agentsdk.types.errors import UserError
 from agentsdk.types.settings import ModelRetrySettings
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ class HttpModelOptions(TypedDict, total=False):
     api_key: str | None
     """The key. By default the environment's, which goes only to the `base_url` of the environment or to the provider; another
     `base_url` needs its own key, or none: `""`."""
+    auth: Auth | None
+    """In the place of a key: a callable, sync or async, that gets an `AuthRequest` and returns headers to add. It is asked for
+    every attempt, and once more where the server says that the credentials have expired."""
     http_client: httpx.AsyncClient | Transport | None
     """What sends the requests; it is never closed here. By default all models of an event loop share a client."""
     timeouts: ModelTimeouts | None
@@ -43,6 +48,7 @@ _FIELDS = Fields(
     model=a_name("the name of a model; pass it first"),
     base_url=optional(any_text("a URL; write 'https://host/v1'")),
     api_key=optional(secret(any_text("a str; leave it out to take it from the environment"))),
+    auth=optional(secret(CALLABLE)),
     http_client=optional(
         either(having(("build_request", "send"), ""), having(("post",), ""), what="an httpx.AsyncClient or a Transport")
     ),
@@ -62,3 +68,5 @@ def check_options(adapter: str, model: object, options: Mapping[str, object]) ->
         if name not in _NAMES:
             raise TypeError(f"{adapter}.__init__() got an unexpected keyword argument {name!r}")
     _FIELDS.check_given(adapter, model=model, **options)
+    if options.get("auth") is not None and options.get("api_key"):
+        raise UserError(f"{adapter}(api_key=..., auth=...) has two credentials, expected one; leave one of them out")

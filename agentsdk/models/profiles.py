@@ -6,9 +6,11 @@ The addresses and key variables are the ones each vendor documents.
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 from msgspec import Struct
 
+from agentsdk.models.auth import Auth
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.types.errors import UserError
 
@@ -18,21 +20,23 @@ class Profile(Struct, frozen=True):
 
     `base_url` is where it is unless the environment variable `base_url_variable` says otherwise; `""` when only that can say.
     `key_variable` holds its key, `""` for a server without one; `key_header` is the header that carries the key where it is not
-    a bearer token. `allow_missing_finish_reason`: it never sends a finish reason. `whole_body_ok`: what it sends in one piece
-    is finished all the same. `native_output=False`: it takes no JSON schema.
+    a bearer token. `entra`: it takes tokens of Entra ID where there is no key. `allow_missing_finish_reason`: it never sends a
+    finish reason. `whole_body_ok`: what it sends in one piece is finished all the same. `native_output=False`: it takes no JSON
+    schema.
     """
 
     base_url: str
     base_url_variable: str = ""
     key_variable: str = ""
     key_header: str = ""
+    entra: bool = False
     allow_missing_finish_reason: bool = False
     whole_body_ok: bool = False
     native_output: bool = True
 
 
 PROFILES: dict[str, Profile] = {
-    "azure": Profile("", "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", key_header="api-key"),
+    "azure": Profile("", "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", key_header="api-key", entra=True),
     "deepseek": Profile("https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL", "DEEPSEEK_API_KEY", native_output=False),
     "fireworks": Profile("https://api.fireworks.ai/inference/v1", "FIREWORKS_BASE_URL", "FIREWORKS_API_KEY"),
     "gemini-compatible": Profile("https://generativelanguage.googleapis.com/v1beta/openai", "", "GEMINI_API_KEY"),
@@ -61,14 +65,26 @@ def profiled_model(profile: str, model: str) -> OpenAIChatCompletionsModel:
             f"model '{profile}:{model}' has no address, expected it in {chosen.base_url_variable}; set that variable"
         )
     key = os.environ.get(chosen.key_variable, "") if chosen.key_variable else ""
-    if chosen.key_variable and not key:
-        raise UserError(f"model '{profile}:{model}' has no key, expected it in {chosen.key_variable}; set that variable")
+    auth = _entra_auth() if chosen.entra and not key else None
+    if chosen.key_variable and not key and auth is None:
+        other = ", or pip install 'agentsdk[azure]' for tokens of Entra ID" if chosen.entra else ""
+        raise UserError(f"model '{profile}:{model}' has no key, expected it in {chosen.key_variable}; set that variable{other}")
     return OpenAIChatCompletionsModel(
         model,
         base_url=base_url,
         api_key="" if chosen.key_header else key,
-        headers={chosen.key_header: key} if chosen.key_header else None,
+        auth=auth,
+        headers={chosen.key_header: key} if chosen.key_header and key else None,
         allow_missing_finish_reason=chosen.allow_missing_finish_reason,
         whole_body_ok=chosen.whole_body_ok,
         native_output=chosen.native_output,
     )
+
+
+def _entra_auth() -> Auth | None:
+    """Tokens of Entra ID; None where the package for them is not installed."""
+    if find_spec("azure") is None or find_spec("azure.identity") is None:
+        return None
+    from agentsdk.models.entra import EntraAuth
+
+    return EntraAuth()
