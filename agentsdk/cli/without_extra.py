@@ -9,6 +9,7 @@ from importlib import import_module
 from agentsdk.cli.codes import OK
 
 WITHOUT_EXTRA = {
+    "init": "Make a small project: an agent with its tools, a test, and a run that is kept.",
     "mcp": "Serve an agent, tools or a toolset to MCP clients, over stdio or HTTP.",
     "ui": "Show the runs of a store on a page, and act on them where agents are given.",
     "worker": "Take the runs of a store that are due, and drive them until SIGTERM or SIGINT.",

@@ -284,6 +284,7 @@ def test_models_are_listed_with_windows_and_prices(ran: Any) -> None:
 def test_the_help_of_each_command_says_what_it_does(ran: Any) -> None:
     told = ran("--help").out
     for name in (
+        "init",
         "chat",
         "run",
         "runs",
