@@ -31,7 +31,7 @@ from agentsdk.models.shared_client import aclose
 
 BOUND = 1.3
 """What a run through compat may take, in times of the main API."""
-ROUNDS = 31
+ROUNDS = 15
 SECONDS = 0.05
 """CPU time of one side in one round, about."""
 DELTAS = 50

@@ -38,7 +38,7 @@ def plain(value: Any) -> Any:
         return value
     if type(value).__module__.startswith("openai.types.") and not getattr(value, "__pydantic_extra__", True):
         given = value.__pydantic_fields_set__  # what its own `model_dump` gives, in a third of the time
-        return {name: plain(one) for name, one in value.__dict__.items() if name in given}
+        return {name: one if type(one) in _PLAIN else plain(one) for name, one in value.__dict__.items() if name in given}
     dump = getattr(value, "model_dump", None)
     if dump is not None:
         return dump(exclude_unset=True, warnings=False)

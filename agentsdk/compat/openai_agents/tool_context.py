@@ -55,6 +55,34 @@ class ToolContext(RunContextWrapper[TContext]):
         self.run_config = run_config
         self.nested_answer: Any = None  # what a nested run has waited for
 
+    @classmethod
+    def of_call(
+        cls,
+        run: RunContextWrapper[TContext],
+        call: tuple[str, str, str],
+        agent: AgentBase[Any],
+        run_config: RunConfig,
+        build_call: Callable[[], Any],
+    ) -> ToolContext[TContext]:
+        """The context of a call in a run, of its tool's name, its id and its arguments; `build_call` gives its raw item."""
+        made = object.__new__(cls)
+        made.__dict__.update(
+            context=run.context,
+            usage=run.usage,
+            turn_input=run.turn_input,
+            tool_input=run.tool_input,
+            decisions=run.decisions,
+            tool_name=call[0],
+            tool_call_id=call[1],
+            tool_arguments=call[2],
+            agent=agent,
+            run_config=run_config,
+            nested_answer=None,
+            _tool_call=None,
+            _call_builder=build_call,
+        )
+        return made
+
     @property
     def tool_call(self) -> Any | None:
         """The raw item of the call. In a run it is built when it is first looked at."""

@@ -144,10 +144,10 @@ class AgentModel:
             settings = settings.resolve(scope.config.model_settings)
         if settings.tool_choice is not None and request.settings.tool_choice != settings.tool_choice:
             settings = dataclasses.replace(settings, tool_choice=None)
-        conversation, prompt, entry = request.conversation, request.prompt, scope.originals.entry
+        conversation, prompt = request.conversation, request.prompt
         held = conversation.held if conversation is not None else 0
         items = [*request.items, *request.tail] if request.tail else list(request.items)
-        scope.wrapper.turn_input = entries = [entry(item) for item in (items[held:] if held else items)]
+        scope.wrapper.turn_input = entries = scope.originals.entries(items[held:] if held else items)
         if scope.config.reasoning_item_id_policy == "omit":
             for one in entries:
                 if one.get("type") == "reasoning":

@@ -57,7 +57,9 @@ class Originals:
         self._known: dict[int, tuple[Item, Any]] = {}  # by the id of the item, which lives as long as this
         self._entries: dict[int, tuple[Item, dict[str, Any]]] = {}
         self._kept: list[tuple[Item, Any]] = []
+        self._kinds: set[type] = set()
         self._equal: dict[bytes, Any] = {}
+        self._last: tuple[list[Item], list[dict[str, Any]]] = ([], [])
 
     def item(self, raw: Any, place: str = "an item") -> Item:
         """A raw item as agentsdk's. Raises `UserError` for what is none."""
@@ -66,25 +68,47 @@ class Originals:
             data = plain(raw)
             item = _checked(data, place)
             self._entries[id(item)] = (item, data)
-        self._known[id(item)] = (item, raw)
-        self._kept.append((item, raw))
+        self._keep(item, raw)
         return item
 
     def raw(self, item: Item) -> Any:
         """The raw item that `item` was made of; None for one that the run made."""
         known = self._known.get(id(item))
         if known is None:
-            for kept, raw in self._kept:
-                self._equal[msgspec.json.encode(kept)] = raw
-            self._kept.clear()
-            known = self._known[id(item)] = (item, self._equal.get(msgspec.json.encode(item)))
+            known = self._known[id(item)] = (item, self._equal_to(item))
         return known[1]
+
+    def _equal_to(self, item: Item) -> Any:
+        """The raw item of one that holds the same."""
+        if type(item) not in self._kinds:
+            return None
+        for kept, raw in self._kept:
+            self._equal[msgspec.json.encode(kept)] = raw
+        self._kept.clear()
+        return self._equal.get(msgspec.json.encode(item))
 
     def keep(self, item: Item, raw: Any) -> None:
         """Have `raw` stand for `item`."""
+        self._keep(item, raw)
+        if self._entries.pop(id(item), None) is not None:
+            self._last = ([], [])
+
+    def _keep(self, item: Item, raw: Any) -> None:
         self._known[id(item)] = (item, raw)
         self._kept.append((item, raw))
-        self._entries.pop(id(item), None)
+        self._kinds.add(type(item))
+
+    def entries(self, items: list[Item]) -> list[dict[str, Any]]:
+        """The items as dicts of the caller's own. Those that were asked for last, and begin these too, are not looked up."""
+        known, made = self._last
+        if items[: len(known)] != known:
+            known, made = [], []
+        new = items[len(known) :]
+        for item in new:
+            self.entry(item)
+        made = [*made, *[self._entries[id(item)][1] for item in new]]
+        self._last = (items, made)
+        return [entry.copy() for entry in made]
 
     def entry(self, item: Item) -> dict[str, Any]:
         """The item as a dict of the caller's own, fit for an input."""

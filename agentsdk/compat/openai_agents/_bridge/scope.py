@@ -64,20 +64,9 @@ class RunScope:
         """The context of a call: the same object each time."""
         made = self.tool_contexts.get(ctx.tool_call_id)
         if made is None:
-            wrapper = self.wrapper
-            made = ToolContext(
-                wrapper.context,
-                wrapper.usage,
-                ctx.tool_name,
-                ctx.tool_call_id,
-                ctx.tool_arguments,
-                agent=agent,
-                run_config=self.config,
-                turn_input=wrapper.turn_input,
-                tool_input=wrapper.tool_input,
-            )
-            made.decisions = wrapper.decisions
-            made.build_call_by(partial(call_of, self.originals, ctx))  # without the scope, which would be a cycle
+            call = (ctx.tool_name, ctx.tool_call_id, ctx.tool_arguments)
+            build = partial(call_of, self.originals, ctx)  # without the scope, which would be a cycle
+            made = ToolContext.of_call(self.wrapper, call, agent, self.config, build)
             self.tool_contexts[ctx.tool_call_id] = made
         return made
 
