@@ -79,8 +79,15 @@ COMPAT: dict[str, tuple[str, ...]] = {
         "graphviz",
         "griffe",
     ),
+    "openai-agents-original": (
+        "openai-agents[sqlalchemy,redis,encrypt,viz]==0.24.0",
+        "aiosqlite",
+        "fastapi",
+        "mcp",
+        "asyncpg",
+    ),
 }
-"""What openai-agents' own tests need, which run on agentsdk."""
+"""What openai-agents' own tests need, which run on agentsdk; and itself, with what its documentation imports."""
 
 _ALL = REQUIREMENTS | DURABLE | WORKFLOWS | MCP | ENGINES | MIGRATION | COMPAT
 

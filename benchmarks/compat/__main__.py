@@ -34,6 +34,10 @@ OTHER_EXAMPLES = (
 )
 
 
+Programs = dict[str, tuple[list[str], Path]]
+"""Commands with the folders that they are run in, by a name."""
+
+
 def environment(address: str, root: Path) -> dict[str, str]:
     """What a program of theirs runs in."""
     own = Path(__file__).parents[2]
@@ -106,21 +110,34 @@ def report(title: str, outcomes: dict[str, str], show: bool) -> None:
             print(f"  {number} {why}")
 
 
-def in_parallel(programs: dict[str, tuple[list[str], Path]], env: dict[str, str]) -> dict[str, str]:
+def in_parallel(programs: Programs, env: dict[str, str]) -> dict[str, str]:
     """Run programs, two at a time."""
     with ThreadPoolExecutor(2) as pool:
         waiting = {name: pool.submit(run_program, command, folder, env) for name, (command, folder) in programs.items()}
         return {name: one.result() for name, one in waiting.items()}
 
 
-def undecided(root: Path, outcomes: dict[str, str], env: dict[str, str]) -> dict[str, str]:
-    """Of the examples that failed those that fail with openai-agents itself too, and why: the server's made-up replies are not
-    what they insist on, so they say nothing of the package."""
-    python = str(ensure("openai-agents").python)
-    original = {**env, "PYTHONPATH": str(root), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-    failed = {name: module_command(root, root / name) for name, why in outcomes.items() if why}
+def undecided(programs: Programs, outcomes: dict[str, str], env: dict[str, str]) -> dict[str, str]:
+    """Of the programs that failed those that fail with openai-agents itself too, and why: they need an address that nobody
+    serves here, or insist on what a real model says, so they say nothing of the package."""
+    python = str(ensure("openai-agents-original").python)
+    path = [one for one in env["PYTHONPATH"].split(os.pathsep) if one != str(ALIAS)]
+    original = {**env, "PYTHONPATH": os.pathsep.join(path), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    failed = {name: programs[name] for name, why in outcomes.items() if why}
     again = in_parallel({name: ([python, *command[1:]], folder) for name, (command, folder) in failed.items()}, original)
     return {name: why for name, why in again.items() if why}
+
+
+def report_decided(title: str, programs: Programs, outcomes: dict[str, str], env: dict[str, str], show: bool) -> dict[str, str]:
+    """Print those of the outcomes that say something of the package, and give them."""
+    neither = undecided(programs, outcomes, env)
+    decided = {name: why for name, why in outcomes.items() if name not in neither}
+    report(title, decided, show)
+    print(f"  {len(neither)} more cannot run here: with openai-agents itself they fail too")
+    if show:
+        for name in sorted(neither):
+            print(f"    {name}: {neither[name]}")
+    return decided
 
 
 def compare_doctor(root: Path, outcomes: dict[str, str], env: dict[str, str]) -> None:
@@ -166,15 +183,12 @@ def main() -> None:
     if "examples" in given.what:
         found = {str(path.relative_to(root)): module_command(root, path) for path in examples(root)}
         outcomes = in_parallel(found, env)
-        neither = undecided(root, outcomes, env)
-        report("examples", {name: why for name, why in outcomes.items() if name not in neither}, given.show)
-        print(f"  {len(neither)} more insist on what a real model says: with openai-agents itself they fail here too")
-        for name in sorted(neither):
-            print(f"    {name}: {neither[name]}")
-        compare_doctor(root, {name: why for name, why in outcomes.items() if name not in neither}, env)
+        decided = report_decided("examples", found, outcomes, env, given.show)
+        compare_doctor(root, decided, env)
     if "docs" in given.what:
         with tempfile.TemporaryDirectory() as folder:
-            report("documentation blocks", run_blocks(root, Path(folder), env), given.show)
+            programs, outcomes = run_blocks(root, Path(folder), env)
+            report_decided("documentation blocks", programs, outcomes, env, given.show)
     if "names" in given.what:
         from benchmarks.compat.names import check_names
 
@@ -184,11 +198,11 @@ def main() -> None:
     server.shutdown()
 
 
-def run_blocks(root: Path, folder: Path, env: dict[str, str]) -> dict[str, str]:
-    """Run each block; one that leans on names of blocks before it on its page is run after those."""
+def run_blocks(root: Path, folder: Path, env: dict[str, str]) -> tuple[Programs, dict[str, str]]:
+    """Run each block, one that leans on names of blocks before it after those: the programs as run, and what came of them."""
     command = [str(ensure("openai-agents-tests").python), "-m", "benchmarks.compat.blocks"]
-    alone: dict[str, tuple[list[str], Path]] = {}
-    behind: dict[str, tuple[list[str], Path]] = {}
+    alone: Programs = {}
+    behind: Programs = {}
     pages: dict[str, list[str]] = {}
     for number, (place, code, counts) in enumerate(doc_blocks(root)):
         path = folder / f"block_{number}.py"
@@ -201,8 +215,8 @@ def run_blocks(root: Path, folder: Path, env: dict[str, str]) -> dict[str, str]:
             behind[place] = ([*command, *before, str(path)], own)
         before.append(str(path))
     outcomes = in_parallel(alone, env)
-    leaning = [place for place, why in outcomes.items() if why.startswith("NameError")]
-    return outcomes | in_parallel({place: behind[place] for place in leaning}, env)
+    leaning = {place: behind[place] for place, why in outcomes.items() if why.startswith("NameError")}
+    return alone | leaning, outcomes | in_parallel(leaning, env)
 
 
 if __name__ == "__main__":
