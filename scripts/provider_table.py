@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from agentsdk.models.anthropic.features import FEATURES as ANTHROPIC
+from agentsdk.models.bedrock.features import FEATURES as BEDROCK
 from agentsdk.models.features import Features
 from agentsdk.models.google.features import FEATURES as GOOGLE
 from agentsdk.models.openai_chat.features import FEATURES as OPENAI_CHAT
@@ -19,6 +20,7 @@ ADAPTERS = {
     "OpenAI Responses": OPENAI_RESPONSES,
     "Anthropic": ANTHROPIC,
     "Google": GOOGLE,
+    "Bedrock": BEDROCK,
 }
 
 LABELS = {

@@ -69,7 +69,7 @@ from agentsdk.evals import (
 )
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
-from agentsdk.models import ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
+from agentsdk.models import BedrockModel, ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.patterns import Memory, cited_from, debate, map_reduce, plan_then_execute, router, supervisor, todo_tool, vote
 from agentsdk.permissions import Grant
@@ -564,6 +564,7 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "OpenAIResponsesModel": (agentsdk.OpenAIResponsesModel, {"model": "m", "api_key": "k"}, with_model),
     "AnthropicModel": (agentsdk.AnthropicModel, {"model": "m", "api_key": "k"}, with_model),
     "GoogleModel": (agentsdk.GoogleModel, {"model": "m", "api_key": "k"}, with_model),
+    "BedrockModel": (BedrockModel, {"model": "m", "api_key": "k", "region": "us-east-1"}, with_model),
     "FallbackModel": (agentsdk.FallbackModel, {}, with_model),
     "ConcurrencyLimitedModel": (
         ConcurrencyLimitedModel,

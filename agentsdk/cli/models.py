@@ -15,6 +15,7 @@ KEYS = {
     "openai-chat": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
     "google": "GEMINI_API_KEY",
+    "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
 }
 MOST = 40
 """Models that are listed without `--json`."""

@@ -11,6 +11,8 @@ from agentsdk.types.lazy import lazy_names
 if TYPE_CHECKING:
     from agentsdk.models.anthropic import AnthropicModel
     from agentsdk.models.auth import Auth, AuthRequest
+    from agentsdk.models.bedrock import BedrockModel
+    from agentsdk.models.bedrock.auth import AwsAuth
     from agentsdk.models.cached import CachedModel, MemoryResponseCache, ResponseCache, SQLiteResponseCache
     from agentsdk.models.direct import DirectResponse, respond
     from agentsdk.models.entra import EntraAuth
@@ -38,6 +40,8 @@ __all__ = [
     "AnthropicModel",
     "Auth",
     "AuthRequest",
+    "AwsAuth",
+    "BedrockModel",
     "CachedModel",
     "ConcurrencyLimitedModel",
     "DirectResponse",
@@ -82,6 +86,8 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         {
             "agentsdk.models.anthropic": "AnthropicModel",
             "agentsdk.models.auth": "Auth AuthRequest",
+            "agentsdk.models.bedrock": "BedrockModel",
+            "agentsdk.models.bedrock.auth": "AwsAuth",
             "agentsdk.models.cached": "CachedModel MemoryResponseCache ResponseCache SQLiteResponseCache",
             "agentsdk.models.direct": "DirectResponse respond",
             "agentsdk.models.entra": "EntraAuth",

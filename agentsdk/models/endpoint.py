@@ -13,7 +13,7 @@ from typing import ClassVar, Unpack
 from urllib.parse import urlsplit
 
 from agentsdk.core.keys import header_key
-from agentsdk.models.auth import AuthRequest, authorized, says_expired
+from agentsdk.models.auth import Auth, AuthRequest, authorized, says_expired
 from agentsdk.models.errors import error_from_response
 from agentsdk.models.exchange import Exchange
 from agentsdk.models.httpx_transport import as_transport
@@ -50,7 +50,7 @@ class HttpEndpoint:
     def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
         check_options(type(self).__name__, model, options)
         self.name = model
-        self._auth = options.get("auth")
+        self._auth: Auth | None = options.get("auth")
         self._set_address(options.get("base_url"), options.get("api_key") if self._auth is None else "")
         self.provider = options.get("provider") or urlsplit(self.base_url).netloc
         self._headers = {
@@ -69,15 +69,27 @@ class HttpEndpoint:
 
     def _set_address(self, base_url: str | None, api_key: str | None) -> None:
         """Where requests go, and the key for it. A key of the environment goes nowhere else than it was meant for."""
-        home = check_url(os.environ.get(self._base_url_variable) or self._default_base_url)
-        self.base_url = home if base_url is None else check_url(base_url)
-        if api_key is None and _origin(self.base_url) == _origin(home):
+        own = self._home()
+        home = os.environ.get(self._base_url_variable) or own
+        if not home and base_url is None:
+            raise self._no_address()
+        self.base_url = check_url(home if base_url is None else base_url)
+        self._is_own_address = bool(home) and _origin(self.base_url) == _origin(check_url(home))
+        if api_key is None and self._is_own_address:
             api_key = next(filter(None, map(os.environ.get, self._key_variables)), None)
         self._key = api_key or ""
         if self._key:
             check_header("api_key", self._key)
-        self._at_home = _origin(self.base_url) == _origin(self._default_base_url)
+        self._at_home = bool(own) and _origin(self.base_url) == _origin(own)
         self._who = f"model {self.name!r} at {urlsplit(self.base_url).netloc!r}"
+
+    def _home(self) -> str:
+        """The provider's own server; `""` where nothing says which."""
+        return self._default_base_url
+
+    def _no_address(self) -> UserError:
+        """The error where nothing says where requests go."""
+        return UserError(f"model {self.name!r} has no address, expected it in {self._base_url_variable}; set that variable")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, base_url={self.base_url!r})"

@@ -29,6 +29,8 @@ _TOO_LONG = re.compile(
     r"|input \(\d+ tokens\) is too large to process",
     re.IGNORECASE,
 )
+_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
+_MESSAGES = ("message", "detail", "Message")  # the last: AWS
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached")
 _CLASSES: dict[int, type[ProviderError]] = {
     401: AuthenticationError,
@@ -36,6 +38,7 @@ _CLASSES: dict[int, type[ProviderError]] = {
     404: NotFoundError,
     408: ProviderUnavailableError,
     409: ProviderUnavailableError,
+    424: ProviderUnavailableError,  # Bedrock: the model failed, not the request
     429: RateLimitError,
 }
 _STATUS_OF_KIND = {
@@ -75,6 +78,19 @@ _STATUS_OF_KIND = {
     "internal_error": 500,
     "internal_server_error": 500,
     "api_error": 500,
+    # Bedrock's exceptions
+    "accessdeniedexception": 403,
+    "expiredtokenexception": 403,
+    "internalserverexception": 500,
+    "modelerrorexception": 424,
+    "modelnotreadyexception": 429,
+    "modelstreamerrorexception": 424,
+    "modeltimeoutexception": 408,
+    "resourcenotfoundexception": 404,
+    "servicequotaexceededexception": 400,
+    "serviceunavailableexception": 503,
+    "throttlingexception": 429,
+    "validationexception": 400,
 }
 
 
@@ -100,7 +116,8 @@ def error_from_response(
         who,
         data,
         status=status,
-        request_id=headers.get("x-request-id") or headers.get("request-id") or "",
+        request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), ""),
+        kind=headers.get("x-amzn-errortype", "").partition(":")[0],
         retry_after=retry_after,
         retry={"true": True, "false": False}.get(wanted),
         secrets=secrets,
@@ -132,21 +149,22 @@ def _error(
     *,
     status: int | None,
     request_id: str = "",
+    kind: str = "",
     retry_after: float | None = None,
     retry: bool | None = None,
     secrets: Sequence[str] = (),
 ) -> ProviderError:
-    code, message = _redacted(_code(data), secrets, 100), _redacted(_message(data), secrets, _MAX_MESSAGE)
-    kind = _class(status)
+    code, message = _redacted(_code(data) or kind, secrets, 100), _redacted(_message(data), secrets, _MAX_MESSAGE)
+    error = _class(status)
     if any(as_object(detail).get("reason") == "API_KEY_INVALID" for detail in _details(data)):
-        kind = AuthenticationError  # Google refuses a wrong key with status 400
-    if kind in (BadRequestError, ProviderUnavailableError) and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
-        kind = ContextTooLongError
-    retryable = kind in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
+        error = AuthenticationError  # Google refuses a wrong key with status 400
+    if error in (BadRequestError, ProviderUnavailableError) and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
+        error = ContextTooLongError
+    retryable = error in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
     reason = f": {message}" if message else ""
     about = ", ".join(part for part in ("" if status is None else f"status {status}", code) if part)
-    return kind(
-        f"{who} answered with an error{f' ({about})' if about else ''}{reason}{_REMEDIES.get(kind, '')}",
+    return error(
+        f"{who} answered with an error{f' ({about})' if about else ''}{reason}{_REMEDIES.get(error, '')}",
         status=status,
         code=code,
         request_id=_redacted(request_id, secrets, 200),
@@ -185,7 +203,7 @@ def _status_inside(data: object) -> int | None:
 
 def _code(data: object) -> str:
     fields = as_object(data)
-    value = fields.get("code") or fields.get("type") or ""
+    value = fields.get("code") or fields.get("type") or as_text(fields.get("__type")).rpartition("#")[2]
     if isinstance(value, int) and as_text(fields.get("status")).isidentifier():
         value = as_text(fields.get("status"))  # Google's `code` repeats the HTTP status; its `status` says more
     return str(value) if isinstance(value, str | int) else ""
@@ -206,7 +224,7 @@ def _retry_delay(data: object) -> float | None:
 
 def _message(data: object) -> str:
     fields = as_object(data)
-    return as_text(data) or as_text(fields.get("message")) or as_text(fields.get("detail"))
+    return as_text(data) or next(filter(None, (as_text(fields.get(name)) for name in _MESSAGES)), "")
 
 
 def _redacted(text: str, secrets: Sequence[str], most: int) -> str:

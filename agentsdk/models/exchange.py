@@ -12,6 +12,7 @@ configured for.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Protocol
 
 import msgspec
 
@@ -168,13 +169,25 @@ class Exchange:
                 place.leave()
 
 
+class Decoder(Protocol):
+    """Turns the bytes of a stream, divided anywhere, into its events. Both raise `ModelError`s for what is none."""
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """The events that `chunk` completes."""
+        ...
+
+    def close(self) -> list[ServerSentEvent]:
+        """What the end of the stream completes."""
+        ...
+
+
 class EventStream:
-    """The server-sent events of an exchange, as many at a time as came."""
+    """The events of an exchange, as many at a time as came."""
 
     __slots__ = ("_decoder", "_exchange", "done")
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._decoder = SSEDecoder()
+    def __init__(self, exchange: Exchange, decoder: Decoder | None = None) -> None:
+        self._decoder = SSEDecoder() if decoder is None else decoder
         self._exchange = exchange
         self.done = False
         """Whether nothing more is to be read. Set it when the protocol's own end mark has come."""

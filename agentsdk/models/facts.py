@@ -5,9 +5,13 @@ Every run can ask, few do: what answers is imported then.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from agentsdk.ports.token_counter import TokenCounter
+
+BEDROCK_NAME = re.compile(r"(bedrock:)?(?P<id>([a-z-]+\.)?[a-z0-9]+\.[a-z][\w.-]*(:\d+)?)")
+"""What models are called at Bedrock: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`. The price lists have them under `aws`."""
 
 _counters: dict[str, TokenCounter] = {}
 
@@ -48,8 +52,10 @@ def context_window_of(model_name: str) -> int | None:
         from genai_prices.data_snapshot import get_snapshot
     except ImportError:
         return None
+    bedrock = BEDROCK_NAME.fullmatch(model_name)
+    name, provider = (bedrock["id"], "aws") if bedrock else (model_name.rpartition(":")[2], None)
     try:
-        _, model = get_snapshot().find_provider_model(model_name.rpartition(":")[2], None, None, None)
+        _, model = get_snapshot().find_provider_model(name, None, provider, None)
     except LookupError:
         return None
     return model.context_window

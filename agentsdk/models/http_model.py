@@ -17,14 +17,14 @@ from msgspec import Raw, structs
 
 from agentsdk.models.endpoint import HttpEndpoint
 from agentsdk.models.errors import ErrorInReply, error_from_object
-from agentsdk.models.exchange import EventStream, Exchange
+from agentsdk.models.exchange import Decoder, EventStream, Exchange
 from agentsdk.models.hosted import mcp_secrets
 from agentsdk.models.loose import as_object
 from agentsdk.models.network import RequestHeaders
 from agentsdk.models.options import HttpModelOptions
 from agentsdk.models.prefix import Body
 from agentsdk.models.retry import with_retries
-from agentsdk.models.sse import ServerSentEvent
+from agentsdk.models.sse import ServerSentEvent, SSEDecoder
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import (
@@ -95,6 +95,9 @@ class HttpModel(HttpEndpoint, ABC):
     _end_grace: ClassVar[float] = 1.0
     """Seconds that the last of a finished reply (its usage) may lag, when the server neither sends it nor ends the stream."""
 
+    _stream_type: ClassVar[str] = "text/event-stream"
+    """The media type of a stream."""
+
     def __init__(self, model: str, **options: Unpack[HttpModelOptions]) -> None:
         super().__init__(model, **options)
         self._tools: dict[tuple[int, int], tuple[Sequence[ToolSpec | HandoffSpec], Sequence[HostedTool], Raw]] = {}
@@ -124,6 +127,10 @@ class HttpModel(HttpEndpoint, ABC):
         settings = request.settings.retry or self._retry
         return with_retries(lambda: self._attempt(request, headers, body), settings, self._clock, self._random)
 
+    def _decoder(self) -> Decoder:
+        """What reads the events of a stream from its bytes."""
+        return SSEDecoder()
+
     def _encoded_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool] = ()) -> Raw:
         """The tools as JSON, encoded once per pair of tuples: an agent hands over the same ones turn after turn."""
         place = id(tools), id(hosted)
@@ -135,7 +142,7 @@ class HttpModel(HttpEndpoint, ABC):
         return known[2]
 
     def _headers_for(self, request: ModelRequest) -> RequestHeaders:
-        accept = "text/event-stream" if request.stream else "application/json"
+        accept = self._stream_type if request.stream else "application/json"
         headers = self._headers_with(accept=accept, request_id=request.request_id, extra=request.settings.extra_headers)
         return headers.with_secrets(mcp_secrets(request.hosted)) if request.hosted else headers
 
@@ -154,7 +161,7 @@ class HttpModel(HttpEndpoint, ABC):
         async with await self._send(url, headers, body, settings, stream=streamed) as exchange:
             try:
                 if streamed and _may_be_events(exchange.headers):
-                    stream = EventStream(exchange)
+                    stream = EventStream(exchange, self._decoder())
                     while not assembler.complete and (events := await stream.read()):
                         goes_on = False
                         try:

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from agentsdk.core.limits.totals import Price
 from agentsdk.define.prices import Prices
+from agentsdk.models.facts import BEDROCK_NAME
 from agentsdk.types.errors import UserError
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
@@ -71,6 +72,8 @@ def _listed_cost(usage: Usage, model: str, provider: str | None = None) -> Decim
         raise UserError("prices need the package 'genai-prices'; pip install 'agentsdk[prices]'") from None
     if not (model and usage.known):
         return None
+    if provider is None and BEDROCK_NAME.fullmatch(model):
+        provider = "aws"
     spent = genai_prices.Usage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=usage.cached_tokens,

@@ -9,6 +9,7 @@ from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 
+_ENDINGS = ("_BASE_URL", "_API_KEY")
 MODEL_VARIABLE = "AGENTSDK_MODEL"
 LOCAL_DEFAULT = "local:smollm2"
 
@@ -26,7 +27,7 @@ class DefaultModelProvider:
     - `"local:smollm2"`: the local model.
     - `"openai:NAME"`: OpenAI's Responses API; `"openai-chat:NAME"` its chat completions. `"openai:"` alone is the
       model that the agent's prompt names.
-    - `"anthropic:NAME"`, `"google:NAME"`.
+    - `"anthropic:NAME"`, `"google:NAME"`; `"bedrock:MODEL_ID"`, in the region of `AWS_REGION`.
     - `"groq:NAME"`, `"ollama:NAME"` and so on: a compatible server, see `agentsdk.models.profiles`.
     - any other name: that model of the server named by `OPENAI_BASE_URL`, by chat completions; one that begins with an unknown
       provider is refused.
@@ -43,7 +44,7 @@ class DefaultModelProvider:
         """The model called `name`. Raises `UserError` where what it needs is missing."""
         is_default = not name
         name = name or _default()
-        environment = {key: value for key, value in os.environ.items() if key.endswith(("_BASE_URL", "_API_KEY"))}
+        environment = {key: value for key, value in os.environ.items() if key.endswith(_ENDINGS) or key.startswith("AWS_")}
         known = self._found.get(name)
         if known is not None and known[0] == environment:
             return known[1]
@@ -108,4 +109,5 @@ _ADAPTERS = {
     "openai-chat": ("agentsdk.models.openai_chat", "OpenAIChatCompletionsModel"),
     "anthropic": ("agentsdk.models.anthropic", "AnthropicModel"),
     "google": ("agentsdk.models.google", "GoogleModel"),
+    "bedrock": ("agentsdk.models.bedrock", "BedrockModel"),
 }

@@ -9,6 +9,7 @@ from agentsdk.types.lazy import lazy_names
 
 if TYPE_CHECKING:
     from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
+    from agentsdk.testing.bedrock_dialect import FakeBedrockServer
     from agentsdk.testing.cassette import (
         CassetteCorruptError,
         CassetteError,
@@ -36,6 +37,7 @@ __all__ = [
     "CassetteMismatchError",
     "CassetteVersionError",
     "FakeAnthropicServer",
+    "FakeBedrockServer",
     "FakeGoogleServer",
     "FakeOpenAIServer",
     "FakeResponsesServer",
@@ -58,6 +60,7 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         __name__,
         {
             "agentsdk.testing.anthropic_dialect": "FakeAnthropicServer",
+            "agentsdk.testing.bedrock_dialect": "FakeBedrockServer",
             "agentsdk.testing.cassette": (
                 "CassetteCorruptError CassetteError CassetteExhaustedError CassetteMismatchError CassetteVersionError "
                 "RecordingModel ReplayModel"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -92,6 +92,25 @@ class Dialect(Protocol):
 
     def adjust(self, message: JsonObject, finish: str | None, usage: JsonObject | str | None) -> JsonObject:
         """A body or an event with another finish reason or usage."""
+        ...
+
+
+@runtime_checkable
+class Framing(Protocol):
+    """What a dialect has besides where its streams are no server-sent events."""
+
+    @property
+    def stream_type(self) -> str:
+        """The content type of a stream."""
+        ...
+
+    @property
+    def ping(self) -> bytes:
+        """An event that says nothing."""
+        ...
+
+    def frame(self, event: str | JsonObject) -> bytes:
+        """An event as it goes over the wire."""
         ...
 
 
@@ -260,7 +279,8 @@ class _Answer:
     def __init__(self, reply: ServerReply, dialect: Dialect, number: int, asked: JsonObject) -> None:
         self._reply = reply
         self._pieces, self._type = _render(reply, dialect, number, asked)
-        self._stream = self._type == "text/event-stream"
+        self._stream = self._type not in _WHOLE
+        self._ping = dialect.ping if isinstance(dialect, Framing) else b": ping\n\n"
         # What is not sent completely, or not at once, is framed in chunks: each piece then reaches the client on its own.
         self._chunked = self._stream or reply.chunks != "whole"
 
@@ -286,27 +306,35 @@ class _Answer:
             case "reset" | "refuse":
                 _reset(writer)
             case "pings":
-                await _until_gone(reader, writer)
+                await _until_gone(reader, writer, self._ping)
             case "stall" | "open":
                 await reader.read(1)
         return False
+
+
+_WHOLE = ("application/json", "text/html")
+"""The content types of a body in one piece: of JSON, and of text."""
 
 
 def _render(reply: ServerReply, dialect: Dialect, number: int, asked: JsonObject) -> tuple[list[bytes], str]:
     """The events of a stream or the body in one piece, and the content type."""
     if reply.body is not None:
         body = reply.body if isinstance(reply.body, bytes | str) else msgspec.json.encode(reply.body)
-        kind = "text/html" if isinstance(reply.body, str) else "application/json"
+        kind = _WHOLE[isinstance(reply.body, str)]
         return [body.encode() if isinstance(body, str) else body], kind
     if reply.events is None and not asked.get("stream"):
         whole = dialect.whole(to_response(reply.says, number), asked)
-        return [msgspec.json.encode(dialect.adjust(whole, reply.finish, reply.usage))], "application/json"
+        return [msgspec.json.encode(dialect.adjust(whole, reply.finish, reply.usage))], _WHOLE[0]
     events = reply.events
     if events is None:
         messages = dialect.events(to_response(reply.says, number), asked)
         adjusted = [one if isinstance(one, str) else dialect.adjust(one, reply.finish, reply.usage) for one in messages]
         events = [event for event in adjusted if event]
-    return [_frame(event, reply) for event in events], "text/event-stream"
+    if not isinstance(dialect, Framing):
+        return [_frame(event, reply) for event in events], "text/event-stream"
+    ping = dialect.ping if reply.comments else b""
+    frames = [event if isinstance(event, bytes) else ping + dialect.frame(event) for event in events]
+    return frames, dialect.stream_type
 
 
 def _frame(event: bytes | str | JsonObject, reply: ServerReply) -> bytes:
@@ -365,12 +393,12 @@ async def _wait_or_gone(event: asyncio.Event, reader: asyncio.StreamReader) -> b
     return event.is_set()
 
 
-async def _until_gone(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Send comments until the client goes away."""
+async def _until_gone(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ping: bytes) -> None:
+    """Send `ping` until the client goes away."""
     gone = asyncio.ensure_future(reader.read(1))
     try:
         while not gone.done():
-            writer.write(b"8\r\n: ping\n\n\r\n")
+            writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))
             await asyncio.wait({gone}, timeout=0.005)
     finally:
         gone.cancel()

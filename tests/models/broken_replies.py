@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentsdk.models.sse import ServerSentEvent
 from agentsdk.ports.model import ModelRequest
 from agentsdk.testing import ServerReply, call
 from agentsdk.types.deltas import AttemptDiscarded, OutputTextDelta, ResponseCompleted
@@ -181,9 +180,8 @@ class BrokenReplies(FaultMatrix):
         assert (caught.usage.requests, caught.usage.known) == (1, False)
 
     async def test_an_error_in_mid_reply_carries_what_was_told_before(self) -> None:
-        good = (await self.sent("one two", streamed=True)).split(b"\n\n")
-        told = b'data: {"error":{"message":"no","type":"server_error"}}'
-        events = [one + b"\n\n" for one in (*good[: self.before_text + 1], told)]
+        good = self.pieces(await self.sent("one two", streamed=True))
+        events = [*good[: self.before_text + 1], self.piece(b'{"error":{"message":"no","type":"server_error"}}')]
         async with self.server([ServerReply(events=events)]) as server:
             caught = await self.tally.error(ProviderUnavailableError, self.model_at(server), request(stream=True))
         assert (caught.usage.requests, caught.usage.known) == (1, False)
@@ -222,7 +220,7 @@ class BrokenReplies(FaultMatrix):
     async def test_a_stream_cut_anywhere_never_yields_a_response(self) -> None:
         """Between its events with nothing after, and within them."""
         raw = await self.sent(WITH_CALL, streamed=True)
-        events = [event + b"\n\n" for event in raw.split(b"\n\n") if event]
+        events = self.pieces(raw)
         proof = len(events) - self.after_text - 1
         script = [ServerReply(events=events[:count]) for count in range(proof + 1)]
         script += [ServerReply(events=[*events[:count], events[count][:-9]]) for count in range(self.before_text + 1, proof)]
@@ -258,19 +256,18 @@ class BrokenReplies(FaultMatrix):
         assert "Bad gateway" not in str(caught)
 
     @pytest.mark.parametrize("begun", [False, True])
-    @pytest.mark.parametrize(
-        "event", [b"data: {not json}\n\n", b"data: \xff\n\n", b"data: []\n\n", b"data: " + b"[" * 100_000 + b"\n\n"]
-    )
-    async def test_malformed_streams_close_the_connection(self, event: bytes, begun: bool) -> None:
-        good = (await self.sent("one two", streamed=True)).split(b"\n\n")
-        before = [one + b"\n\n" for one in good[: self.before_text + 1]] if begun else []
-        async with self.server([ServerReply(events=[*before, event], then="open")]) as server:
+    @pytest.mark.parametrize("data", [b"{not json}", b"\xff", b"[]", b"[" * 100_000])
+    async def test_malformed_streams_close_the_connection(self, data: bytes, begun: bool) -> None:
+        good = self.pieces(await self.sent("one two", streamed=True))
+        before = good[: self.before_text + 1] if begun else []
+        async with self.server([ServerReply(events=[*before, self.piece(data)], then="open")]) as server:
             await self.tally.error(MalformedResponseError, self.model_at(server), request(stream=True))
             await server.all_closed()
         assert len(server.requests) == 1
 
-    @pytest.mark.parametrize("events", [[b": nothing but comments\n\n"], []])
-    async def test_empty_streams(self, events: list[Any]) -> None:
+    @pytest.mark.parametrize("comments", [True, False])
+    async def test_empty_streams(self, comments: bool) -> None:
+        events = [self.nothing] if comments else []
         async with self.server([ServerReply(events=events)]) as server:
             await self.tally.error(
                 (MalformedResponseError, IncompleteResponseError), self.model_at(server), request(stream=True)
@@ -345,7 +342,8 @@ class BrokenReplies(FaultMatrix):
         """Counted in Python calls, so that the machine's speed is no matter."""
         work: list[int] = []
         for count in (300, 600):
-            raw = (await self.sent([call("add", a=n) for n in range(count)], streamed=streamed)).decode()
+            raw = await self.sent([call("add", a=n) for n in range(count)], streamed=streamed)
+            events = self.decoded(raw) if streamed else []
             async with self.server([]) as server:
                 assembler, calls = self.model_at(server)._assembler(request(stream=streamed)), 0
 
@@ -356,11 +354,10 @@ class BrokenReplies(FaultMatrix):
             sys.setprofile(count_call)
             try:
                 if streamed:
-                    for line in raw.splitlines():
-                        if line.startswith("data: "):
-                            assembler.add_event(ServerSentEvent(line.removeprefix("data: ")))
+                    for event in events:
+                        assembler.add_event(event)
                 else:
-                    assembler.add_whole(raw.encode())
+                    assembler.add_whole(raw)
                 output = assembler.response().output
             finally:
                 sys.setprofile(None)

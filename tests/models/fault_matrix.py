@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from agentsdk.models.sse import ServerSentEvent, SSEDecoder
 from agentsdk.models.transport import ModelTimeouts
 from agentsdk.testing import FakeServer, call
 from agentsdk.types.items import Message
@@ -28,6 +29,7 @@ class FaultMatrix:
     adapter: ClassVar[str]
     before_text: ClassVar[int]
     after_text: ClassVar[int]
+    nothing: ClassVar[bytes] = b": nothing but comments\n\n"
     tally: Tally
 
     @pytest.fixture(scope="class", autouse=True)
@@ -48,6 +50,18 @@ class FaultMatrix:
     def model_at(self, server: FakeServer, **options: Any) -> Any:
         options.setdefault("clock", FakeClock())
         return self.model(server, **options)
+
+    def piece(self, data: bytes, kind: str = "") -> bytes:
+        """An event of a stream, with this data."""
+        return (f"event: {kind}\n".encode() if kind else b"") + b"data: " + data + b"\n\n"
+
+    def pieces(self, raw: bytes) -> list[bytes]:
+        """The events of a stream, each as it was sent."""
+        return [event + b"\n\n" for event in raw.split(b"\n\n") if event]
+
+    def decoded(self, raw: bytes) -> list[ServerSentEvent]:
+        """The events of a stream as they are read."""
+        return SSEDecoder().feed(raw)
 
     async def sent(self, said: Any, *, streamed: bool) -> bytes:
         """The bytes of a good reply's body."""

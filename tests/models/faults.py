@@ -186,7 +186,7 @@ class WireFaults(BrokenReplies):
             assert secret not in shown, [line[:300] for line in shown.splitlines() if secret in line]
 
     async def test_an_error_event_that_is_no_json(self) -> None:
-        async with self.server([ServerReply(events=[b"event: error\ndata: upstream gone\n\n"])] * 3) as server:
+        async with self.server([ServerReply(events=[self.piece(b"upstream gone", "error")])] * 3) as server:
             caught = await self.tally.error(ProviderUnavailableError, self.model_at(server), request(stream=True))
         assert "upstream gone" in str(caught)
 

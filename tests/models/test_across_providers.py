@@ -1,4 +1,4 @@
-"""One conversation goes twice round four providers, each time with reasoning and a tool: nothing is lost on the way."""
+"""One conversation goes twice round five providers, each time with reasoning and a tool: nothing is lost on the way."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from msgspec import Struct
 
 from agentsdk import Agent, Runner, function_tool
 from agentsdk.models.anthropic import AnthropicModel
+from agentsdk.models.bedrock import BedrockModel
 from agentsdk.models.google import GoogleModel
 from agentsdk.models.http_model import HttpModel
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
-from agentsdk.testing import FakeAnthropicServer, FakeGoogleServer, FakeOpenAIServer, FakeResponsesServer, FakeServer
+from agentsdk.testing import (
+    FakeAnthropicServer,
+    FakeBedrockServer,
+    FakeGoogleServer,
+    FakeOpenAIServer,
+    FakeResponsesServer,
+    FakeServer,
+)
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
 from agentsdk.types.response import OutputItem
 
@@ -83,6 +91,16 @@ STOPS = [
         GoogleModel,
         [Reasoning("hm-google", signature="c2VhbC1nb29nbGU="), ProviderItem("", CODE)],
         [{"text": "hm-google", "thought": True, "thoughtSignature": "c2VhbC1nb29nbGU="}, CODE],
+    ),
+    Stop(
+        "bedrock",
+        FakeBedrockServer,
+        BedrockModel,
+        [Reasoning("hm-bedrock", signature="c2VhbC1iZWRyb2Nr"), Reasoning(encrypted="cmVkYWN0ZWQ=")],
+        [
+            {"reasoningContent": {"reasoningText": {"text": "hm-bedrock", "signature": "c2VhbC1iZWRyb2Nr"}}},
+            {"reasoningContent": {"redactedContent": "cmVkYWN0ZWQ="}},
+        ],
     ),
     Stop("chat", FakeOpenAIServer, OpenAIChatCompletionsModel, [Reasoning("hm-chat")], [{"reasoning_content": "hm-chat"}]),
 ]

@@ -7,12 +7,14 @@ from typing import Any, Protocol
 import pytest
 
 from agentsdk.models.anthropic import AnthropicModel
+from agentsdk.models.bedrock import BedrockModel
 from agentsdk.models.google import GoogleModel
 from agentsdk.models.loose import as_object
 from agentsdk.models.openai_responses import OpenAIResponsesModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.testing import FakeServer, ServerReply
 from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
+from agentsdk.testing.bedrock_dialect import FakeBedrockServer
 from agentsdk.testing.google_dialect import FakeGoogleServer
 from agentsdk.testing.responses_dialect import FakeResponsesServer
 from agentsdk.types.errors import AuthenticationError, MalformedResponseError, UserError
@@ -71,7 +73,15 @@ RESPONSES = Case(
     "input_tokens",
     {"model", "instructions", "input", "tools", "tool_choice", "text", "reasoning"},
 )
-EVERY = pytest.mark.parametrize("case", [ANTHROPIC, GOOGLE, RESPONSES], ids=lambda case: case.model.__name__)
+BEDROCK = Case(
+    FakeBedrockServer,
+    BedrockModel,
+    "claude-test",
+    "/model/claude-test/count-tokens",
+    "inputTokens",
+    {"input"},
+)
+EVERY = pytest.mark.parametrize("case", [ANTHROPIC, BEDROCK, GOOGLE, RESPONSES], ids=lambda case: case.model.__name__)
 
 
 @EVERY
@@ -115,7 +125,7 @@ async def test_an_answer_without_a_count_is_an_error(case: Case, answer: bytes) 
             await case.model_at(server).count_tokens(request())
 
 
-@EVERY
+@pytest.mark.parametrize("case", [ANTHROPIC, GOOGLE, RESPONSES], ids=lambda case: case.model.__name__)
 async def test_a_key_is_needed_at_home(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in case.model._key_variables:
         monkeypatch.delenv(name, raising=False)

@@ -37,7 +37,8 @@ def test_without_a_rank_file_an_openai_model_is_estimated(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("gpt-4o", 128_000), ("openai:gpt-4o", 128_000), ("claude-sonnet-4-5", 200_000), ("nobody-knows", None)],
+    [("gpt-4o", 128_000), ("openai:gpt-4o", 128_000), ("claude-sonnet-4-5", 200_000), ("nobody-knows", None)]
+    + [(f"{prefix}us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000) for prefix in ("", "bedrock:")],
 )
 def test_the_price_lists_know_the_window(name: str, size: int | None) -> None:
     pytest.importorskip("genai_prices")

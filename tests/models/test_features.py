@@ -14,6 +14,8 @@ from msgspec import structs
 
 from agentsdk.models.anthropic import AnthropicModel
 from agentsdk.models.anthropic.features import FEATURES as ANTHROPIC
+from agentsdk.models.bedrock import BedrockModel
+from agentsdk.models.bedrock.features import FEATURES as BEDROCK
 from agentsdk.models.features import Features
 from agentsdk.models.google import GoogleModel
 from agentsdk.models.google.features import FEATURES as GOOGLE
@@ -48,6 +50,7 @@ ADAPTERS: list[tuple[type[HttpModel], Features]] = [
     (OpenAIResponsesModel, OPENAI_RESPONSES),
     (AnthropicModel, ANTHROPIC),
     (GoogleModel, GOOGLE),
+    (BedrockModel, BEDROCK),
 ]
 each = pytest.mark.parametrize(("adapter", "features"), ADAPTERS, ids=[adapter.__name__ for adapter, _ in ADAPTERS])
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from agentsdk import AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agentsdk.models import BedrockModel
 from agentsdk.models.errors import ErrorInReply
 from agentsdk.models.http_model import HttpModel, given_settings, merge_extra_body, refuse_settings
 from agentsdk.models.options import HttpModelOptions
@@ -146,7 +147,9 @@ def test_settings_given_and_refused() -> None:
         merge_extra_body(fields, settings, "x")
 
 
-@pytest.mark.parametrize("adapter", [AnthropicModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel])
+@pytest.mark.parametrize(
+    "adapter", [AnthropicModel, BedrockModel, GoogleModel, OpenAIChatCompletionsModel, OpenAIResponsesModel]
+)
 def test_every_adapter_takes_the_common_options_by_name(adapter: type[HttpModel]) -> None:
     shown = inspect.signature(adapter).parameters
     assert set(HttpModelOptions.__annotations__) < set(shown)

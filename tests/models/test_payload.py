@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from agentsdk.models.anthropic import AnthropicModel
+from agentsdk.models.bedrock import BedrockModel
 from agentsdk.models.google import GoogleModel
 from agentsdk.models.http_model import HttpModel
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
@@ -34,6 +35,7 @@ REPLIES: dict[type[HttpModel], bytes] = {
     OpenAIResponsesModel: b'{"id":"r","status":"completed","output":[{"type":"message","id":"m","role":"assistant",'
     b'"status":"completed","content":[{"type":"output_text","text":"hi","annotations":[]}]}]}',
     AnthropicModel: b'{"type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}',
+    BedrockModel: b'{"output":{"message":{"content":[{"text":"hi"}]}},"stopReason":"end_turn"}',
     GoogleModel: b'{"candidates":[{"content":{"role":"model","parts":[{"text":"hi"}]},"finishReason":"STOP"}]}',
 }
 

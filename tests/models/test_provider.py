@@ -46,6 +46,8 @@ def test_the_kind_before_the_colon_chooses_the_adapter(monkeypatch: pytest.Monke
     assert kind("openai-chat:gpt-5") == "OpenAIChatCompletionsModel"
     assert kind("anthropic:claude") == "AnthropicModel"
     assert kind("google:gemini") == "GoogleModel"
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    assert kind("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0") == "BedrockModel"
 
 
 def test_the_default_is_the_local_model_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +126,7 @@ def test_without_key_and_weights_the_message_says_what_was_missing(monkeypatch: 
         DefaultModelProvider().get_model(None)
 
 
-@pytest.mark.parametrize("name", ["bedrock:claude", "vertex_ai:gemini", "litellm:x/y"])
+@pytest.mark.parametrize("name", ["cloudflare:llama", "vertex_ai:gemini", "litellm:x/y"])
 def test_an_unknown_provider_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(UserError, match=r"begins with an unknown provider, expected one of local, openai.*'openai-chat:NAME'"):

@@ -1,0 +1,46 @@
+"""What this adapter for Converse can do."""
+
+from __future__ import annotations
+
+from agentsdk.models.features import Features
+
+FEATURES = Features(
+    streaming=True,
+    tools=True,
+    tool_choice=True,
+    parallel_tool_calls=False,
+    hosted_tools={},
+    extra_tools=False,
+    native_output=False,
+    json_mode=False,
+    images=("data",),
+    audio=("data",),
+    video=("data",),
+    files=("data",),
+    result_media=True,
+    reasoning_replay=True,
+    reasoning_effort=True,
+    thinking="Claude models: efforts, budgets, summaries",
+    prompt_caching="`cache=`",
+    token_counting=True,
+    hosted_prompts=False,
+    conversations=False,
+    temperature=True,
+    top_p=True,
+    top_k=False,
+    max_tokens=True,
+    stop=True,
+    seed=False,
+    frequency_penalty=False,
+    presence_penalty=False,
+    logit_bias=False,
+    logprobs=False,
+    top_logprobs=False,
+    verbosity=False,
+    service_tier=True,
+    store=False,
+    prompt_cache_key=False,
+    prompt_cache_retention="`5m`, `1h`",
+    truncation=False,
+    metadata=True,
+)
