@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import signal
@@ -12,6 +13,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 STARTS_WITHIN_S = 120.0
@@ -78,9 +80,24 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
         if process.poll() is not None:
             break
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
+            break
         time.sleep(0.05)
+    # Its port is open before its services answer.
+    with ThreadPoolExecutor(1) as pool:
+        if process.poll() is None and pool.submit(asyncio.run, _answers(port, until)).result():
+            return
     raise RuntimeError(f"Temporal did not start:\n{log.read_text()[-2000:]}")
+
+
+async def _answers(port: int, until: float) -> bool:
+    from temporalio.client import Client
+
+    while time.monotonic() < until:
+        with contextlib.suppress(RuntimeError):
+            await Client.connect(f"127.0.0.1:{port}")
+            return True
+        await asyncio.sleep(0.05)
+    return False
 
 
 def _end_with_parent() -> Callable[[], object] | None:

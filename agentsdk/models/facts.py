@@ -10,7 +10,7 @@ from functools import cache
 
 from agentsdk.ports.token_counter import TokenCounter
 
-BEDROCK_NAME = re.compile(r"(bedrock:)?(?P<id>([a-z-]+\.)?[a-z0-9]+\.[a-z][\w.-]*(:\d+)?)")
+BEDROCK_NAME = re.compile(r"\A(bedrock:)?(?P<id>([a-z-]+\.)?[a-z0-9]+\.[a-z][\w.-]*(:\d+)?)")
 """What models are called at Bedrock: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`. The price lists have them under `aws`."""
 
 _counters: dict[str, TokenCounter] = {}
