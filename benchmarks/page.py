@@ -269,12 +269,15 @@ async def live(folder: Path, browser: Any, runs: int, told: Callable[..., None])
         await painted(tab, "live-0")
         began = time.time() + 1
         await asyncio.sleep(LIVE_SECONDS)
+        ended = time.time() - LIVE_MS / 1000
         seen: dict[str, float] = await tab.evaluate("window.seen")
         clicks = [await clicked(tab, store, f"w-{number}") for number in range(APPROVALS)]
         driving.stdin.write(b"\n")
         recorded: dict[str, float] = json.loads(await driving.stdout.readline())
         await driving.wait()
-    lags = [seen[rev] - at * 1000 for rev, at in recorded.items() if at > began and rev in seen]
+    meanwhile = {rev: at for rev, at in recorded.items() if began < at < ended}
+    lags = [seen[rev] - at * 1000 for rev, at in meanwhile.items() if rev in seen]
+    told(f"events of {len(meanwhile)} that were not on the page", len(meanwhile) - len(lags), 0)
     told(f"an event on the page, {runs} runs going, ms", statistics.median(lags), LIVE_MS, _p99(lags))
     told("a click on approve in the run's log, ms", statistics.median(clicks), APPROVE_MS, max(clicks))
     await store.aclose()

@@ -20,6 +20,9 @@ from agentsdk.cli.shown import console, plain, print_json, working
 from agentsdk.types.errors import AgentsException
 
 EXTRAS = {
+    "ag-ui": "ag_ui",
+    "azure": "azure.identity",
+    "bedrock": "botocore",
     "cli": "typer",
     "code": "pydantic_monty",
     "browser": "playwright",
@@ -28,6 +31,7 @@ EXTRAS = {
     "html": "resiliparse",
     "local": "xllamacpp",
     "mcp": "mcp",
+    "openai-agents": "openai",
     "postgres": "asyncpg",
     "prices": "genai_prices",
     "redis": "redis",
@@ -52,15 +56,22 @@ def _extras() -> Iterator[Finding]:
     for extra, module in EXTRAS.items():
         if extra not in declared:
             continue
-        if find_spec(module) is None:
+        if not _is_installed(module):
             yield Finding(f"extra {extra}", "missing", f"pip install 'agentsdk[{extra}]'")
         else:
             yield Finding(f"extra {extra}", "ok", _version_of(module))
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
+
+
 def _version_of(module: str) -> str:
     try:
-        return version(module.replace("_", "-"))
+        return version(module.replace("_", "-").replace(".", "-"))
     except PackageNotFoundError:
         return "installed"
 

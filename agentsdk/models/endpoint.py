@@ -37,6 +37,8 @@ class HttpEndpoint:
     """The environment variable that names another `base_url`."""
     _key_variables: ClassVar[tuple[str, ...]]
     """The environment variables that may hold the key; the first that is set counts."""
+    _models_path: ClassVar[str] = "/models"
+    """Where the API lists its models, behind `base_url`; `""` where it has no list."""
 
     __signature__: ClassVar[inspect.Signature]
     """What `help` and `inspect` show: every option by its name."""
@@ -158,6 +160,17 @@ class HttpEndpoint:
         async for got in with_retries(attempt, settings, self._clock, self._random):
             answer = got if isinstance(got, bytes) else b""
         return answer
+
+    async def ask_for_models(self) -> None:
+        """Ask the server for its list of models: it costs nothing, and says whether the server answers and takes the key.
+
+        Raises `ModelError`s, as a request does, and `UserError` where the API has no list, or no key is known.
+        """
+        if not self._models_path:
+            raise UserError(f"{self._who} cannot be asked for its models, as its API has no list; send it a request")
+        url = f"{self.base_url}{self._models_path}"
+        async with await self._send(url, self._headers_with(), None, self._retry) as exchange:
+            await exchange.read_all()
 
     async def _refusal(self, exchange: Exchange) -> ProviderError:
         try:

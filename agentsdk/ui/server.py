@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +14,7 @@ from agentsdk.ports.run_store import RunStore
 from agentsdk.types.errors import UserError
 from agentsdk.types.summary import RunQuery
 from agentsdk.ui.application import LOOPBACK, app
+from agentsdk.web.listening import listening_socket
 
 
 async def serve(
@@ -39,8 +39,14 @@ async def serve(
 
     hosts = LOOPBACK if host in LOOPBACK else (*LOOPBACK, host)
     application = app(store, agents=agents, config=config, evals=evals, hosts=hosts)
-    await store.list(RunQuery(limit=1))
-    listening = _listening(host, port)
+    await store.list(RunQuery(limit=1))  # a store that cannot be read is said here, not by each of the page's requests
+    try:
+        listening = listening_socket(host, port)
+    except OSError as error:
+        raise UserError(
+            f"the page cannot be served at {host}, port {port} ({error.strerror}), expected an address of this machine and a "
+            "free port; choose another"
+        ) from error
     server = uvicorn.Server(uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=1))
     shown = f"[{host}]" if ":" in host else host
     say(f"http://{shown}:{listening.getsockname()[1]}/#token={application.state.token}")
@@ -51,16 +57,3 @@ async def serve(
         server.should_exit = True
         await serving
         listening.close()
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        raise UserError(
-            f"the page cannot be served at {host}, port {port} ({error.strerror}), expected an address of this machine and a "
-            "free port; choose another"
-        ) from error
-    # Connections have it from here. asyncio sets it on sockets of its own making only, and without it answers wait 40 ms.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from agentsdk import Agent, RunConfig, Runner, SQLiteRunStore, function_tool
 from agentsdk.cli import main
+from agentsdk.cli.doctor import EXTRAS
 from agentsdk.testing import ScriptedModel, call
 from tests.cli.app import EVIL
 
@@ -224,6 +226,11 @@ def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: py
     assert findings.code == 1
     assert {"about", "verdict", "says"} == set(findings.json["findings"][0])
     assert "sk-a-key" not in findings.out
+
+
+def test_the_doctor_knows_every_extra() -> None:
+    declared = set(metadata("agentsdk").get_all("Provides-Extra") or ())
+    assert set(EXTRAS) == declared
 
 
 def test_the_doctor_asks_the_providers_whose_key_is_set(ran: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,9 +263,14 @@ class WireFaults(BrokenReplies):
     async def test_many_at_once_share_a_bounded_client(self, monkeypatch: pytest.MonkeyPatch, connections: int) -> None:
         monkeypatch.setattr("agentsdk.models.shared_client._max_connections", [connections])
         await aclose()
-        async with self.server(["ok"] * 30) as server:
+        all_open = asyncio.Event()  # else a request that is late finds a connection that is free again
+        async with self.server([ServerReply("ok", wait=all_open)] * 30) as server:
             models = [self.model_at(server) for _ in range(3)]
-            asks = (self.tally.ask(models[n % 3], request(stream=bool(n % 2))) for n in range(30))
+            asks = [asyncio.ensure_future(self.tally.ask(models[n % 3], request(stream=bool(n % 2)))) for n in range(30)]
+            async with asyncio.timeout(60):
+                while server.connections < connections:  # noqa: ASYNC110
+                    await asyncio.sleep(0)
+            all_open.set()
             assert {answer.text for answer in await asyncio.gather(*asks)} == {"ok"}
         assert server.connections == connections
         await aclose()

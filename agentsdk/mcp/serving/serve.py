@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
@@ -15,6 +14,7 @@ from agentsdk.mcp.serving.options import DEFAULTS, ServeOptions, Settings
 from agentsdk.types.declared import Fields, a_name, optional, sequence_of
 from agentsdk.types.errors import UserError
 from agentsdk.types.signature import shows_options
+from agentsdk.web.listening import listening_socket
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,13 +93,10 @@ async def _serve_http(served: AgentServer, address: str) -> None:
     host = host.strip("[]")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise UserError(f"http is {address!r}, expected a host and a port; write '127.0.0.1:8000'")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server((host, int(port)), family=family)
+        listening = listening_socket(host, int(port))
     except OSError as error:
         raise UserError(f"http is {address!r}, where nothing can be served: {error.strerror}; choose another port") from error
-    # Connections have it from here. asyncio sets it on sockets of its own making only, and without it answers wait 40 ms.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     allowed = ["127.0.0.1:*", "localhost:*", "[::1]:*"] if host in LOOPBACK else []
     app = MCPApp(served, allowed)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5, lifespan="on")

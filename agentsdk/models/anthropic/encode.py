@@ -1,28 +1,18 @@
-"""From items to Anthropic messages, as bytes, each item encoded once.
-
-```
-Reasoning, Message(assistant), FunctionCall, ProviderItem     blocks of one assistant message, in their order
-FunctionCallOutput, Message(user, system, developer)          blocks of one user message, results first
-```
-The API wants the results of all calls in the very next user message, so one reply and what answers it are encoded together.
-"""
+"""From items to Anthropic messages, as bytes, each item encoded once."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
-from typing import TypeGuard
+from collections.abc import Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
-from msgspec import Struct
-
 from agentsdk.models.anthropic.calls import CLIENT_TOOLS, call_block, client_tools, computer_entry, toolset_of
+from agentsdk.models.exchanges import ExchangeEncoder
 from agentsdk.models.hosted import check_names
 from agentsdk.models.plain_tools import function_description
-from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json
+from agentsdk.models.prefix import to_json
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.hosted_tool import HostedTool
@@ -37,13 +27,11 @@ from agentsdk.types.items import (
     Media,
     Message,
     OutputText,
-    Part,
     ProviderItem,
     Reasoning,
     Refusal,
 )
 from agentsdk.types.spec import HandoffSpec, ToolSpec
-from agentsdk.types.tape import Tape
 
 CALL_DETAILS = "tool_use"
 """The type of the `ProviderItem` that keeps what a tool_use block holds beside the call that follows it."""
@@ -56,81 +44,35 @@ _CITATIONS = (
     "web_search_result_location",
     "search_result_location",
 )
-_FIRST = b'{"role":"user","content":[{"type":"text","text":"(continued)"}]}'
-_ASSISTANT = b'{"role":"assistant"'
 
 
-class MessageEncoder(Struct, frozen=True):
-    """Encodes for one `provider`: its own reasoning and items go back to it. Equal encoders share what is encoded."""
+class MessageEncoder(ExchangeEncoder, frozen=True):
+    """Encodes for Anthropic's API."""
 
-    provider: str
+    def text_block(self, text: str) -> JsonObject:
+        """A text."""
+        return _text(text)
 
-    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> Body:
-        """The messages of `items` and `tail`, comma-separated. Raises `UserError` for a part that the API cannot carry."""
-        messages = encode_growing(self, items, tail, self._exchange)
-        if not messages:
-            return _FIRST
-        return framed(_FIRST + b",", messages) if messages.startswith(_ASSISTANT) else messages
+    def media_block(self, part: Media) -> JsonObject:
+        """An image or a document."""
+        return _media(part)
 
-    def system(self, items: Iterable[Item]) -> list[str]:
-        """The texts of the system and developer messages that a history begins with: they go into the `system` field."""
-        texts: list[str] = []
-        for item in items:
-            if _is_system(item):
-                texts.append(item.text)
-            elif not (isinstance(item, Reasoning | ProviderItem) and item.provider != self.provider):
-                break
-        return texts
+    def result_block(self, item: FunctionCallOutput) -> JsonObject:
+        """The result of a call."""
+        content = item.output if isinstance(item.output, str) else list(self.input_blocks(item.output))
+        result: JsonObject = {"type": "tool_result", "tool_use_id": _call_id(item.call_id), "content": content}
+        if item.is_error:
+            result["is_error"] = True
+        if toolset := toolset_of(item):
+            result["toolset_name"] = toolset
+        return result
 
-    def _exchange(self, items: Sequence[Item], start: int) -> Group:
-        """A reply and what answers it; an item that is left out belongs to whatever surrounds it."""
-        position = start
-        reply: list[Item] = []
-        answers: list[FunctionCallOutput | Message] = []
-        while position < len(items):
-            item = items[position]
-            if isinstance(item, FunctionCallOutput) or (isinstance(item, Message) and item.role != "assistant"):
-                answers.append(item)
-            elif not isinstance(item, Reasoning | ProviderItem) or item.provider == self.provider:
-                if answers:
-                    break
-                reply.append(item)
-            position += 1
-        return position, list(_messages(reply, answers)), True
+    def reply_blocks(self, items: Sequence[Item]) -> Iterator[JsonObject]:
+        """A reply of the model."""
+        return _reply_blocks(items)
 
 
-def _is_system(item: Item) -> TypeGuard[Message]:
-    return isinstance(item, Message) and item.role in ("system", "developer")
-
-
-def _messages(reply: list[Item], answers: list[FunctionCallOutput | Message]) -> Iterator[JsonObject]:
-    if reply:
-        blocks = list(_reply_blocks(reply))
-        if blocks:
-            yield {"role": "assistant", "content": blocks}
-    else:  # only what a history begins with has no reply before it
-        answers = list(dropwhile(_is_system, answers))
-    open_calls = dict.fromkeys(item.call_id for item in reply if isinstance(item, FunctionCall))
-    results: list[JsonObject] = []
-    rest: list[JsonObject] = []
-    for item in answers:
-        if isinstance(item, Message):
-            rest.extend(_user_blocks(item))
-        elif item.call_id in open_calls:
-            del open_calls[item.call_id]
-            results.append(_result(item))
-        else:  # the API takes a result only next to its call
-            rest.append(_text(f"Result of tool call {item.call_id}:"))
-            rest.extend(_result_blocks(item.output))
-    results.extend(
-        {"type": "tool_result", "tool_use_id": _call_id(call_id), "content": "(no result yet)"} for call_id in open_calls
-    )
-    content = results + rest
-    if content or answers:  # a message without content is not taken
-        yield {"role": "user", "content": content or [_text("(empty)")]}
-
-
-def _reply_blocks(items: list[Item]) -> Iterator[JsonObject]:
+def _reply_blocks(items: Sequence[Item]) -> Iterator[JsonObject]:
     details: JsonObject = {}
     for item in items:
         match item:
@@ -167,38 +109,6 @@ def _assistant_blocks(message: Message) -> Iterator[JsonObject]:
                 yield _text(text)
         else:
             yield _text("(an attachment)")
-
-
-def _user_blocks(message: Message) -> Iterator[JsonObject]:
-    """A user's message, or a system message that comes too late for the `system` field."""
-    if message.role == "user":
-        yield from _input_blocks(message.content)
-    elif message.text.strip():
-        yield _text(f"<system>\n{message.text}\n</system>")
-
-
-def _input_blocks(content: str | tuple[Part, ...]) -> Iterator[JsonObject]:
-    for part in (InputText(content),) if isinstance(content, str) else content:
-        if isinstance(part, Media):
-            yield _media(part)
-            continue
-        text = part.refusal if isinstance(part, Refusal) else part.text
-        if text.strip():
-            yield _text(text)
-
-
-def _result(item: FunctionCallOutput) -> JsonObject:
-    content = item.output if isinstance(item.output, str) else _result_blocks(item.output)
-    result: JsonObject = {"type": "tool_result", "tool_use_id": _call_id(item.call_id), "content": content}
-    if item.is_error:
-        result["is_error"] = True
-    if toolset := toolset_of(item):
-        result["toolset_name"] = toolset
-    return result
-
-
-def _result_blocks(output: str | tuple[Part, ...]) -> list[JsonObject]:
-    return list(_input_blocks(output))
 
 
 def _text(text: str) -> JsonObject:

@@ -78,6 +78,7 @@ class AnthropicModel(HttpModel):
     _default_base_url = "https://api.anthropic.com"
     _base_url_variable = "ANTHROPIC_BASE_URL"
     _key_variables = ("ANTHROPIC_API_KEY",)
+    _models_path = "/v1/models"
 
     def __init__(
         self,

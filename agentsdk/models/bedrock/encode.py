@@ -1,25 +1,18 @@
-"""From items to the messages of Converse, as bytes, each item encoded once.
-
-```
-Reasoning, Message(assistant), FunctionCall, ProviderItem     blocks of one assistant message, in their order
-FunctionCallOutput, Message(user, system, developer)          blocks of one user message, results first
-```
-The API wants the results of all calls in the very next user message, so one reply and what answers it are encoded together.
-"""
+"""From items to the messages of Converse, as bytes, each item encoded once."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
-from typing import TypeGuard
+from collections.abc import Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
+from agentsdk.models.exchanges import ExchangeEncoder
 from agentsdk.models.plain_tools import function_description
-from agentsdk.models.prefix import Body, Group, encode_growing, framed, to_json, usable_arguments, usable_name
+from agentsdk.models.prefix import to_json, usable_arguments, usable_name
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import (
@@ -33,19 +26,15 @@ from agentsdk.types.items import (
     Media,
     Message,
     OutputText,
-    Part,
     ProviderItem,
     Reasoning,
     Refusal,
 )
 from agentsdk.types.spec import HandoffSpec, ToolSpec
-from agentsdk.types.tape import Tape
 
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_ID = 64
 _NOT_IN_A_TITLE = re.compile(r"[^a-zA-Z0-9 ()\[\]-]+")
-_FIRST = b'{"role":"user","content":[{"text":"(continued)"}]}'
-_ASSISTANT = b'{"role":"assistant"'
 _FORMATS = {
     "application/msword": "doc",
     "application/pdf": "pdf",
@@ -63,74 +52,36 @@ _FORMATS = {
 }
 
 
-class MessageEncoder(Struct, frozen=True):
-    """Encodes for one `provider`: its own reasoning and items go back to it. Equal encoders share what is encoded.
+class MessageEncoder(ExchangeEncoder, frozen=True):
+    """Encodes for Converse.
 
     `calls_as_text`: the API takes calls and results only beside a declaration of tools; without one they are told as text.
     """
 
-    provider: str
     calls_as_text: bool = False
 
-    def encode(self, items: Tape[Item], tail: Sequence[Item] = ()) -> Body:
-        """The messages of `items` and `tail`, comma-separated. Raises `UserError` for a part that the API cannot carry."""
-        messages = encode_growing(self, items, tail, self._exchange)
-        if not messages:
-            return _FIRST
-        return framed(_FIRST + b",", messages) if messages.startswith(_ASSISTANT) else messages
+    def awaited(self, reply: Sequence[Item]) -> list[str]:
+        """The ids of the calls that must have a result."""
+        return [] if self.calls_as_text else ExchangeEncoder.awaited(self, reply)
 
-    def system(self, items: Iterable[Item]) -> list[str]:
-        """The texts of the system and developer messages that a history begins with: they go into the `system` field."""
-        texts: list[str] = []
-        for item in items:
-            if _is_system(item):
-                texts.append(item.text)
-            elif not (isinstance(item, Reasoning | ProviderItem) and item.provider != self.provider):
-                break
-        return texts
+    def text_block(self, text: str) -> JsonObject:
+        """A text."""
+        return {"text": text}
 
-    def _exchange(self, items: Sequence[Item], start: int) -> Group:
-        """A reply and what answers it; an item that is left out belongs to whatever surrounds it."""
-        position = start
-        reply: list[Item] = []
-        answers: list[FunctionCallOutput | Message] = []
-        while position < len(items):
-            item = items[position]
-            if isinstance(item, FunctionCallOutput) or (isinstance(item, Message) and item.role != "assistant"):
-                answers.append(item)
-            elif not isinstance(item, Reasoning | ProviderItem) or item.provider == self.provider:
-                if answers:
-                    break
-                reply.append(item)
-            position += 1
-        return position, list(self._messages(reply, answers)), True
+    def media_block(self, part: Media) -> JsonObject:
+        """An image, a document, a sound or a video."""
+        return _media(part)
 
-    def _messages(self, reply: list[Item], answers: list[FunctionCallOutput | Message]) -> Iterator[JsonObject]:
-        if reply:
-            blocks = list(self._reply_blocks(reply))
-            if blocks:
-                yield {"role": "assistant", "content": blocks}
-        else:  # only what a history begins with has no reply before it
-            answers = list(dropwhile(_is_system, answers))
-        calls = () if self.calls_as_text else [item.call_id for item in reply if isinstance(item, FunctionCall)]
-        open_calls = dict.fromkeys(calls)
-        results: list[JsonObject] = []
-        rest: list[JsonObject] = []
-        for item in answers:
-            if isinstance(item, Message):
-                rest.extend(_user_blocks(item))
-            elif item.call_id in open_calls:
-                del open_calls[item.call_id]
-                results.append(_result(item))
-            else:  # the API takes a result only next to its call
-                rest.append({"text": f"Result of tool call {item.call_id}:"})
-                rest.extend(_input_blocks(item.output))
-        results.extend(_result(FunctionCallOutput(call_id, "(no result yet)")) for call_id in open_calls)
-        content = results + rest
-        if content or answers:  # a message without content is not taken
-            yield {"role": "user", "content": content or [{"text": "(empty)"}]}
+    def result_block(self, item: FunctionCallOutput) -> JsonObject:
+        """The result of a call."""
+        content = list(self.input_blocks(item.output)) or [{"text": "(empty)"}]
+        result: JsonObject = {"toolUseId": _call_id(item.call_id), "content": content}
+        if item.is_error:
+            result["status"] = "error"
+        return {"toolResult": result}
 
-    def _reply_blocks(self, items: list[Item]) -> Iterator[JsonObject]:
+    def reply_blocks(self, items: Sequence[Item]) -> Iterator[JsonObject]:
+        """A reply of the model."""
         for item in items:
             match item:
                 case Reasoning() if item.encrypted:
@@ -153,10 +104,6 @@ class MessageEncoder(Struct, frozen=True):
                     pass
 
 
-def _is_system(item: Item) -> TypeGuard[Message]:
-    return isinstance(item, Message) and item.role in ("system", "developer")
-
-
 def _assistant_blocks(message: Message) -> Iterator[JsonObject]:
     """What the assistant said; the API takes no blank text."""
     parts = (OutputText(message.content),) if isinstance(message.content, str) else message.content
@@ -169,35 +116,10 @@ def _assistant_blocks(message: Message) -> Iterator[JsonObject]:
             yield {"text": "(an attachment)"}
 
 
-def _user_blocks(message: Message) -> Iterator[JsonObject]:
-    """A user's message, or a system message that comes too late for the `system` field."""
-    if message.role == "user":
-        yield from _input_blocks(message.content)
-    elif message.text.strip():
-        yield {"text": f"<system>\n{message.text}\n</system>"}
-
-
-def _input_blocks(content: str | tuple[Part, ...]) -> Iterator[JsonObject]:
-    for part in (InputText(content),) if isinstance(content, str) else content:
-        if isinstance(part, Media):
-            yield _media(part)
-            continue
-        text = part.refusal if isinstance(part, Refusal) else part.text
-        if text.strip():
-            yield {"text": text}
-
-
-def _result(item: FunctionCallOutput) -> JsonObject:
-    content = list(_input_blocks(item.output)) or [{"text": "(empty)"}]
-    result: JsonObject = {"toolUseId": _call_id(item.call_id), "content": content}
-    if item.is_error:
-        result["status"] = "error"
-    return {"toolResult": result}
-
-
 def _call_id(call_id: str) -> str:
-    """An id the API takes; different ids stay different, as far as it has room for them."""
-    return _NOT_IN_AN_ID.sub(lambda found: f"_{ord(found.group()):x}_", call_id)[-_MAX_ID:] or "call"
+    """An id the API takes; different ids stay different."""
+    spelt = _NOT_IN_AN_ID.sub(lambda found: f"_{ord(found.group()):x}_", call_id) or "call"
+    return spelt if len(spelt) <= _MAX_ID else hashlib.sha256(call_id.encode()).hexdigest()
 
 
 def _media(part: Media) -> JsonObject:

@@ -69,6 +69,7 @@ class BedrockModel(HttpModel):
     _default_base_url = ""  # it is the region's
     _base_url_variable = _ADDRESS_VARIABLE
     _key_variables = ("AWS_BEARER_TOKEN_BEDROCK",)
+    _models_path = ""  # another service has it
     _stream_type = "application/vnd.amazon.eventstream"
 
     def __init__(

@@ -49,6 +49,7 @@ class GoogleModel(HttpModel):
     _default_base_url = DEFAULT_BASE_URL
     _base_url_variable = "GOOGLE_BASE_URL"
     _key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    _models_path = "/v1beta/models"
     _end_grace = 5.0  # a finish reason is no end here: more may follow
 
     def __init__(

@@ -39,6 +39,15 @@ def messages(*items: Item, **fields: Any) -> Any:
     return body_of(items=list(items), tools=(TOOL,), **fields)["messages"]
 
 
+def test_long_ids_of_calls_fit_and_stay_different() -> None:
+    ids = ["a" + "x" * 80, "b" + "x" * 80]
+    calls = [FunctionCall(one, "add", "{}") for one in ids]
+    reply, answer = messages(Message("user", "hi"), *calls, *[FunctionCallOutput(one, one[0]) for one in ids])[1:]
+    sent = [block["toolUse"]["toolUseId"] for block in reply["content"]]
+    assert len(set(sent)) == 2 and max(map(len, sent)) <= 64
+    assert [block["toolResult"]["toolUseId"] for block in answer["content"]] == sent
+
+
 def test_a_turn_with_everything() -> None:
     thought = Reasoning("hm", signature="c2ln", provider="bedrock")
     sealed = Reasoning(encrypted="cmVk", provider="bedrock")

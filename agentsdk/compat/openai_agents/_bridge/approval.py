@@ -16,8 +16,7 @@ from agentsdk.define.context import RunContextWrapper as OwnContext
 from agentsdk.define.guardrail_output import ToolGuardrailFunctionOutput as OwnVerdict
 from agentsdk.define.tool_guardrail import ToolInputGuardrail as OwnInputGuardrail
 from agentsdk.define.tool_guardrail import ToolInputGuardrailData as OwnInputData
-
-_REJECTED = "The call was not approved, so it was not run."
+from agentsdk.engine.tool_calls import REJECTED
 
 
 def approval_of(
@@ -53,6 +52,6 @@ def approval_of(
         if given["approve"]:
             scope.approved.add(call_id)
             return OwnVerdict.allow()
-        return OwnVerdict.reject_content(str(given.get("reason") or _REJECTED))
+        return OwnVerdict.reject_content(str(given.get("reason") or REJECTED))
 
     return {"needs_approval": needed, "tool_input_guardrails": [OwnInputGuardrail(judge, f"on_approval of {tool.name}")]}
