@@ -332,6 +332,13 @@ class SilentStore(MemoryRunStore):
         await asyncio.Event().wait()
 
 
+async def left_running(before: set[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
+    """Tasks that are not of `before` and do not end. The run gave them a millisecond, which a busy machine may not have."""
+    if new := asyncio.all_tasks() - before:
+        await asyncio.wait(new, timeout=60)
+    return asyncio.all_tasks() - before
+
+
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_process_that_dies_at_an_append_costs_nothing(
@@ -357,7 +364,7 @@ async def test_a_process_that_dies_at_an_append_costs_nothing(
                 break
             run.cancel()
             await asyncio.wait({run})
-            assert run.cancelled() and asyncio.all_tasks() == tasks, where
+            assert run.cancelled() and await left_running(tasks) == set(), where
             if level == "exit":
                 world = World()  # what was done since the start may be done again
             await uncut.check_left(world, store, where, take_over=True)
