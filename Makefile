@@ -35,7 +35,7 @@ help:
 	@echo 'make compat    how much of openai-agents runs here with its import line changed'
 	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
 	@echo 'make clients   the official client libraries against the fake servers of the test kit'
-	@echo 'make api       write the public-API snapshot and the reference anew'
+	@echo 'make api       write the public-API snapshot, the reference and the page of examples anew'
 	@echo 'make clean     remove environments and caches'
 
 demo: $(VENV)/.model
@@ -95,6 +95,7 @@ clients: $(VENV)/.pip
 api: $(VENV)/.dev
 	$(RUN) scripts/public_api.py > tests/public_api.txt
 	$(RUN) scripts/reference.py > docs/reference.md
+	$(RUN) scripts/examples_page.py > docs/examples.md
 
 clean:
 	rm -rf .venv .venv-3.* .venv-clients .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis

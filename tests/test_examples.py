@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -514,6 +515,13 @@ def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
     here -= {"service.py", "hosted_tools.py", *SCRIPTED}  # test_service.py, and below
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
+
+
+def test_the_page_of_examples_has_each() -> None:
+    script = EXAMPLES.parent / "scripts" / "examples_page.py"
+    printed = subprocess.run([sys.executable, script], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True)
+    page = (EXAMPLES.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert page == printed.stdout, "write it anew: python scripts/examples_page.py > docs/examples.md"
 
 
 def test_each_row_of_the_table_of_what_tools_can_do_has_an_example_that_runs_here() -> None:
