@@ -162,9 +162,10 @@ def _error(
         error = ContextTooLongError
     retryable = error in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
     reason = f": {message}" if message else ""
+    remedy = _NO_CREDIT if code in _SPENT else _REMEDIES.get(error, "")
     about = ", ".join(part for part in ("" if status is None else f"status {status}", code) if part)
     return error(
-        f"{who} answered with an error{f' ({about})' if about else ''}{reason}{_REMEDIES.get(error, '')}",
+        f"{who} answered with an error{f' ({about})' if about else ''}{reason}{remedy}",
         status=status,
         code=code,
         request_id=_redacted(request_id, secrets, 200),
@@ -179,6 +180,7 @@ _REMEDIES: dict[type[ProviderError], str] = {
     NotFoundError: "; check the model's name and base_url",
     RateLimitError: "; ask less often, or raise the account's limits",
 }
+_NO_CREDIT = "; the account has no credit left: add some, or use another key"
 
 
 def _class(status: int | None) -> type[ProviderError]:

@@ -1,0 +1,38 @@
+"""What a page lists is what there is: the extras, the errors."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ROW = re.compile(r"^\| `([a-z-]+)` \|", re.MULTILINE)
+
+
+def page(name: str) -> str:
+    """The text of a page."""
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def extras() -> set[str]:
+    """The extras that the package has."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return set(settings["project"]["optional-dependencies"])
+
+
+def test_the_page_on_installation_has_every_extra_once() -> None:
+    _, _, rest = page("install.md").partition("## Extras\n")
+    named = ROW.findall(rest.partition("\n## ")[0])
+    assert sorted(named) == sorted(extras())
+
+
+def test_no_page_names_an_extra_that_does_not_exist() -> None:
+    named = {
+        (path.name, extra)
+        for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for found in re.findall(r"agentsdk\[([a-z, -]+)\]", path.read_text(encoding="utf-8"))
+        for extra in found.replace(" ", "").split(",")
+    }
+    assert named
+    assert {(name, extra) for name, extra in named if extra not in extras()} == set()
