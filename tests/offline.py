@@ -78,7 +78,7 @@ def run_page(path: Path) -> None:
     """Run a page's blocks in one namespace; a traceback names the page's own lines."""
     namespace: dict[str, object] = {"__name__": "__main__", "__file__": str(path)}
     for line, code, expected in python_blocks(path.read_text(encoding="utf-8")):
-        program = compile("\n" * line + code, str(path), "exec")
+        program = compile("\n" * line + code, str(path), "exec", dont_inherit=True)  # as it runs for a reader
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(program, namespace)

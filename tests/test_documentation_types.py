@@ -14,7 +14,13 @@ from tests.offline import python_blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Of the migration guides those on agentsdk: the packages of the others are not in this environment.
-EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "migration").glob("*_after.py")])
+EXAMPLES = sorted(
+    [
+        *(ROOT / "examples").glob("*.py"),
+        *(ROOT / "examples" / "migration").glob("*_after.py"),
+        *(ROOT / "examples" / "tutorial").glob("*.py"),
+    ]
+)
 
 WRONG_PAGE = """Text.
 
