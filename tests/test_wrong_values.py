@@ -69,7 +69,15 @@ from agentsdk.evals import (
 )
 from agentsdk.guardrails import ToolInputGuardrail, ToolOutputGuardrail
 from agentsdk.mcp import MCPServerInProcess, MCPServerStdio, MCPServerStreamableHttp, asgi_app
-from agentsdk.models import BedrockModel, ConcurrencyLimitedModel, ModelTimeouts, RateLimitedModel, Thinking
+from agentsdk.models import (
+    BedrockModel,
+    ConcurrencyLimitedModel,
+    ModelTimeouts,
+    RateLimitedModel,
+    Thinking,
+    VertexAnthropicModel,
+    VertexGoogleModel,
+)
 from agentsdk.output import OutputAudio, OutputFile, OutputImage, OutputValidator
 from agentsdk.patterns import Memory, cited_from, debate, map_reduce, plan_then_execute, router, supervisor, todo_tool, vote
 from agentsdk.permissions import Grant
@@ -565,6 +573,8 @@ OBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any], Callable[[Any], Awa
     "AnthropicModel": (agentsdk.AnthropicModel, {"model": "m", "api_key": "k"}, with_model),
     "GoogleModel": (agentsdk.GoogleModel, {"model": "m", "api_key": "k"}, with_model),
     "BedrockModel": (BedrockModel, {"model": "m", "api_key": "k", "region": "us-east-1"}, with_model),
+    "VertexGoogleModel": (VertexGoogleModel, {"model": "m", "api_key": "k", "project": "p"}, with_model),
+    "VertexAnthropicModel": (VertexAnthropicModel, {"model": "m", "api_key": "k", "project": "p"}, with_model),
     "FallbackModel": (agentsdk.FallbackModel, {}, with_model),
     "ConcurrencyLimitedModel": (
         ConcurrencyLimitedModel,

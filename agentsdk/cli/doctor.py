@@ -39,6 +39,7 @@ EXTRAS = {
     "temporal": "temporalio",
     "tokens": "bpe_openai",
     "ui": "uvicorn",
+    "vertex": "google.auth",
     "web": "starlette",
     "yaml": "yaml",
 }

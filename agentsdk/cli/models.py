@@ -16,6 +16,7 @@ KEYS = {
     "anthropic": "ANTHROPIC_API_KEY",
     "google": "GEMINI_API_KEY",
     "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
+    "vertex": "GOOGLE_CLOUD_PROJECT",
 }
 MOST = 40
 """Models that are listed without `--json`."""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from agentsdk.models.retrying import RetryingModel
     from agentsdk.models.shared_client import aclose, set_max_connections
     from agentsdk.models.transport import ModelTimeouts
+    from agentsdk.models.vertex import VertexAnthropicModel, VertexGoogleModel
+    from agentsdk.models.vertex.auth import GoogleAuth
     from agentsdk.ports.embedder import Embedder, TextKind
     from agentsdk.ports.model import Model, ModelProvider, ModelRequest
     from agentsdk.types.hosted import Prompt
@@ -48,6 +50,7 @@ __all__ = [
     "Embedder",
     "EntraAuth",
     "FallbackModel",
+    "GoogleAuth",
     "GoogleModel",
     "LocalEmbedder",
     "LocalModel",
@@ -73,6 +76,8 @@ __all__ = [
     "TextKind",
     "Thinking",
     "Usage",
+    "VertexAnthropicModel",
+    "VertexGoogleModel",
     "aclose",
     "cost_of",
     "price_run",
@@ -103,6 +108,8 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
             "agentsdk.models.retrying": "RetryingModel",
             "agentsdk.models.shared_client": "aclose set_max_connections",
             "agentsdk.models.transport": "ModelTimeouts",
+            "agentsdk.models.vertex": "VertexAnthropicModel VertexGoogleModel",
+            "agentsdk.models.vertex.auth": "GoogleAuth",
             "agentsdk.ports.embedder": "Embedder TextKind",
             "agentsdk.ports.model": "Model ModelProvider ModelRequest",
             "agentsdk.types.hosted": "Prompt",

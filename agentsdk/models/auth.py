@@ -22,14 +22,24 @@ class AuthRequest:
     `refresh`: the server has just answered that the credentials of the same request have expired.
     """
 
-    __slots__ = ("_body", "_headers", "method", "refresh", "url")
+    __slots__ = ("_body", "_headers", "_refused", "method", "refresh", "url")
 
-    def __init__(self, method: str, url: str, headers: RequestHeaders, body: Body | None, *, refresh: bool = False) -> None:
+    def __init__(
+        self,
+        method: str,
+        url: str,
+        headers: RequestHeaders,
+        body: Body | None,
+        *,
+        refresh: bool = False,
+        refused: RequestHeaders | None = None,
+    ) -> None:
         self.method = method
         self.url = url
         self.refresh = refresh
         self._headers = headers
         self._body = body
+        self._refused = refused
 
     def __repr__(self) -> str:
         return f"AuthRequest({self.method!r}, {self.url!r}, refresh={self.refresh})"
@@ -38,6 +48,11 @@ class AuthRequest:
     def headers(self) -> dict[str, str]:
         """The headers so far, names in lower case. Host and length are added when it is sent."""
         return self._headers.plain()
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """The headers that the server has just refused, where `refresh` is set: what is kept may be a newer one already."""
+        return {} if self._refused is None else self._refused.plain()
 
     @property
     def body(self) -> bytes:

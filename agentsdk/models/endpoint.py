@@ -105,10 +105,9 @@ class HttpEndpoint:
     ) -> RequestHeaders:
         """The headers of a request. Raises `UserError` where the key is missing."""
         if self._at_home and not self._key and self._auth is None:
-            raise UserError(
-                f"no key for {self._who}: set the environment variable {' or '.join(self._key_variables)} or pass api_key=; "
-                "for another server pass base_url="
-            )
+            variables = " or ".join(self._key_variables)
+            remedy = f"set the environment variable {variables} or pass api_key=" if variables else "pass auth= or api_key="
+            raise UserError(f"no key for {self._who}: {remedy}; for another server pass base_url=")
         more = {"accept": accept}
         if request_id:
             more["idempotency-key"] = header_key(request_id)
@@ -118,28 +117,24 @@ class HttpEndpoint:
         self, url: str, headers: RequestHeaders, body: Body | None, settings: ModelRetrySettings, *, stream: bool = False
     ) -> Exchange:
         """Send one attempt, and return the response unless it is an error. Credentials that have expired are renewed once."""
-        try:
-            return await self._send_once(url, headers, body, settings, stream=stream)
-        except AuthenticationError as error:
-            if self._auth is None or not says_expired(error):
-                raise
-        return await self._send_once(url, headers, body, settings, stream=stream, refresh=True)
-
-    async def _send_once(
-        self,
-        url: str,
-        headers: RequestHeaders,
-        body: Body | None,
-        settings: ModelRetrySettings,
-        *,
-        stream: bool,
-        refresh: bool = False,
-    ) -> Exchange:
         if settings.respect_rate_limits and (wait := self._rate_limited_until - self._clock.time()) > 0:
             await wait_idle(self._clock, min(wait, settings.max_retry_after))
-        if self._auth is not None:
-            request = AuthRequest("GET" if body is None else "POST", url, headers, body, refresh=refresh)
-            headers = await authorized(self._auth, self._who, request, headers, self._timeouts.read)
+        if self._auth is None:
+            return await self._send_once(url, headers, body, settings, stream=stream)
+        request = AuthRequest("GET" if body is None else "POST", url, headers, body)
+        sent = await authorized(self._auth, self._who, request, headers, self._timeouts.read)
+        try:
+            return await self._send_once(url, sent, body, settings, stream=stream)
+        except AuthenticationError as error:
+            if not says_expired(error):
+                raise
+        again = AuthRequest(request.method, url, headers, body, refresh=True, refused=sent)
+        sent = await authorized(self._auth, self._who, again, headers, self._timeouts.read)
+        return await self._send_once(url, sent, body, settings, stream=stream)
+
+    async def _send_once(
+        self, url: str, headers: RequestHeaders, body: Body | None, settings: ModelRetrySettings, *, stream: bool
+    ) -> Exchange:
         exchange = await Exchange.start(self._transport, url, headers, body, self._timeouts, stream=stream)
         if settings.respect_rate_limits:
             now = self._clock.time()

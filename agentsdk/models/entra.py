@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import time
 from collections.abc import Awaitable
 from typing import Protocol
 
 from agentsdk.models.auth import AuthRequest
+from agentsdk.models.renewed import Bearer, Bearers
 from agentsdk.types.declared import Fields, a_name, having, optional
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import AgentsException, AuthenticationError, ModelConnectionError, UserError
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 """What models at Azure want tokens for."""
-_EARLY = 300.0  # seconds before its end that a token is replaced: it must last for the request, and clocks differ
 
 
 class AccessToken(Protocol):
@@ -58,17 +56,43 @@ class EntraAuth:
 
     def __init__(self, credential: TokenCredential | None = None, *, scope: str = SCOPE) -> None:
         _FIELDS.check_given(credential=credential, scope=scope)
+        self._is_default = credential is None
         self._credential = _default_credential() if credential is None else credential
         self._scope = scope
-        self._token: AccessToken | None = None
+        self._bearers = Bearers(self._asked)
 
     async def __call__(self, request: AuthRequest) -> dict[str, str]:
-        """The header for a request."""
-        token = self._token
-        if token is None or request.refresh or token.expires_on - _EARLY <= time.time():
-            given = await asyncio.to_thread(self._credential.get_token, self._scope)  # most of them block
-            token = self._token = await given if inspect.isawaitable(given) else given
-        return {"authorization": f"Bearer {token.token}"}
+        """The headers for a request."""
+        try:
+            return await self._bearers.headers(request)
+        except AgentsException:
+            raise
+        except Exception as error:
+            raise _typed(error, is_default=self._is_default) from error
+
+    def _asked(self) -> Bearer | Awaitable[Bearer]:
+        """A token. Most credentials block, those of `azure.identity.aio` are awaited."""
+        given = self._credential.get_token(self._scope)
+        return _awaited(given) if inspect.isawaitable(given) else _bearer(given)
+
+
+async def _awaited(given: Awaitable[AccessToken]) -> Bearer:
+    return _bearer(await given)
+
+
+def _bearer(token: AccessToken) -> Bearer:
+    return Bearer(token.token, token.expires_on)
+
+
+def _typed(error: Exception, *, is_default: bool) -> Exception:
+    """`error` as this package has it. What answers for tokens may repeat secrets: its text is in the cause only."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    kind = type(error).__name__
+    if kinds & {"ServiceRequestError", "ServiceResponseError"}:
+        return ModelConnectionError(f"EntraAuth cannot reach what gives tokens ({kind})", retryable=True)
+    login = "run 'az login', or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+    remedy = login if is_default or "CredentialUnavailableError" in kinds else "check the credential"
+    return AuthenticationError(f"EntraAuth was given no token ({kind}), the cause says why; {remedy}")
 
 
 def _default_credential() -> TokenCredential:

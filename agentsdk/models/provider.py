@@ -10,6 +10,7 @@ from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 
 _ENDINGS = ("_BASE_URL", "_API_KEY")
+_BEGINNINGS = ("AWS_", "GOOGLE_")
 MODEL_VARIABLE = "AGENTSDK_MODEL"
 LOCAL_DEFAULT = "local:smollm2"
 
@@ -28,6 +29,8 @@ class DefaultModelProvider:
     - `"openai:NAME"`: OpenAI's Responses API; `"openai-chat:NAME"` its chat completions. `"openai:"` alone is the
       model that the agent's prompt names.
     - `"anthropic:NAME"`, `"google:NAME"`; `"bedrock:MODEL_ID"`, in the region of `AWS_REGION`.
+    - `"vertex:gemini-..."`, `"vertex:claude-..."`, in GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION;
+      `"vertex:PUBLISHER/NAME"`: another publisher's, by chat completions.
     - `"groq:NAME"`, `"ollama:NAME"` and so on: a compatible server, see `agentsdk.models.profiles`.
     - any other name: that model of the server named by `OPENAI_BASE_URL`, by chat completions; one that begins with an unknown
       provider is refused.
@@ -44,7 +47,7 @@ class DefaultModelProvider:
         """The model called `name`. Raises `UserError` where what it needs is missing."""
         is_default = not name
         name = name or _default()
-        environment = {key: value for key, value in os.environ.items() if key.endswith(_ENDINGS) or key.startswith("AWS_")}
+        environment = {key: value for key, value in os.environ.items() if key.endswith(_ENDINGS) or key.startswith(_BEGINNINGS)}
         known = self._found.get(name)
         if known is not None and known[0] == environment:
             return known[1]
@@ -88,13 +91,17 @@ def _make(name: str) -> Model:
         module, adapter = _ADAPTERS[kind]
         model: Model = getattr(import_module(module), adapter)(rest)
         return model
+    if rest and kind == "vertex":
+        from agentsdk.models.vertex import vertex_model
+
+        return vertex_model(rest)
     from agentsdk.models.profiles import PROFILES, profiled_model
 
     if rest and kind in PROFILES:
         return profiled_model(kind, rest)
     # A first part with a digit is a model's own name ("llama3:8b"), and "ft" begins those that OpenAI's users have tuned.
     if rest and kind != "ft" and kind.replace("-", "").replace("_", "").isalpha():
-        known = ", ".join(["local", *_ADAPTERS, *PROFILES])
+        known = ", ".join(["local", *_ADAPTERS, "vertex", *PROFILES])
         raise UserError(
             f"model {shown(name)} begins with an unknown provider, expected one of {known}; "
             "for a model with a colon in its name at OPENAI_BASE_URL write 'openai-chat:NAME'"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 import msgspec
 
 from agentsdk.core.deltas import words
-from agentsdk.testing.server import FakeServer, ServerScript, is_or_is_below
+from agentsdk.testing.server import CapturedRequest, FakeServer, ServerScript, is_or_is_below
 from agentsdk.types.base import JsonObject
 from agentsdk.types.items import FunctionCall, Message, OutputText, ProviderItem, Reasoning
 from agentsdk.types.response import ModelResponse, OutputItem
 from agentsdk.types.usage import Usage
 
+_VERTEX_PATH = re.compile(
+    r"/v1/projects/[^/]+/locations/[^/]+/publishers/anthropic/models/(?P<model>[^/:]+):(stream)?[rR]awPredict"
+)
 _CLIENT_TOOLS = {"shell": "bash", "text_editor": "str_replace_based_edit_tool", "memory": "memory"}
 _STOPS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 
@@ -59,7 +63,8 @@ class AnthropicDialect:
 
 
 class FakeAnthropicServer(FakeServer):
-    """A server that speaks the Anthropic Messages API. A request beyond the script is answered with status 400.
+    """A server that speaks the Anthropic Messages API, at Vertex AI's addresses too. A request beyond the script is answered
+    with status 400.
 
     ```python
     async with FakeAnthropicServer(["Hello!"]) as server:
@@ -71,7 +76,12 @@ class FakeAnthropicServer(FakeServer):
         super().__init__(script, AnthropicDialect())
 
     def _serves(self, path: str) -> bool:
-        return is_or_is_below(path, self._dialect.path)
+        return is_or_is_below(path, self._dialect.path) or _VERTEX_PATH.fullmatch(path) is not None
+
+    def _asked(self, request: CapturedRequest) -> JsonObject:
+        asked = super()._asked(request)
+        found = _VERTEX_PATH.fullmatch(request.path)
+        return asked if found is None else {"model": found["model"], **asked}
 
     @property
     def base_url(self) -> str:

@@ -18,7 +18,8 @@ from agentsdk.types.response import Finish, ModelResponse, OutputItem
 from agentsdk.types.usage import Usage
 
 _PATH = re.compile(
-    r"/v1(alpha|beta)?/models/(?P<model>[^/:]+):(?P<method>generateContent|countTokens|streamGenerateContent\?alt=sse)"
+    r"/v1(alpha|beta)?/(projects/[^/]+/locations/[^/]+/)?(publishers/[^/]+/)?(models|endpoints)/(?P<model>[^/:]+)"
+    r":(?P<method>generateContent|countTokens|streamGenerateContent\?alt=sse)"
 )
 _FINISHES: dict[Finish, str] = {"length": "MAX_TOKENS", "content_filter": "SAFETY", "error": "MALFORMED_FUNCTION_CALL"}
 
@@ -52,7 +53,7 @@ class GoogleDialect:
 
 
 class FakeGoogleServer(FakeServer):
-    """A fake server of Google's Gemini API.
+    """A fake server of Google's Gemini API, which also speaks as Vertex AI does.
 
     async with FakeGoogleServer(["Hello!"]) as server:
         model = GoogleModel("gemini-test", base_url=server.base_url)

@@ -1,4 +1,4 @@
-"""One conversation goes twice round five providers, each time with reasoning and a tool: nothing is lost on the way."""
+"""One conversation goes twice round seven providers, each time with reasoning and a tool: nothing is lost on the way."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from agentsdk.models.google import GoogleModel
 from agentsdk.models.http_model import HttpModel
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
+from agentsdk.models.vertex import VertexAnthropicModel, VertexGoogleModel
 from agentsdk.testing import (
     FakeAnthropicServer,
     FakeBedrockServer,
@@ -102,6 +103,23 @@ STOPS = [
             {"reasoningContent": {"redactedContent": "cmVkYWN0ZWQ="}},
         ],
     ),
+    Stop(
+        "vertexclaude",
+        FakeAnthropicServer,
+        VertexAnthropicModel,
+        [Reasoning("hm-vertexclaude", signature="seal-vertex"), Reasoning(encrypted="redacted-vertex")],
+        [
+            {"type": "thinking", "thinking": "hm-vertexclaude", "signature": "seal-vertex"},
+            {"type": "redacted_thinking", "data": "redacted-vertex"},
+        ],
+    ),
+    Stop(
+        "vertexgoogle",
+        FakeGoogleServer,
+        VertexGoogleModel,
+        [Reasoning("hm-vertexgoogle", signature="c2VhbC12ZXJ0ZXg=")],
+        [{"text": "hm-vertexgoogle", "thought": True, "thoughtSignature": "c2VhbC12ZXJ0ZXg="}],
+    ),
     Stop("chat", FakeOpenAIServer, OpenAIChatCompletionsModel, [Reasoning("hm-chat")], [{"reasoning_content": "hm-chat"}]),
 ]
 
@@ -142,7 +160,8 @@ def script_of(stop: Stop) -> list[Any]:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_conversation_goes_round_all_providers(streamed: bool) -> None:
+async def test_a_conversation_goes_round_all_providers(streamed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
     agent = Agent(name="A", tools=[look])
     history: list[Any] = []
     visited: list[str] = []

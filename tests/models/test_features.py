@@ -24,6 +24,9 @@ from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_chat.features import FEATURES as OPENAI_CHAT
 from agentsdk.models.openai_responses import OpenAIResponsesModel
 from agentsdk.models.openai_responses.features import FEATURES as OPENAI_RESPONSES
+from agentsdk.models.vertex import VertexAnthropicModel, VertexGoogleModel
+from agentsdk.models.vertex.features import ANTHROPIC as VERTEX_ANTHROPIC
+from agentsdk.models.vertex.features import GOOGLE as VERTEX_GOOGLE
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.errors import UserError
 from agentsdk.types.hosted import Prompt, ServerConversation
@@ -51,11 +54,18 @@ ADAPTERS: list[tuple[type[HttpModel], Features]] = [
     (AnthropicModel, ANTHROPIC),
     (GoogleModel, GOOGLE),
     (BedrockModel, BEDROCK),
+    (VertexAnthropicModel, VERTEX_ANTHROPIC),
+    (VertexGoogleModel, VERTEX_GOOGLE),
 ]
 each = pytest.mark.parametrize(("adapter", "features"), ADAPTERS, ids=[adapter.__name__ for adapter, _ in ADAPTERS])
 
 TOOL = ToolSpec("add", "Add.", {"type": "object", "properties": {}})
 OUTPUT = OutputSpec("Sum", {"type": "object", "properties": {"total_sum": {"type": "integer"}}})
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
 
 
 def model_of(adapter: type[HttpModel], **arguments: Any) -> HttpModel:

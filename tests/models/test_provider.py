@@ -48,6 +48,11 @@ def test_the_kind_before_the_colon_chooses_the_adapter(monkeypatch: pytest.Monke
     assert kind("google:gemini") == "GoogleModel"
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     assert kind("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0") == "BedrockModel"
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
+    assert kind("vertex:gemini-2.5-pro") == "VertexGoogleModel"
+    assert kind("vertex:projects/my-project/locations/global/endpoints/7") == "VertexGoogleModel"
+    assert kind("vertex:claude-sonnet-4-5@20250929") == "VertexAnthropicModel"
+    assert kind("vertex:meta/llama-4-scout") == "OpenAIChatCompletionsModel"
 
 
 def test_the_default_is_the_local_model_unless_the_environment_names_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from itertools import chain
-from typing import Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 from msgspec import Raw, structs
 
@@ -77,7 +77,7 @@ class AnthropicModel(HttpModel):
 
     _default_base_url = "https://api.anthropic.com"
     _base_url_variable = "ANTHROPIC_BASE_URL"
-    _key_variables = ("ANTHROPIC_API_KEY",)
+    _key_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY",)
     _models_path = "/v1/models"
 
     def __init__(
@@ -153,8 +153,15 @@ class AnthropicModel(HttpModel):
 
     async def count_tokens(self, request: ModelRequest) -> int:
         """How many input tokens `request` would use, as the provider counts. Raises like `stream`."""
-        fields = {name: value for name, value in self._fields(request).items() if name in _COUNTED}
-        return await self._count(request, f"{self._url}/count_tokens", self._with_messages(fields, request), "input_tokens")
+        body = self._with_messages(self._counted(request), request)
+        return await self._count(request, self._counting_url(), body, "input_tokens")
+
+    def _counted(self, request: ModelRequest) -> JsonObject:
+        """The body for the counting endpoint, without its messages."""
+        return {name: value for name, value in self._fields(request).items() if name in _COUNTED}
+
+    def _counting_url(self) -> str:
+        return f"{self._url}/count_tokens"
 
     def body(self, request: ModelRequest) -> Body:
         """The request's body: settings, instructions and tools before the encoded messages."""

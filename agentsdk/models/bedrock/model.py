@@ -87,6 +87,8 @@ class BedrockModel(HttpModel):
         super().__init__(model, **options)
         if self._is_own_address and not self._key and self._auth is None and options.get("api_key") is None:
             self._auth = AwsAuth(self._region or None)
+        if self._region:
+            self._who = f"model {model!r} in region {self._region!r} of Amazon Bedrock"
         self._path = f"{self.base_url}/model/{quote(model, safe='-._~', errors='replace')}"
         self._cache = cache
         self._encoder = MessageEncoder(self.provider)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentsdk.models.google.features import FEATURES
 from agentsdk.models.hosted import check_hosted_tools, require_no_approvals
@@ -14,9 +14,11 @@ from agentsdk.types.hosted_tools import CodeInterpreterTool, FileSearchTool, Hos
 _API = "Google's generateContent"
 
 
-def encode_hosted(tools: Sequence[HostedTool]) -> list[JsonObject]:
-    """The entries of the `tools` field. Raises `UserError` for those that the API does not have."""
-    check_hosted_tools(tools, FEATURES.hosted_tools, _API)
+def encode_hosted(
+    tools: Sequence[HostedTool], known: Mapping[str, Sequence[str]] = FEATURES.hosted_tools, api: str = _API
+) -> list[JsonObject]:
+    """The entries of the `tools` field. Raises `UserError` for those that `api` does not have: it knows `known`."""
+    check_hosted_tools(tools, known, api)
     entries: list[JsonObject] = []
     servers: list[JsonObject] = []
     for tool in tools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import ClassVar, Unpack
 from urllib.parse import quote
 
 from agentsdk.core.output_prompt import prompt_for
@@ -48,7 +48,7 @@ class GoogleModel(HttpModel):
 
     _default_base_url = DEFAULT_BASE_URL
     _base_url_variable = "GOOGLE_BASE_URL"
-    _key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    _key_variables: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
     _models_path = "/v1beta/models"
     _end_grace = 5.0  # a finish reason is no end here: more may follow
 
