@@ -21,11 +21,12 @@ export PIP_NO_INPUT := 1
 export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test orders examples coverage lint types cover-core second bench compat mutants clients api clean
+.PHONY: help demo test docs orders examples coverage lint types cover-core second bench compat mutants clients api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
 	@echo 'make test      everything that must hold: lint, layers, types, tests (a few minutes)'
+	@echo 'make docs      the documentation as a site in site/, its links checked: open site/index.html'
 	@echo 'make orders    the tests in three random orders of their files'
 	@echo 'make examples  every example on the local model; make test runs a sample of them there'
 	@echo 'make coverage  the tests once more, and the branches of the package that they run'
@@ -41,11 +42,17 @@ help:
 demo: $(VENV)/.model
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.peers $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
+test: $(VENV)/.dev $(VENV)/.docs $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.peers $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
 	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory -j2 --output-sync=target cover-core second
+	@$(MAKE) --no-print-directory -j3 --output-sync=target cover-core second docs
 	@echo '== tests (pyright and mypy run among them)'
 	$(PYTEST) --order-seed=$(SEED)
+
+# No page asks another host for anything, and the search works in pages that are opened from a folder.
+docs: $(VENV)/.docs
+	@echo '== the site of the documentation'
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs --quiet build
+	$(RUN) scripts/check_site.py site
 
 orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.peers $(VENV)/.chromium $(VENV)/.mermaid $(VENV)/.front-ends
 	@for seed in $$(shuf -i 1-99999 -n 3); do $(PYTEST) -q --order-seed=$$seed || exit 1; done
@@ -98,7 +105,7 @@ api: $(VENV)/.dev
 	$(RUN) scripts/examples_page.py > docs/examples.md
 
 clean:
-	rm -rf .venv .venv-3.* .venv-clients .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf site .venv .venv-3.* .venv-clients .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Each stamp is the last thing its step writes, so an interrupted step is done again and a finished one costs nothing.
 $(VENV)/.pip:
@@ -118,6 +125,11 @@ $(VENV)/.package: $(VENV)/.pip pyproject.toml
 $(VENV)/.dev: $(VENV)/.package
 	@echo '== the tools of development'
 	$(RUN) -m pip install --group dev
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	@echo '== the builder of the site'
+	$(RUN) -m pip install --group docs
 	@touch $@
 
 # MCP servers and a client written by others, for the tests. Without npm or its registry the tests of these are skipped, and say so;

@@ -37,5 +37,6 @@ def test_the_tools_that_judge_the_code_are_the_pinned_ones() -> None:
 
 def test_everything_that_make_needs_is_in_the_source_distribution() -> None:
     shipped = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert {"Makefile", "CONTRIBUTING.md", ".pre-commit-config.yaml", "agentsdk", "tests", "scripts"} <= set(shipped)
+    needed = {"Makefile", "mkdocs.yml", "CONTRIBUTING.md", ".pre-commit-config.yaml", "agentsdk", "tests", "scripts"}
+    assert needed <= set(shipped)
     assert [name for name in shipped if not (ROOT / name).exists()] == []
