@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from agentsdk import errors, testing, tools
+
 ROOT = Path(__file__).parents[1]
 ROW = re.compile(r"^\| `([a-z-]+)` \|", re.MULTILINE)
 
@@ -36,3 +38,11 @@ def test_no_page_names_an_extra_that_does_not_exist() -> None:
     }
     assert named
     assert {(name, extra) for name, extra in named if extra not in extras()} == set()
+
+
+def test_troubleshooting_has_every_error_once() -> None:
+    """In a row of a table, by its name."""
+    named = re.findall(r"^\| `(\w+(?:Error|Exception|Triggered|Exceeded))` \|", page("troubleshooting.md"), re.MULTILINE)
+    public = {name: getattr(module, name) for module in (errors, testing, tools) for name in module.__all__}
+    raised = {name for name, one in public.items() if isinstance(one, type) and issubclass(one, errors.AgentsException)}
+    assert sorted(named) == sorted(raised)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentsdk.models import AnthropicModel, GoogleModel, OpenAIResponsesModel, profiles
-from agentsdk.models.auth import AuthRequest
+from agentsdk.models import AnthropicModel, GoogleAuth, GoogleModel, OpenAIResponsesModel, profiles
 from agentsdk.models.provider import DEFAULT_PROVIDER
 from agentsdk.testing import FakeAnthropicServer, FakeBedrockServer, FakeGoogleServer, FakeOpenAIServer, FakeResponsesServer
 from agentsdk.testing.server import FakeServer
@@ -33,6 +32,11 @@ ADAPTERS = {
 }
 
 
+async def token(*_: object) -> dict[str, str]:
+    """In the place of a cloud's own credentials."""
+    return {"authorization": "Bearer token"}
+
+
 def arranged(way: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> tuple[FakeServer, dict[str, str]]:
     """The fake server in the place of the real one, and the variables that have to name it."""
     kind = way.get("AGENTSDK_MODEL", "openai:").partition(":")[0]
@@ -41,6 +45,9 @@ def arranged(way: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> tuple[Fake
         fake = server(["Paris."])
         monkeypatch.setattr(adapter, "_default_base_url", property(lambda self: fake.base_url))
         return fake, {}
+    if kind == "vertex":
+        monkeypatch.setattr(GoogleAuth, "__call__", token)
+        return FakeGoogleServer(["Paris."]), {"GOOGLE_VERTEX_BASE_URL": "base_url"}
     if kind == "bedrock":
         return FakeBedrockServer(["Paris."]), {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "base_url"}
     variable = profiles.PROFILES[kind].base_url_variable if kind in profiles.PROFILES else "OPENAI_BASE_URL"
@@ -62,10 +69,7 @@ def test_this_way_leads_to_an_answer(way: dict[str, str], monkeypatch: pytest.Mo
     for name, value in way.items():
         monkeypatch.setenv(name, value)
 
-    async def entra(request: AuthRequest) -> dict[str, str]:
-        return {"authorization": "Bearer token"}
-
-    monkeypatch.setattr(profiles, "_entra_auth", lambda: entra)
+    monkeypatch.setattr(profiles, "_entra_auth", lambda: token)
 
     async def run() -> tuple[str, dict[str, str]]:
         fake, variables = arranged(way, monkeypatch)
@@ -85,5 +89,5 @@ def test_this_way_leads_to_an_answer(way: dict[str, str], monkeypatch: pytest.Mo
 def test_all_ways_are_tried() -> None:
     """A way that the patterns above do not see would not be tried."""
     named = {way.get("AGENTSDK_MODEL", "").partition(":")[0] for way in WAYS}
-    assert {*ADAPTERS, "bedrock"} - {"openai"} <= named
+    assert {*ADAPTERS, "bedrock", "vertex"} - {"openai"} <= named
     assert set(profiles.PROFILES) - {"snowflake", "gemini-compatible"} <= named

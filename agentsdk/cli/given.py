@@ -7,7 +7,8 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from agentsdk.ports.run_store import RunStore
     from agentsdk.types.summary import RunSummary
 
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 STORES = "sqlite:runs.db, file:runs, postgresql://user@host/name or redis://host"
 
 
@@ -116,14 +118,28 @@ async def until_signalled(work: asyncio.Future[None], stop: Callable[[], object]
             stop()
         stopped = True
 
-    loop = asyncio.get_running_loop()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(one, signalled)
+    with _signals(signalled):
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not stopped:
+                raise
+
+
+@contextmanager
+def _signals(signalled: Callable[[], None]) -> Iterator[None]:
+    """Call `signalled` in the running event loop at each SIGTERM and SIGINT."""
+    loop, before = asyncio.get_running_loop(), {one: signal.getsignal(one) for one in _STOPPING}
+    for one in _STOPPING:
+        try:
+            loop.add_signal_handler(one, signalled)
+        except NotImplementedError:  # Windows
+            signal.signal(one, lambda *_: loop.call_soon_threadsafe(signalled))
     try:
-        await work
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
+        yield
     finally:
-        for one in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(one)
+        for one in _STOPPING:
+            try:
+                loop.remove_signal_handler(one)
+            except NotImplementedError:
+                signal.signal(one, before[one])
