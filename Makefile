@@ -1,5 +1,5 @@
-# Prerequisites: make, and Python 3.11 or newer with its venv module (Debian and Ubuntu: apt install make python3-venv). Some tests need
-# npm or bubblewrap (0.8 or newer) as well, and are skipped without.
+# Prerequisites: make, and Python 3.11 or newer with its venv module, and libgomp for the local model (Debian and Ubuntu: apt install make
+# python3-venv libgomp1). Some tests need npm or bubblewrap (0.8 or newer) as well, and are skipped without.
 # `make demo` and `make test` do the rest. Another interpreter: make test PYTHON=python3.13
 
 PYTHON ?= python3

@@ -143,3 +143,12 @@ assert httpx.get(address.base_url + "/health").status_code == 200
     with run(script) as parent:
         _, errors = parent.communicate(timeout=60)
     assert errors == "" and parent.returncode == 0
+
+
+def test_a_library_that_llama_cpp_lacks_is_named(server: LocalServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty Debian has no libgomp."""
+    (tmp_path / "xllamacpp.py").write_text("raise ImportError('libgomp.so.1: cannot open shared object file')\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    monkeypatch.setattr("agentsdk.models.local.server._environment", lambda: environment)
+    with pytest.raises(UserError, match=r"cannot start: libgomp\.so\.1.*apt install libgomp1"):
+        server.start(60, lambda _: None)

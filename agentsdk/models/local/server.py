@@ -139,12 +139,18 @@ class LocalServer:
                 return Address(base_url=listening, key=key)
             status = process.wait()
             self._reap()
+            words = _last_words(log)
+            if (reason := words.strip().rpartition("\n")[2]).startswith("ImportError: "):
+                raise UserError(
+                    f"llama.cpp cannot start: {reason.removeprefix('ImportError: ')}; install what it lacks "
+                    "(libgomp.so.1 is in Debian's and Ubuntu's package libgomp1: apt install libgomp1)"
+                )
             failed = f"could not load {self.options.weights!r} (exit status {status})"
             if time.monotonic() - began >= timeout:
                 failed = f"did not load {self.options.weights!r} within start_timeout={timeout!r} seconds"
             raise UserError(
                 f"llama.cpp {failed}; expected a whole GGUF file that fits into memory with context={self.options.context!r}; "
-                f"fetch it again or choose another. Its last words:\n{_last_words(log)}"
+                f"fetch it again or choose another. Its last words:\n{words}"
             )
 
     def _reap(self) -> None:
