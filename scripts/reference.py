@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import itertools
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 import agentsdk
 
+DOCS = Path(__file__).parents[1] / "docs"
+
 HEAD = """# Reference
 
-Every public name, by module, with the first words of its docstring. `agentsdk` has what a first program and a production
-service need; a submodule has every name of its noun. A name that the root lacks says in its `ImportError` where it is. This
-page is printed from the code by `scripts/reference.py`.
+Every public name, by module, with its parameters and the first words of its docstring. A name links to the page that has most
+to say of it. `agentsdk` has what a first program and a production service need; a submodule has every name of its noun. A name
+that the root lacks says in its `ImportError` where it is. This page is printed from the code by `scripts/reference.py`.
 
 ```python
 import agentsdk
@@ -30,6 +36,22 @@ print(*agentsdk.SUBMODULES)
 {submodules}
 ```
 """
+
+HOMES = {
+    "Agent": "agents.md",
+    "Runner": "running.md",
+    "function_tool": "tools.md",
+    "workflow": "workflows.md",
+    "context_window": "context.md",
+    "runs": "results.md",
+}
+"""The pages of names and of modules whose own name does not say it."""
+
+GENERAL = re.compile(
+    "index|reference|examples|glossary|architecture|decisions|install|quickstart|tutorial|choosing|comparison|performance|"
+    "how_it_works|stability|troubleshooting|openai_agents|migrate_.*"
+)
+"""Pages that go over everything, so they are about no name."""
 
 
 def page() -> str:
@@ -48,7 +70,9 @@ def _table(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
     yield "|---|---|"
     for name in names:
         star = " *" if module is not agentsdk and name in agentsdk.__all__ else ""
-        yield f"| `{name}`{star} | {_about(module, name)} |"
+        topic = _topic(module, name)
+        shown = f"[`{name}`]({topic})" if topic else f"`{name}`"
+        yield f"| {shown}{star} | {_about(module, name)}{_parameters(getattr(module, name))} |"
 
 
 def _about(module: ModuleType, name: str) -> str:
@@ -56,6 +80,55 @@ def _about(module: ModuleType, name: str) -> str:
     text = inspect.getdoc(value) if inspect.isclass(value) or inspect.isroutine(value) else _said_at(module, name)
     assert text, f"{module.__name__}.{name} has no docstring"
     return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
+
+
+def _parameters(value: object) -> str:
+    """What a function or a constructor takes, optional parameters with `=`; nothing for what is not called by programs."""
+    if (
+        not callable(value)
+        or (isinstance(value, type) and issubclass(value, BaseException))
+        or getattr(value, "_is_protocol", False)
+    ):
+        return ""
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    shown, last = list[str](), inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for each in parameters:
+        if each.name.startswith("_"):
+            continue
+        if each.kind is each.KEYWORD_ONLY and last not in (each.KEYWORD_ONLY, each.VAR_POSITIONAL):
+            shown.append("*")
+        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        shown.append(f"{stars}{each.name}" + ("" if each.default is each.empty else "="))
+        last = each.kind
+    return f"<br>`({', '.join(shown)})`" if shown else ""
+
+
+def _topic(module: ModuleType, name: str) -> str:
+    """The page that has most to say of a name; nothing where none names it."""
+    noun = module.__name__.rpartition(".")[2]
+    home = HOMES.get(name) or HOMES.get(noun, f"{noun}.md")
+    said = {page: counts[name] * (10 if page == home else 1) for page, counts in _topics().items() if counts[name]}
+    if name in HOMES or said:
+        return home if name in HOMES else max(said, key=lambda page: said[page])
+    return "glossary.md" if name in _words((DOCS / "glossary.md").read_text(encoding="utf-8")) else ""
+
+
+@functools.cache
+def _topics() -> dict[str, Counter[str]]:
+    """How often each page has each word in its code: in text twenty times that of blocks, in headings more."""
+    pages = [page for page in sorted(DOCS.glob("*.md")) if not GENERAL.fullmatch(page.stem)]
+    return {page.name: _words(page.read_text(encoding="utf-8")) for page in pages}
+
+
+def _words(text: str) -> Counter[str]:
+    blocks = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    prose = blocks.sub("", text)
+    said = " ".join(re.findall(r"`[^`]+`", prose)) * 20
+    headings = " ".join(re.findall(r"^#.*$", prose, re.MULTILINE)) * 400
+    return Counter(re.findall(r"\w+", " ".join([said, headings, *blocks.findall(text)])))
 
 
 def _said_at(module: ModuleType, name: str) -> str:
