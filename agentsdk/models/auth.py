@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from agentsdk.models.network import RequestHeaders, check_header
-from agentsdk.models.prefix import Body
+from agentsdk.models.prefix import Body, sha256_of
 from agentsdk.types.errors import AgentsException, AuthenticationError, ModelTimeoutError, UserError
 
 
@@ -58,6 +58,11 @@ class AuthRequest:
     def body(self) -> bytes:
         """The body, `b""` for a GET request. A large one is put together only when it is asked for."""
         return b"" if self._body is None else bytes(self._body)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the body, in hex, as signatures want it. No body is put together for it."""
+        return sha256_of(b"" if self._body is None else self._body)
 
 
 Auth = Callable[[AuthRequest], "Mapping[str, str] | Awaitable[Mapping[str, str]]"]

@@ -18,7 +18,7 @@ from agentsdk.models.errors import error_from_response
 from agentsdk.models.exchange import Exchange
 from agentsdk.models.httpx_transport import as_transport
 from agentsdk.models.network import RequestHeaders, check_header, check_url
-from agentsdk.models.options import HttpModelOptions, check_options
+from agentsdk.models.options import HttpModelOptions, check_options, two_credentials
 from agentsdk.models.prefix import Body
 from agentsdk.models.rate_headers import rate_limit_wait
 from agentsdk.models.retry import SystemClock, parse_retry_after, with_retries
@@ -55,11 +55,16 @@ class HttpEndpoint:
         self._auth: Auth | None = options.get("auth")
         self._set_address(options.get("base_url"), options.get("api_key") if self._auth is None else "")
         self.provider = options.get("provider") or urlsplit(self.base_url).netloc
+        given = _checked_headers(options.get("headers") or {})
+        sent_in = {"authorization"} if self._auth else self._key_headers() if options.get("api_key") else ()
+        for name in given.keys() & sent_in:
+            other = "auth=..." if self._auth else "api_key=..."
+            raise two_credentials(type(self).__name__, other, f"headers={{{name!r}: ...}}")
         self._headers = {
             "content-type": "application/json",
             "user-agent": "agentsdk",
             **self._auth_headers(self._key),
-            **_checked_headers(options.get("headers") or {}),
+            **given,
         }
         self._transport = as_transport(options.get("http_client"))
         self._timeouts = options.get("timeouts") or ModelTimeouts()
@@ -100,11 +105,21 @@ class HttpEndpoint:
         """The headers that carry `key` (`""`: there is none), and what else every request of this API needs."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
+    def _key_headers(self) -> set[str]:
+        """The names of the headers that a key is sent in."""
+        return self._auth_headers("key").keys() - self._auth_headers("").keys()
+
+    @property
+    def _has_credential(self) -> bool:
+        """Whether anything says who asks: a key, `auth`, or a header that was given."""
+        named = self._key_headers() | {"authorization"}
+        return bool(self._key) or self._auth is not None or not named.isdisjoint(self._headers)
+
     def _headers_with(
         self, *, accept: str = "application/json", request_id: str = "", extra: Mapping[str, str] | None = None
     ) -> RequestHeaders:
         """The headers of a request. Raises `UserError` where the key is missing."""
-        if self._at_home and not self._key and self._auth is None:
+        if self._at_home and not self._has_credential:
             variables = " or ".join(self._key_variables)
             remedy = f"set the environment variable {variables} or pass api_key=" if variables else "pass auth= or api_key="
             raise UserError(f"no key for {self._who}: {remedy}; for another server pass base_url=")

@@ -29,6 +29,14 @@ _TOO_LONG = re.compile(
     r"|input \(\d+ tokens\) is too large to process",
     re.IGNORECASE,
 )
+# AWS, where the time of a signature is not the server's.
+_WRONG_CLOCK = re.compile(r"signature (?:expired|not yet current)|requesttimetooskewed|requestexpired", re.IGNORECASE)
+# Bedrock and Vertex AI, where a region does not have the model, or has it by an inference profile only.
+_NOT_THERE = re.compile(
+    r"model identifier is invalid|on-demand throughput isn.t supported|could not resolve the foundation model"
+    r"|publisher model\b.{0,300} (?:not found|not supported|not servable)",
+    re.IGNORECASE,
+)
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
 _MESSAGES = ("message", "detail", "Message")  # the last: AWS
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached")
@@ -160,9 +168,14 @@ def _error(
         error = AuthenticationError  # Google refuses a wrong key with status 400
     if error in (BadRequestError, ProviderUnavailableError) and (code in _TOO_LONG_CODES or _TOO_LONG.search(message)):
         error = ContextTooLongError
+    is_elsewhere = error in (BadRequestError, NotFoundError) and _NOT_THERE.search(message) is not None
+    if is_elsewhere:
+        error = NotFoundError
     retryable = error in (RateLimitError, ProviderUnavailableError) and code not in _SPENT
     reason = f": {message}" if message else ""
-    remedy = _NO_CREDIT if code in _SPENT else _REMEDIES.get(error, "")
+    remedy = _NO_CREDIT if code in _SPENT else _ELSEWHERE if is_elsewhere else _REMEDIES.get(error, "")
+    if error is AuthenticationError and _WRONG_CLOCK.search(f"{code} {message}"):
+        remedy = WRONG_CLOCK
     about = ", ".join(part for part in ("" if status is None else f"status {status}", code) if part)
     return error(
         f"{who} answered with an error{f' ({about})' if about else ''}{reason}{remedy}",
@@ -181,6 +194,9 @@ _REMEDIES: dict[type[ProviderError], str] = {
     RateLimitError: "; ask less often, or raise the account's limits",
 }
 _NO_CREDIT = "; the account has no credit left: add some, or use another key"
+_ELSEWHERE = "; check the model's name, and whether its region has it"
+WRONG_CLOCK = "; the clock of this machine is not the server's: set it ('timedatectl set-ntp true', say) and ask again"
+"""What to do about signatures of another time."""
 
 
 def _class(status: int | None) -> type[ProviderError]:

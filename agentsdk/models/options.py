@@ -69,4 +69,9 @@ def check_options(adapter: str, model: object, options: Mapping[str, object]) ->
             raise TypeError(f"{adapter}.__init__() got an unexpected keyword argument {name!r}")
     _FIELDS.check_given(adapter, model=model, **options)
     if options.get("auth") is not None and options.get("api_key"):
-        raise UserError(f"{adapter}(api_key=..., auth=...) has two credentials, expected one; leave one of them out")
+        raise two_credentials(adapter, "api_key=...", "auth=...")
+
+
+def two_credentials(adapter: str, first: str, second: str) -> UserError:
+    """The error for an adapter that was given two credentials, of which only one could count."""
+    return UserError(f"{adapter}({first}, {second}) has two credentials, expected one; leave one of them out")

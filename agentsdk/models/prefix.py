@@ -67,6 +67,16 @@ def framed(before: bytes, body: Body, after: bytes = b"") -> Body:
     return Pieces((before, *body.parts, after) if after else (before, *body.parts))
 
 
+def sha256_of(body: Body) -> str:
+    """The SHA-256 of `body`, in hex."""
+    from hashlib import sha256
+
+    digest = sha256()
+    for part in (body,) if isinstance(body, bytes) else body.parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
 class _Encoded:
     """The groups of the first `count` items, comma-separated; `joinable`: another next item could have joined the last.
 

@@ -133,6 +133,14 @@ async def test_two_credentials_are_refused_and_the_environments_key_is_not_sent(
 ) -> None:
     with pytest.raises(UserError, match=r"api_key=\.\.\., auth=\.\.\.\) has two credentials"):
         adapter("m", api_key=TOKEN, auth=Tokens())
+    with pytest.raises(UserError, match=r"auth=\.\.\., headers=\{'authorization': \.\.\.\}\) has two credentials"):
+        adapter("m", auth=Tokens(), headers={"Authorization": TOKEN})
+    own = {AnthropicModel: "X-Api-Key", GoogleModel: "X-Goog-Api-Key"}.get(adapter, "Authorization")
+    with pytest.raises(
+        UserError, match=rf"api_key=\.\.\., headers=\{{'{own.lower()}': \.\.\.\}}\) has two credentials"
+    ) as caught:
+        adapter("m", api_key=TOKEN, headers={own: TOKEN})
+    assert TOKEN not in str(caught.value)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(name, "environment-key-0123")
     seen: list[AuthRequest] = []

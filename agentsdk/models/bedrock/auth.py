@@ -1,15 +1,17 @@
-"""`AwsAuth`: signatures for Amazon Web Services, version 4, with the credentials that `botocore` finds (extra `bedrock`)."""
+"""`AwsAuth`: signatures for Amazon Web Services with the credentials that `botocore` finds (extra `bedrock`)."""
 
 from __future__ import annotations
 
-import asyncio
 import os
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, cast
 
 from agentsdk.models.auth import AuthRequest
+from agentsdk.models.bedrock.signature import Keys, Signer
+from agentsdk.models.renewed import AskedOnce
 from agentsdk.types.declared import Fields, a_name, optional
-from agentsdk.types.errors import UserError
+from agentsdk.types.errors import AgentsException, AuthenticationError, ModelConnectionError, ProviderError, UserError
 
 _FIELDS = Fields(
     "AwsAuth",
@@ -40,24 +42,30 @@ class AwsAuth:
         if not self.region:
             raise UserError("AwsAuth has no region, expected it in AWS_REGION; set that variable or pass region='us-east-1'")
         self._profile = profile
-        self._service = service
-        self._auth, self._request = _imported("botocore.auth"), _imported("botocore.awsrequest")
         self._session = _imported("botocore.session")
+        self._signer = Signer(service, self.region)
         self._credentials: Any = None
+        self._find: AskedOnce[Any] = AskedOnce(self._found)
+        self._renew: AskedOnce[Any] = AskedOnce(lambda: self._credentials.get_frozen_credentials())
 
     async def __call__(self, request: AuthRequest) -> dict[str, str]:
         """The headers that sign a request."""
-        if self._credentials is None or request.refresh:
-            self._credentials = await asyncio.to_thread(self._found)
+        try:
+            frozen = await self._frozen(refresh=request.refresh)
+        except AgentsException:
+            raise
+        except Exception as error:
+            raise _typed(error) from error
+        keys = Keys(frozen.access_key, frozen.secret_key, frozen.token or "")
+        kind = request.headers.get("content-type", "")
+        return self._signer.headers(request.method, request.url, kind, request.digest, keys, utc_now())
+
+    async def _frozen(self, *, refresh: bool) -> Any:
+        """The credentials as they are now. What may ask the network for them does so on a thread, once for all that wait."""
+        if self._credentials is None or refresh:
+            self._credentials = await self._find()
         expires = getattr(self._credentials, "refresh_needed", None)
-        if expires is not None and expires():
-            frozen = await asyncio.to_thread(self._credentials.get_frozen_credentials)
-        else:
-            frozen = self._credentials.get_frozen_credentials()
-        kept = {name: value for name, value in request.headers.items() if name == "content-type"}
-        signed = self._request.AWSRequest(request.method, request.url, headers=kept, data=request.body)
-        self._auth.SigV4Auth(frozen, self._service, self.region).add_auth(signed)
-        return {name.lower(): value for name, value in signed.headers.items() if name.lower() not in kept}
+        return await self._renew() if expires is not None and expires() else self._credentials.get_frozen_credentials()
 
     def _found(self) -> Any:
         """The credentials; it may ask the network for them."""
@@ -66,6 +74,8 @@ class AwsAuth:
             credentials = self._session.Session(profile=self._profile).get_credentials()
         except errors.ProfileNotFound as error:
             raise UserError(f"AwsAuth: {error}; choose another profile, or write it into ~/.aws/config") from None
+        except errors.PartialCredentialsError as error:
+            raise UserError(f"AwsAuth: {error}; set both halves of the key, or run 'aws configure'") from None
         if credentials is None:
             raise UserError(
                 "no AWS credentials were found, expected them where the AWS tools look; set AWS_ACCESS_KEY_ID and "
@@ -74,11 +84,25 @@ class AwsAuth:
         return credentials
 
 
+def utc_now() -> datetime:
+    """The time that signatures bear."""
+    return datetime.now(UTC)
+
+
+def _typed(error: Exception) -> ProviderError:
+    """What went wrong with credentials. What answers for them may repeat secrets: its text is in the cause only."""
+    kinds, kind = {one.__name__ for one in type(error).__mro__}, type(error).__name__
+    if kinds & {"ConnectionError", "HTTPClientError"}:
+        return ModelConnectionError(f"AwsAuth cannot reach what gives credentials ({kind})", retryable=True)
+    login = "run 'aws sso login'" if "SSOError" in kinds else "run 'aws configure'"
+    return AuthenticationError(f"AwsAuth was given no credentials ({kind}), the cause says why; {login}")
+
+
 def _imported(name: str) -> Any:
     try:
         return cast(Any, import_module(name))
     except ImportError:
         raise UserError(
-            "requests to AWS are signed by the package 'botocore', which is not installed; pip install 'agentsdk[bedrock]', or "
-            "set AWS_BEARER_TOKEN_BEDROCK to an API key of Bedrock, which needs no signatures"
+            "the credentials of AWS are found by the package 'botocore', which is not installed; pip install "
+            "'agentsdk[bedrock]', or set AWS_BEARER_TOKEN_BEDROCK to an API key of Bedrock, which needs no signatures"
         ) from None

@@ -85,7 +85,7 @@ class BedrockModel(HttpModel):
         if options.get("provider") is None:
             options["provider"] = "bedrock"
         super().__init__(model, **options)
-        if self._is_own_address and not self._key and self._auth is None and options.get("api_key") is None:
+        if self._is_own_address and options.get("api_key") is None and not self._has_credential:
             self._auth = AwsAuth(self._region or None)
         if self._region:
             self._who = f"model {model!r} in region {self._region!r} of Amazon Bedrock"

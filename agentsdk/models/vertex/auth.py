@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, NamedTuple, cast
 
 from agentsdk.models.auth import AuthRequest
+from agentsdk.models.errors import WRONG_CLOCK
 from agentsdk.models.network import refuse_real_request
 from agentsdk.models.renewed import Bearer, Bearers
 from agentsdk.types.declared import Fields, a, having, optional, shown
@@ -92,8 +93,9 @@ class GoogleAuth:
         kind = type(error).__name__
         if isinstance(error, self._errors.TransportError):
             return ModelConnectionError(f"GoogleAuth cannot reach what gives tokens ({kind})", retryable=True)
+        remedy = WRONG_CLOCK if "iat and exp" in str(error) else f"; {_LOGIN}"
         return AuthenticationError(
-            f"GoogleAuth was given no token ({kind}), the cause says why; {_LOGIN}",
+            f"GoogleAuth was given no token ({kind}), the cause says why{remedy}",
             retryable=bool(getattr(error, "retryable", False)),
         )
 

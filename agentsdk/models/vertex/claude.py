@@ -77,7 +77,7 @@ class VertexAnthropicModel(AnthropicModel):
         )
         self._encoder = VertexEncoder(self.provider)
         self.project = known_project(project, model)
-        if self._is_own_address and self._auth is None and options.get("api_key") is None:
+        if self._is_own_address and options.get("api_key") is None and not self._has_credential:
             self._auth = GoogleAuth()
         self._who = f"model {model!r} in location {self.location!r} of Vertex AI"
         self._models = f"{self.base_url}{path_of(self.project, self.location)}/publishers/anthropic/models"

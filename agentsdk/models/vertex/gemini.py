@@ -57,7 +57,7 @@ class VertexGoogleModel(GoogleModel):
             options["provider"] = "vertex-google"
         super().__init__(model, include_thoughts=include_thoughts, **options)
         self.project = known_project(project, model)
-        if self._is_own_address and self._auth is None and options.get("api_key") is None:
+        if self._is_own_address and options.get("api_key") is None and not self._has_credential:
             self._auth = GoogleAuth()
         self._who = f"model {model!r} in location {self.location!r} of Vertex AI"
         self._path = model if "/" in model else f"publishers/google/models/{model}"
