@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["layers", "state", "turn", "stored_run", "operating", "status", "cluster"])
+@pytest.mark.parametrize("name", ["layers", "state", "turn", "stored_run", "operating", "status", "cluster", "together"])
 def test_the_picture_is_what_the_script_draws(name: str) -> None:
     script = ROOT / "scripts" / f"draw_{name}.py"
     drawn = subprocess.run([sys.executable, script], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True)
