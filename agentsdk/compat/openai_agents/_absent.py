@@ -32,13 +32,6 @@ ABSENT: dict[str, tuple[str, str]] = {
         _DAPR,
     ),
     **dict.fromkeys(
-        ("extensions.memory.advanced_sqlite_session", "extensions.memory.AdvancedSQLiteSession"),
-        (
-            "branches of a conversation are forks of a run here, and its usage is in its log",
-            "SQLiteSession, or Runner.fork and RunStore of the main API",
-        ),
-    ),
-    **dict.fromkeys(
         ("extensions.memory.mongodb_session", "extensions.memory.MongoDBSession"),
         ("agentsdk has no MongoDB store", "RedisSession, SQLAlchemySession, SQLiteSession, or a Session of your own"),
     ),

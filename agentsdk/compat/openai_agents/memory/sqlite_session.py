@@ -6,7 +6,8 @@ import asyncio
 import json
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,37 +48,56 @@ class SQLiteSession(SessionABC):
 
     def _connected(self) -> sqlite3.Connection:
         if self._closed:
-            raise RuntimeError(f"session {self.session_id!r} is closed, expected it to be open")
+            raise RuntimeError(f"SQLiteSession is closed; session {self.session_id!r} was used after close()")
         if self._connection is None:
             connection = sqlite3.connect(str(self.db_path), check_same_thread=False, timeout=30)
-            if str(self.db_path) != ":memory:":
-                connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(
-                f"""
-                CREATE TABLE IF NOT EXISTS {self.sessions_table} (
-                    session_id TEXT PRIMARY KEY,
-                    created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
-                    updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP
-                );
-                CREATE TABLE IF NOT EXISTS {self.messages_table} (
-                    id INTEGER PRIMARY KEY AUTOINCREMENT,
-                    session_id TEXT NOT NULL,
-                    message_data TEXT NOT NULL,
-                    created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP
-                );
-                CREATE INDEX IF NOT EXISTS idx_{self.messages_table}_session_id
-                    ON {self.messages_table} (session_id, id);
-                """
-            )
+            try:
+                if str(self.db_path) != ":memory:":
+                    connection.execute("PRAGMA journal_mode=WAL")
+                with connection:
+                    self._make_tables(connection)
+            except BaseException:
+                connection.close()
+                raise
             self._connection = connection
         return self._connection
 
+    def _make_tables(self, connection: sqlite3.Connection) -> None:
+        connection.execute(
+            f"""
+            CREATE TABLE IF NOT EXISTS {self.sessions_table} (
+                session_id TEXT PRIMARY KEY,
+                created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+                updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP
+            )
+            """
+        )
+        connection.execute(
+            f"""
+            CREATE TABLE IF NOT EXISTS {self.messages_table} (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                session_id TEXT NOT NULL,
+                message_data TEXT NOT NULL,
+                created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP
+            )
+            """
+        )
+        connection.execute(
+            f"CREATE INDEX IF NOT EXISTS idx_{self.messages_table}_session_id ON {self.messages_table} (session_id, id)"
+        )
+
+    @contextmanager
+    def _locked_connection(self) -> Generator[sqlite3.Connection]:
+        """The connection for one thread: what is done with it is kept as a whole, or not at all."""
+        with self._lock:
+            connection = self._connected()
+            with connection:
+                yield connection
+
     async def _with(self, work: Callable[[sqlite3.Connection], T]) -> T:
         def locked() -> T:
-            with self._lock:
-                connection = self._connected()
-                with connection:
-                    return work(connection)
+            with self._locked_connection() as connection:
+                return work(connection)
 
         return await asyncio.to_thread(locked)
 
@@ -120,6 +140,7 @@ class SQLiteSession(SessionABC):
         """Take the latest item away and give it; None where there is none."""
 
         def take(connection: sqlite3.Connection) -> str | None:
+            connection.execute("BEGIN IMMEDIATE")  # or another process might read the same row
             query = f"SELECT id, message_data FROM {self.messages_table} WHERE session_id = ? ORDER BY id DESC LIMIT 1"
             row = connection.execute(query, (self.session_id,)).fetchone()
             if row is None:
