@@ -7,11 +7,12 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -127,14 +128,18 @@ async def until_signalled(work: asyncio.Future[None], stop: Callable[[], object]
 
 
 @contextmanager
-def _signals(signalled: Callable[[], None]) -> Iterator[None]:
+def _signals(signalled: Callable[[], None]) -> Generator[None]:
     """Call `signalled` in the running event loop at each SIGTERM and SIGINT."""
     loop, before = asyncio.get_running_loop(), {one: signal.getsignal(one) for one in _STOPPING}
+
+    def told(signum: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(signalled)
+
     for one in _STOPPING:
         try:
             loop.add_signal_handler(one, signalled)
         except NotImplementedError:  # Windows
-            signal.signal(one, lambda *_: loop.call_soon_threadsafe(signalled))
+            signal.signal(one, told)
     try:
         yield
     finally:
