@@ -41,11 +41,12 @@ class AgentToolInvocation:
 class RunResultBase:
     """What both results have."""
 
+    _view: View | None = None
+    agent_tool_invocation: AgentToolInvocation | None = None
+
     def __init__(self, scope: RunScope, max_turns: int | None) -> None:
         self._scope = scope
-        self._view: View | None = None
         self.max_turns = max_turns
-        self.agent_tool_invocation: AgentToolInvocation | None = None
 
     @property
     def _state(self) -> State | None:
@@ -161,9 +162,16 @@ class RunResult(RunResultBase):
         def __new__(cls, *args, **fields):
             return object.__new__(GivenResult if "input" in fields else cls)
 
-    def __init__(self, scope: RunScope, own: OwnResult[Any], max_turns: int | None) -> None:
-        super().__init__(scope, max_turns)
-        self._own = own
+    _own: OwnResult[Any]
+
+    @classmethod
+    def of(cls, scope: RunScope, own: OwnResult[Any], max_turns: int | None) -> RunResult:
+        """That of a run."""
+        made = object.__new__(cls)
+        made._scope = scope
+        made._own = own
+        made.max_turns = max_turns
+        return made
 
     @property
     def _state(self) -> State | None:

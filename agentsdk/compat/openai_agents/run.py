@@ -76,7 +76,7 @@ class Runner:
         inside = Inside(call.scope)
         try:
             given, arguments = await call.arguments()
-            return RunResult(call.scope, await OwnRunner.run(call.agent, given, **arguments), max_turns)
+            return RunResult.of(call.scope, await OwnRunner.run(call.agent, given, **arguments), max_turns)
         except OwnError as error:
             raised = inside.seen(error)
         finally:

@@ -6,7 +6,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
-from agentsdk.compat.openai_agents.usage import Usage
+from agentsdk.compat.openai_agents.usage import Spending, Usage, count
+from agentsdk.types.usage import Usage as SpentUsage
 
 if sys.version_info >= (3, 13):
     from typing import TypeVar
@@ -29,8 +30,14 @@ class Decision:
     message: str | None = None
 
 
+class _OfRun:
+    """What a context that a run has made has beside its fields."""
+
+    _spending: Spending
+
+
 @dataclass(eq=False)
-class RunContextWrapper(Generic[TContext]):
+class RunContextWrapper(_OfRun, Generic[TContext]):
     """The run as callbacks see it. `usage` counts up to now; `turn_input` is what the turn's model was sent.
 
     `tool_input` is the structured input of an agent that runs as a tool.
@@ -41,6 +48,31 @@ class RunContextWrapper(Generic[TContext]):
     turn_input: list[Any] = field(default_factory=list[Any])
     tool_input: Any | None = None
     decisions: list[Decision] = field(default_factory=list[Decision], repr=False)
+
+    @classmethod
+    def of_run(cls, context: TContext) -> RunContextWrapper[TContext]:
+        """That of a run which begins: its usage is made when it is first looked at."""
+        made = object.__new__(cls)
+        made.context = context
+        made.turn_input = []
+        made.tool_input = None
+        made.decisions = []
+        made._spending = Spending()
+        return made
+
+    def spend(self, spent: SpentUsage) -> None:
+        """Count what a reply of agentsdk's models has spent."""
+        if "usage" in self.__dict__:
+            count(self.usage, spent)
+        else:
+            self._spending.add(spent)
+
+    def share_usage(self, other: RunContextWrapper[Any]) -> None:
+        """Have `other`, which is of the same run, show the same usage."""
+        if "usage" in self.__dict__:
+            other.usage = self.usage
+        else:
+            other._spending = self._spending
 
     def approve_tool(self, approval_item: ToolApprovalItem, always_approve: bool = False) -> None:
         """Let a call run; with `always_approve` also every later call of its tool."""
@@ -82,6 +114,19 @@ class RunContextWrapper(Generic[TContext]):
         self.decisions.append(Decision(name, call_id, approved, message))
         if always:
             self.decisions.append(Decision(name, None, approved, message))
+
+
+class _UsageOfRun:
+    """The usage of a run's context that nobody has looked at yet. It becomes a plain field by that."""
+
+    def __get__(self, instance: RunContextWrapper[Any] | None, owner: type | None = None) -> Usage:
+        if instance is None or "_spending" not in instance.__dict__:
+            raise AttributeError("usage")
+        made = instance.__dict__["usage"] = instance.__dict__["_spending"].usage()
+        return made
+
+
+RunContextWrapper.usage = _UsageOfRun()  # type: ignore[assignment]
 
 
 class AgentHookContext(RunContextWrapper[TContext]):

@@ -47,7 +47,7 @@ class RunState(Generic[TContext, TAgent]):
         starting_agent: TAgent,
         max_turns: int | None = DEFAULT_MAX_TURNS,
     ) -> None:
-        scope = RunScope(context, RunConfig(), translation_of(cast(Any, starting_agent)))
+        scope = RunScope(context, RunConfig(), translation_of(cast(Any, starting_agent)), [])
         scope.original_input = original_input
         self._scope = scope
         self._own: OwnState | None = None
@@ -245,8 +245,8 @@ class RunState(Generic[TContext, TAgent]):
                 kept = context_deserializer(kept)
             wrapper = RunContextWrapper(kept if context_override is None else context_override)
             wrapper.decisions = [Decision(**one) for one in state_json.get("decisions", [])]
-        scope = RunScope(cast("RunContextWrapper[Any]", wrapper), RunConfig(), translation_of(initial_agent))
-        scope.original_input = state_json["original_input"]
+        given = state_json["original_input"]
+        scope = RunScope(cast("RunContextWrapper[Any]", wrapper), RunConfig(), translation_of(initial_agent), given)
         if isinstance(scope.original_input, list):
             for entry in scope.original_input:
                 scope.originals.item(entry)

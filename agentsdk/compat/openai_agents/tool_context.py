@@ -68,7 +68,6 @@ class ToolContext(RunContextWrapper[TContext]):
         made = object.__new__(cls)
         made.__dict__.update(
             context=run.context,
-            usage=run.usage,
             turn_input=run.turn_input,
             tool_input=run.tool_input,
             decisions=run.decisions,
@@ -81,6 +80,7 @@ class ToolContext(RunContextWrapper[TContext]):
             _tool_call=None,
             _call_builder=build_call,
         )
+        run.share_usage(made)
         return made
 
     @property

@@ -107,14 +107,44 @@ class Usage:
 
 def usage_of(spent: SpentUsage) -> Usage:
     """What a model's reply, or a run, of agentsdk has spent."""
-    return Usage(
-        requests=spent.requests,
-        input_tokens=spent.input_tokens,
-        input_tokens_details=InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens),
-        output_tokens=spent.output_tokens,
-        output_tokens_details=OutputTokensDetails(spent.reasoning_tokens),
-        total_tokens=spent.total_tokens,
-    )
+    made = object.__new__(Usage)  # the parts are made right here, and need no look
+    made.requests = spent.requests
+    made.input_tokens = spent.input_tokens
+    made.input_tokens_details = InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens)
+    made.output_tokens = spent.output_tokens
+    made.output_tokens_details = OutputTokensDetails(spent.reasoning_tokens)
+    made.total_tokens = spent.input_tokens + spent.output_tokens
+    made.request_usage_entries = []
+    return made
+
+
+class Spending:
+    """What a run has spent. Its `Usage` is made when it is first looked at, and counts along from then on: until then replies
+    only wait to be counted."""
+
+    __slots__ = ("_usage", "_waiting")
+
+    def __init__(self) -> None:
+        self._usage: Usage | None = None
+        self._waiting: list[SpentUsage] = []
+
+    def add(self, spent: SpentUsage) -> None:
+        """Count a reply, now or once it is asked for."""
+        if self._usage is None:
+            self._waiting.append(spent)
+        else:
+            count(self._usage, spent)
+
+    def usage(self) -> Usage:
+        """The same object each time."""
+        if self._usage is None:
+            first, *others = self._waiting or (SpentUsage(),)
+            self._usage = usage_of(first)
+            _add_entry(self._usage, first)
+            for spent in others:
+                count(self._usage, spent)
+            self._waiting.clear()
+        return self._usage
 
 
 def count(usage: Usage, spent: SpentUsage) -> None:
@@ -122,8 +152,7 @@ def count(usage: Usage, spent: SpentUsage) -> None:
     usage.requests += spent.requests
     usage.input_tokens += spent.input_tokens
     usage.output_tokens += spent.output_tokens
-    total = spent.input_tokens + spent.output_tokens
-    usage.total_tokens += total
+    usage.total_tokens += spent.input_tokens + spent.output_tokens
     if spent.cached_tokens or spent.cache_write_tokens:
         given = usage.input_tokens_details
         usage.input_tokens_details = InputTokensDetails(
@@ -131,6 +160,11 @@ def count(usage: Usage, spent: SpentUsage) -> None:
         )
     if spent.reasoning_tokens:
         usage.output_tokens_details = OutputTokensDetails(usage.output_tokens_details.reasoning_tokens + spent.reasoning_tokens)
+    _add_entry(usage, spent)
+
+
+def _add_entry(usage: Usage, spent: SpentUsage) -> None:
+    total = spent.input_tokens + spent.output_tokens
     if spent.requests == 1 and total:
         details = InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens)
         made = OutputTokensDetails(spent.reasoning_tokens)

@@ -48,6 +48,7 @@ class Translation:
         self._tools: dict[int, list[theirs.Tool]] = {}
         self._unknown: dict[int, UserError | None] = {}
         self._names: dict[str, Agent[Any]] = {}
+        self.has_hooks = False
         self.first = self.own(agent)
 
     def own(self, agent: Agent[Any]) -> OwnAgent[Any, Any]:
@@ -86,11 +87,6 @@ class Translation:
     def named_agent(self, name: str) -> Agent[Any] | None:
         """The program's agent of that name."""
         return self._names.get(name)
-
-    @property
-    def has_hooks(self) -> bool:
-        """Whether one of the agents has hooks."""
-        return any(agent.hooks is not None for agent in self._given.values())
 
     def handoffs(self, agent: Agent[Any]) -> list[Handoff[Any, Any]]:
         """Its handoffs, those to plain agents declared."""
@@ -138,6 +134,7 @@ class Translation:
         self._unknown[id(agent)] = None if unknown is None else _only_at_the_provider(unknown)
 
     def _fill(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
+        self.has_hooks = self.has_hooks or agent.hooks is not None
         declared = [_declared(one, agent) for one in agent.handoffs]
         self._handoffs[id(agent)] = declared
         self._translate_tools(made, agent)

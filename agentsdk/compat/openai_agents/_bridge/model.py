@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, ClassVar, cast
 
 from msgspec import structs
@@ -15,7 +15,7 @@ from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTi
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
 from agentsdk.compat.openai_agents.run_config import provider_of
-from agentsdk.compat.openai_agents.usage import Usage, count, spent_of
+from agentsdk.compat.openai_agents.usage import Usage, spent_of
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
@@ -41,26 +41,52 @@ class BridgedError(ModelError):
 class FoundModel:
     """A model of the program, and agentsdk's where it is one. `given` is what the program named it by."""
 
-    __slots__ = ("given", "model", "name", "native")
+    __slots__ = ("given", "is_object", "model", "name", "native")
 
     def __init__(self, given: Any, model: Any) -> None:
         self.given = given
+        self.is_object = given is model
         self.model = model
         self.native: OwnModel | None = getattr(model, "native", None)
         name = getattr(self.native or model, "name", None) or getattr(model, "model", None)
         self.name = name if isinstance(name, str) and name else type(model).__name__
 
 
-def find_model(scope: RunScope, agent: Agent[Any], known: FoundModel | None = None) -> FoundModel:
-    """The model of an agent in this run: the one that the run, the agent or the run's provider names. `known` is one that may
-    be it."""
+def find_model(scope: RunScope, agent: Agent[Any]) -> FoundModel:
+    """The model of an agent in this run: the one that the run, the agent or the run's provider names."""
     given: Any = agent.model if scope.config.model is None else scope.config.model
     if given is not None and not isinstance(given, str):
-        return known if known is not None and known.given is given else FoundModel(given, given)
+        return FoundModel(given, given)
     found = scope.models.get(agent)
     if found is None or found.given is not given:
         found = scope.models[agent] = FoundModel(given, provider_of(scope.config).get_model(given))
     return found
+
+
+class _Whole:
+    """A reply that nobody reads the deltas of, as a stream of one event.
+
+    An async generator would be the same, but asyncio keeps account of each, which takes longer than all that is done here.
+    """
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, asked: Coroutine[Any, Any, ResponseCompleted]) -> None:
+        self._asked: Coroutine[Any, Any, ResponseCompleted] | None = asked
+
+    def __aiter__(self) -> _Whole:
+        return self
+
+    def __anext__(self) -> Coroutine[Any, Any, ResponseCompleted]:
+        asked, self._asked = self._asked, None
+        if asked is None:
+            raise StopAsyncIteration
+        return asked
+
+    async def aclose(self) -> None:
+        """Ask no more."""
+        if self._asked is not None:
+            self._asked.close()
 
 
 class AgentModel:
@@ -75,9 +101,18 @@ class AgentModel:
         """Its name, in the run that goes on."""
         scope = current.get()
         try:
-            return str(self._agent.model) if scope is None else find_model(scope, self._agent, self._last).name
+            if scope is None:
+                return str(self._agent.model)
+            return (self._known(scope) or find_model(scope, self._agent)).name
         except Exception:  # a provider of the program's own: what it raises is raised when the model is asked
             return str(self._agent.model)
+
+    def _known(self, scope: RunScope) -> FoundModel | None:
+        """The model that was asked last, where it is an object that this run names too."""
+        given, last = scope.config.model, self._last
+        if given is None:
+            given = self._agent.model
+        return last if last is not None and last.given is given and last.is_object else None
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply."""
@@ -85,27 +120,47 @@ class AgentModel:
         if not scope.may_ask:
             raise OwnMaxTurns("the run may take no turn", kind="turns", used=0, limit=0)
         scope.translation.refresh(agent)
-        try:
-            found = self._last = find_model(scope, agent, self._last)
-        except Exception as error:
-            raise BridgedError(f"the model provider raised {type(error).__name__}") from error
+        found = self._known(scope)
+        if found is None:
+            try:
+                found = self._last = find_model(scope, agent)
+            except Exception as error:
+                raise BridgedError(f"the model provider raised {type(error).__name__}") from error
         if scope.auto_previous_response_id and request.conversation is None:
             request = _continued(scope, request)
-        seconds = agent.model_settings.resolve(scope.config.model_settings).timeout
+        settings, of_run = agent.model_settings, scope.config.model_settings
+        seconds = settings.timeout if of_run is None else settings.resolve(of_run).timeout
         if found.native is None:
             events = self._given(scope, found, request)
             return events if seconds is None else _timed(events, seconds)
         if (unknown := scope.translation.unknown_tool(agent)) is not None:
             raise BridgedError(str(unknown)) from unknown
-        events = self._native(scope, found.native, request)
+        if request.stream:
+            events = self._streamed(scope, found.native, request)
+        else:
+            events = cast("AsyncGenerator[ModelStreamEvent, None]", _Whole(self._asked(scope, found.native, request)))
         return events if seconds is None else _timed(events, seconds)
 
-    async def _native(self, scope: RunScope, model: OwnModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Ask a model of agentsdk."""
+    async def _asked(self, scope: RunScope, model: OwnModel, request: ModelRequest) -> ResponseCompleted:
+        """Ask a model of agentsdk for a whole reply."""
+        completed: ResponseCompleted | None = None
+        async for event in model.stream(request):
+            if type(event) is ResponseCompleted:
+                completed = event
+        if completed is None:
+            raise StopAsyncIteration
+        self._count(scope, completed.response, request)
+        scope.wrapper.spend(completed.response.usage)
+        return completed
+
+    async def _streamed(
+        self, scope: RunScope, model: OwnModel, request: ModelRequest
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask a model of agentsdk, event by event."""
         async for event in model.stream(request):
             if type(event) is ResponseCompleted:
                 self._count(scope, event.response, request)
-                count(scope.wrapper.usage, event.response.usage)
+                scope.wrapper.spend(event.response.usage)
             yield event
 
     def _count(self, scope: RunScope, response: OwnResponse, request: ModelRequest) -> None:

@@ -183,13 +183,13 @@ def new_call(
             None,
             state,
         )
-    if not isinstance(given, str | list):
+    if type(given) is not str and not isinstance(given, str | list):
         raise UserError(f"the input is {type(given).__name__!r}, expected a str, a list of items or a RunState")
     if config.tool_name_collision_policy == "error":
         raise_for_collisions(agent)
-    scope = RunScope(_wrapper(context), config, translation_of(agent))
-    scope.original_input = cast("str | list[Any]", given)
-    scope.auto_previous_response_id = auto_previous_response_id
+    scope = RunScope(_wrapper(context), config, translation_of(agent), cast("str | list[Any]", given))
+    if auto_previous_response_id:
+        scope.auto_previous_response_id = True
     return Call(
         scope,
         scope.translation.first,
@@ -208,7 +208,9 @@ def _translate(scope: RunScope, agent: Agent[Any]) -> None:
 
 
 def _wrapper(context: Any) -> RunContextWrapper[Any]:
-    return cast("RunContextWrapper[Any]", context) if isinstance(context, RunContextWrapper) else RunContextWrapper(context)
+    return (
+        cast("RunContextWrapper[Any]", context) if isinstance(context, RunContextWrapper) else RunContextWrapper.of_run(context)
+    )
 
 
 def _handlers(scope: RunScope, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agentsdk.compat.openai_agents._bridge.raw import Originals
 from agentsdk.compat.openai_agents.run_config import RunConfig
@@ -23,42 +23,70 @@ if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.run_state import RunState
     from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
 
+T = TypeVar("T")
 NOTHING: Any = object()
 """There is no final output yet, or none but the one beneath."""
+
+
+class Made(Generic[T]):
+    """A field that is made when it is first looked at: a run looks at few of those of its scope."""
+
+    def __init__(self, kind: Callable[[], T]) -> None:
+        self._kind = kind
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> T:
+        made = instance.__dict__[self._name] = self._kind()
+        return made
 
 
 class RunScope:
     """What a run has of the program: its context, its settings, and what callbacks said that the run beneath keeps as data."""
 
-    def __init__(self, wrapper: RunContextWrapper[Any], config: RunConfig, translation: Translation) -> None:
+    originals = Made(Originals)
+    outputs: Made[dict[str, Any]] = Made(dict)  # what tools returned, by the id of the call
+    custom_data: Made[dict[str, dict[str, Any]]] = Made(dict)
+    nested: Made[dict[str, RunState[Any, Any]]] = Made(
+        dict
+    )  # runs of agents as tools that wait for a person, by the id of the call
+    tool_contexts: Made[dict[str, ToolContext[Any]]] = Made(dict)
+    input_results: Made[list[InputGuardrailResult]] = Made(list)
+    output_results: Made[list[OutputGuardrailResult]] = Made(list)
+    tool_input_results: Made[list[ToolInputGuardrailResult]] = Made(list)
+    tool_output_results: Made[list[ToolOutputGuardrailResult]] = Made(list)
+    models: Made[dict[Agent[Any], FoundModel]] = Made(dict)
+    offered: Made[dict[Agent[Any], tuple[object, list[Any], list[Any]]]] = Made(
+        dict
+    )  # tools and handoffs, by those of the request
+    turn_tools: Made[dict[int, list[Any]]] = Made(dict)
+    approved: Made[set[str]] = Made(set)  # calls that an `on_approval` has let run
+    late_rejections: Made[list[tuple[str | None, bool, Awaitable[Any]]]] = Made(list)  # whose text an async formatter gives
+
+    final_output: Any = NOTHING  # where a tool's result, or a callback, gave it
+    handled: tuple[Agent[Any], str] | None = None  # what an error handler gave, as the last message
+    tripped: Any = None
+    raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
+    is_streamed = False
+    turns = 0
+    last_response_id: str | None = None
+    last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
+    auto_previous_response_id = False
+    may_ask = True  # whether the run may take a turn at all
+
+    def __init__(
+        self,
+        wrapper: RunContextWrapper[Any],
+        config: RunConfig,
+        translation: Translation,
+        original_input: str | list[Any],
+    ) -> None:
         self.wrapper = wrapper
         self.config = config
         self.translation = translation
-        self.originals = Originals()
-        self.outputs: dict[str, Any] = {}  # what tools returned, by the id of the call
-        self.custom_data: dict[str, dict[str, Any]] = {}
-        self.nested: dict[str, RunState[Any, Any]] = {}  # runs of agents as tools that wait for a person, by the id of the call
-        self.tool_contexts: dict[str, ToolContext[Any]] = {}
-        self.final_output: Any = NOTHING  # where a tool's result, or a callback, gave it
-        self.handled: tuple[Agent[Any], str] | None = None  # what an error handler gave, as the last message
-        self.input_results: list[InputGuardrailResult] = []
-        self.output_results: list[OutputGuardrailResult] = []
-        self.tool_input_results: list[ToolInputGuardrailResult] = []
-        self.tool_output_results: list[ToolOutputGuardrailResult] = []
-        self.tripped: Any = None
-        self.raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
-        self.models: dict[Agent[Any], FoundModel] = {}
-        self.offered: dict[Agent[Any], tuple[object, list[Any], list[Any]]] = {}  # tools and handoffs, by those of the request
-        self.turn_tools: dict[int, list[Any]] = {}
-        self.original_input: str | list[Any] = []
-        self.is_streamed = False
-        self.turns = 0
-        self.last_response_id: str | None = None
-        self.last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
-        self.auto_previous_response_id = False
-        self.approved: set[str] = set()  # calls that an `on_approval` has let run
-        self.late_rejections: list[tuple[str | None, bool, Awaitable[Any]]] = []  # whose text an async formatter gives
-        self.may_ask = True  # whether the run may take a turn at all
+        self.original_input = original_input
 
     def context_of(self, ctx: OwnToolContext[RunScope], agent: Agent[Any]) -> ToolContext[Any]:
         """The context of a call: the same object each time."""

@@ -19,7 +19,7 @@ from agentsdk.compat.openai_agents.tracing.span_data import (
     TurnSpanData,
 )
 from agentsdk.compat.openai_agents.tracing.spans import Span
-from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace
+from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace, UntoldTrace
 from agentsdk.ports.tracer import Span as OwnSpan
 from agentsdk.ports.tracer import SpanAttributes, SpanKind
 
@@ -48,7 +48,7 @@ def begin_trace(config: RunConfig) -> Trace | None:
         return None
     provider = get_trace_provider()
     if isinstance(provider, DefaultTraceProvider) and not (provider.processor.processors or config.tracing_disabled):
-        made: Trace = provider.untold(config.workflow_name, config.trace_id, config.group_id, config.trace_metadata)
+        made: Trace = UntoldTrace(config)  # whether tracing is disabled need not be asked
     else:
         made = trace(
             config.workflow_name,

@@ -180,10 +180,6 @@ class DefaultTraceProvider(TraceProvider):
         key = (tracing or {}).get("api_key")
         return TraceImpl(name, trace_id, group_id, metadata, self.processor, key)
 
-    def untold(self, name: str, trace_id: str | None, group_id: str | None, metadata: dict[str, Any] | None) -> Trace:
-        """A trace that no processor is told of, as there is none: whether tracing is disabled need not be asked."""
-        return TraceImpl(name, trace_id, group_id, metadata, self.processor)
-
     def create_span(
         self,
         span_data: TSpanData,

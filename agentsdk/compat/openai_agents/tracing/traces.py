@@ -11,6 +11,9 @@ from agentsdk.compat.openai_agents.tracing import util
 from agentsdk.compat.openai_agents.tracing.processor_interface import TracingProcessor
 from agentsdk.compat.openai_agents.tracing.scope import current_trace
 
+if TYPE_CHECKING:
+    from agentsdk.compat.openai_agents.run_config import RunConfig
+
 
 class Trace(abc.ABC):
     """A workflow: a context manager, or started and finished by hand."""
@@ -121,13 +124,60 @@ class TraceImpl(Trace):
 
     def export(self) -> dict[str, Any] | None:
         """The trace as a dict."""
-        return {
-            "object": "trace",
-            "id": self.trace_id,
-            "workflow_name": self._name,
-            "group_id": self.group_id,
-            "metadata": self.metadata,
-        }
+        return _exported(self.trace_id, self._name, self.group_id, self.metadata)
+
+
+def _exported(trace_id: str, name: str, group_id: str | None, metadata: dict[str, Any] | None) -> dict[str, Any]:
+    return {"object": "trace", "id": trace_id, "workflow_name": name, "group_id": group_id, "metadata": metadata}
+
+
+class UntoldTrace(Trace):
+    """The trace of a run of which no processor is told. What it is called is read of the run's settings when somebody asks."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._trace_id = config.trace_id
+        self._token: Token[Trace | None] | None = None
+
+    @property
+    def trace_id(self) -> str:
+        """Its id."""
+        if not self._trace_id:
+            self._trace_id = util.gen_trace_id()
+        return self._trace_id
+
+    @property
+    def name(self) -> str:
+        """The name of the workflow."""
+        return self._config.workflow_name
+
+    @property
+    def group_id(self) -> str | None:
+        """The id of the group of traces that it is of."""
+        return self._config.group_id
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """What the run's settings say of it."""
+        return self._config.trace_metadata
+
+    def start(self, mark_as_current: bool = False) -> None:
+        """Begin."""
+        if mark_as_current:
+            self._token = current_trace.set(self)
+
+    def finish(self, reset_current: bool = False) -> None:
+        """End."""
+        if reset_current and self._token is not None:
+            try:
+                current_trace.reset(self._token)
+            except ValueError:  # of another context
+                current_trace.set(None)
+            self._token = None
+
+    def export(self) -> dict[str, Any] | None:
+        """The trace as a dict."""
+        return _exported(self.trace_id, self.name, self.group_id, self.metadata)
 
 
 class NoOpTrace(Trace):

@@ -1,0 +1,78 @@
+"""What is made late, so that a run costs little: it is there whenever the program looks, and the same object each time."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from agentsdk.compat.openai_agents import Agent, RunConfig, RunContextWrapper, RunHooks, Runner, Usage, function_tool
+from agentsdk.compat.openai_agents.testing import ScriptedModel, assistant_message, function_call
+from agentsdk.compat.openai_agents.tracing import get_current_trace
+from benchmarks.compat.cost import Named, add, own_replies
+
+pytestmark = pytest.mark.anyio
+
+
+class _Keeps(RunHooks[Any]):
+    """Keeps the usage that it was shown first."""
+
+    def __init__(self) -> None:
+        self.usage: Usage | None = None
+        self.tokens: list[int] = []
+
+    async def on_agent_start(self, context: RunContextWrapper[Any], agent: Any) -> None:
+        self.usage = context.usage
+
+    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Any, tool: Any, result: Any) -> None:
+        assert self.usage is context.usage
+        self.tokens.append(self.usage.total_tokens)
+
+
+async def test_a_usage_that_was_kept_counts_along() -> None:
+    hooks = _Keeps()
+    agent = Agent("Adder", tools=[function_tool(add)], model=Named(own_replies(2)))
+    result = await Runner.run(agent, "Go on.", hooks=hooks)
+    assert hooks.usage is result.context_wrapper.usage
+    assert hooks.tokens == [15, 30] and result.context_wrapper.usage.total_tokens == 45
+    assert len(result.context_wrapper.usage.request_usage_entries) == 3
+
+
+async def test_a_usage_is_one_object_also_of_a_copied_context() -> None:
+    seen: list[RunContextWrapper[Any]] = []
+
+    @function_tool
+    def keep(context: RunContextWrapper[Any]) -> str:
+        """Keep the context."""
+        seen.append(copy.copy(context))
+        return "kept"
+
+    model = ScriptedModel([[function_call("keep", {}, call_id="call")], [assistant_message("done")]])
+    result = await Runner.run(Agent("A", tools=[keep], model=model), "x")
+    assert seen[0].usage is result.context_wrapper.usage
+
+
+async def test_a_usage_that_the_program_sets_is_counted_in() -> None:
+    context: RunContextWrapper[None] = RunContextWrapper(None)
+    kept = context.usage
+    await Runner.run(Agent("A", model=Named(own_replies(0))), "x", context=context)
+    assert context.usage is kept and kept.total_tokens == 15
+
+
+async def test_the_trace_of_a_run_of_which_nobody_is_told() -> None:
+    seen: list[tuple[str, str | None, Any]] = []
+
+    def look(context: RunContextWrapper[Any], agent: Any) -> str:
+        trace = get_current_trace()
+        assert trace is not None and trace.trace_id == trace.trace_id
+        exported = trace.export()
+        assert exported is not None and exported["id"] == trace.trace_id
+        seen.append((trace.name, exported["group_id"], exported["metadata"]))
+        return "Be brief."
+
+    agent = Agent("A", instructions=look, model=Named(own_replies(0)))
+    config = RunConfig(workflow_name="Mine", group_id="group", trace_metadata={"a": "b"})
+    await Runner.run(agent, "x", run_config=config)
+    assert seen == [("Mine", "group", {"a": "b"})]
+    assert get_current_trace() is None
