@@ -176,11 +176,14 @@ class HttpEndpoint:
 
         Raises `ModelError`s, as a request does, and `UserError` where the API has no list, or no key is known.
         """
-        if not self._models_path:
+        if not (url := self._models_url()):
             raise UserError(f"{self._who} cannot be asked for its models, as its API has no list; send it a request")
-        url = f"{self.base_url}{self._models_path}"
         async with await self._send(url, self._headers_with(), None, self._retry) as exchange:
             await exchange.read_all()
+
+    def _models_url(self) -> str:
+        """Where the list of models is; `""` where there is none."""
+        return f"{self.base_url}{self._models_path}" if self._models_path else ""
 
     async def _refusal(self, exchange: Exchange) -> ProviderError:
         try:

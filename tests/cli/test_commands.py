@@ -23,6 +23,7 @@ from agentsdk.cli import main
 from agentsdk.cli.doctor import EXTRAS
 from agentsdk.testing import ScriptedModel, call
 from tests.cli.app import EVIL
+from tests.models.vertex.server import service_account
 
 pytest.importorskip("typer", reason="the command line needs typer and rich: pip install 'agentsdk[cli]'")
 pytest.importorskip("rich", reason="the command line needs typer and rich: pip install 'agentsdk[cli]'")
@@ -262,6 +263,68 @@ def test_the_doctor_asks_the_providers_whose_key_is_set(ran: Any, monkeypatch: p
     assert found["reach anthropic"] == ("fails", "127.0.0.1 refuses the key (401)")
     assert found["reach groq"] == ("fails", "127.0.0.1 does not answer (ConnectError)")
     assert found["reach ollama"] == ("missing", "127.0.0.1 does not answer (ConnectError)")
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_the_doctor_asks_the_clouds_that_are_meant(
+    ran: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refused: bool
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers.get("authorization", "")[:16]))
+            self.send_response(403 if refused else 200)
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"access_token": "t-1", "expires_in": 3600}')
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    for name in [
+        name for name in os.environ if name.endswith(("_API_KEY", "_BASE_URL")) or name.startswith(("AWS_", "GOOGLE_"))
+    ]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        for name, value in {
+            "AWS_REGION": "eu-west-1",
+            "AWS_ENDPOINT_URL_BEDROCK": address,
+            "GOOGLE_CLOUD_PROJECT": "my-project",
+            "GOOGLE_VERTEX_BASE_URL": address,
+        }.items():
+            monkeypatch.setenv(name, value)
+        without = reaches(ran)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(service_account(tmp_path, f"{address}/token")))
+        told = reaches(ran)
+        server.shutdown()
+    assert "aws configure" in without["bedrock"][1] and "gcloud auth application-default login" in without["vertex"][1]
+    assert {verdict for verdict, _ in without.values()} == {"missing"}
+    assert told["bedrock"][0] == told["vertex"][0] == ("fails" if refused else "ok")
+    assert ("refuses the key (403)" if refused else "answers and takes the key") in told["vertex"][1]
+    assert sorted(asked) == [
+        ("/foundation-models", "AWS4-HMAC-SHA256"),
+        ("/v1beta1/publishers/google/models?pageSize=1", "Bearer t-1"),
+    ]
+
+
+def reaches(ran: Any) -> dict[str, tuple[str, str]]:
+    """What `doctor --reach` says of clouds."""
+    found = ran("doctor", "--reach", "--json").json["findings"]
+    named = {one["about"].removeprefix("reach "): (one["verdict"], one["says"]) for one in found if "reach " in one["about"]}
+    return {name: told for name, told in named.items() if name in ("azure", "bedrock", "vertex")}
 
 
 def test_the_doctor_says_what_becomes_of_a_program_of_openai_agents(ran: Any, tmp_path: Path) -> None:

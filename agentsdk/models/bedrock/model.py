@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import chain
 from typing import Literal, Unpack
@@ -37,6 +38,7 @@ DEFAULT_THINKING_CAP = 8192
 """What a thinking model may write beside its thoughts, where the settings name no cap: a budget needs one."""
 _API = "Amazon Bedrock's Converse"
 _ADDRESS_VARIABLE = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+_LIST_VARIABLE = "AWS_ENDPOINT_URL_BEDROCK"
 _UNSUPPORTED = (
     *("top_k", "frequency_penalty", "presence_penalty", "seed", "logit_bias", "logprobs", "top_logprobs"),
     *("verbosity", "store", "prompt_cache_key", "truncation"),
@@ -69,7 +71,6 @@ class BedrockModel(HttpModel):
     _default_base_url = ""  # it is the region's
     _base_url_variable = _ADDRESS_VARIABLE
     _key_variables = ("AWS_BEARER_TOKEN_BEDROCK",)
-    _models_path = ""  # another service has it
     _stream_type = "application/vnd.amazon.eventstream"
 
     def __init__(
@@ -180,6 +181,13 @@ class BedrockModel(HttpModel):
         if not self._region:
             return ""
         return f"https://bedrock-runtime.{self._region}.amazonaws.com{'.cn' if self._region.startswith('cn-') else ''}"
+
+    def _models_url(self) -> str:
+        """Another service has the list: it is asked where this one is the region's own, or where a variable names it."""
+        home = os.environ.get(_LIST_VARIABLE) or (
+            self._home().replace("bedrock-runtime", "bedrock", 1) if self._at_home else ""
+        )
+        return f"{home.rstrip('/')}/foundation-models" if home and self._is_own_address else ""
 
     def _no_address(self) -> UserError:
         return UserError(

@@ -54,7 +54,7 @@ class VertexAnthropicModel(AnthropicModel):
     _default_base_url = ""  # it is the location's
     _base_url_variable = BASE_URL_VARIABLE
     _key_variables = ()
-    _models_path = ""  # what it lists depends on the publisher
+    _models_path = "/v1beta1/publishers/anthropic/models?pageSize=1"
 
     def __init__(
         self,
