@@ -74,18 +74,18 @@ _MOVE = """
     WHERE session_id = ? AND id > ? AND id <= ? ORDER BY id"""
 _REMOVE_UP_TO = "DELETE FROM agentsdk_session_items WHERE session_id = ? AND id <= ?"
 _ORIGINALS = """
-    SELECT id, CAST(item AS BLOB), 0 AS part FROM agentsdk_session_archive WHERE session_id = ?1
-    UNION ALL SELECT id, CAST(item AS BLOB), 1 FROM agentsdk_session_items WHERE session_id = ?1 AND NOT compacted
+    SELECT id, CAST(item AS BLOB), 0 AS part FROM agentsdk_session_archive WHERE session_id = ?
+    UNION ALL SELECT id, CAST(item AS BLOB), 1 FROM agentsdk_session_items WHERE session_id = ? AND NOT compacted
     ORDER BY part, id"""
 # What a write changes of a session that has begun and has its user: no column that an index is of.
-_CHANGED = "UPDATE agentsdk_sessions SET updated_at = ?1 WHERE session_id = ?2 AND (user <> '' OR ?3 = '')"
+_CHANGED = "UPDATE agentsdk_sessions SET updated_at = ? WHERE session_id = ? AND (user <> '' OR ? = '')"
 _BEGIN = """
-    INSERT INTO agentsdk_sessions (session_id, user, metadata, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
-    ON CONFLICT (session_id) DO UPDATE SET user = CASE user WHEN '' THEN ?2 ELSE user END"""
-_UPDATE = "UPDATE agentsdk_sessions SET user = coalesce(?2, user), metadata = coalesce(?3, metadata) WHERE session_id = ?1"
+    INSERT INTO agentsdk_sessions (session_id, user, metadata, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (session_id) DO UPDATE SET user = CASE user WHEN '' THEN excluded.user ELSE user END"""
+_UPDATE = "UPDATE agentsdk_sessions SET user = coalesce(?, user), metadata = coalesce(?, metadata) WHERE session_id = ?"
 _BRANCH = """
     INSERT INTO agentsdk_sessions (session_id, user, metadata, created_at, updated_at, branched_from)
-    SELECT ?1, coalesce(max(user), ?2), coalesce(max(metadata), ?3), ?4, ?4, ?5 FROM agentsdk_sessions WHERE session_id = ?5
+    SELECT ?, coalesce(max(user), ?), coalesce(max(metadata), ?), ?, ?, ? FROM agentsdk_sessions WHERE session_id = ?
     ON CONFLICT (session_id) DO NOTHING"""
 _COPY = """
     INSERT INTO agentsdk_session_items (session_id, item)
@@ -204,7 +204,7 @@ class SQLiteSession(ManagedSession):
 
         def update(connection: sqlite3.Connection) -> None:
             self._begin(connection, time.time())
-            connection.execute(_UPDATE, (self.session_id, user, metadata if metadata is None else encode_metadata(metadata)))
+            connection.execute(_UPDATE, (user, metadata if metadata is None else encode_metadata(metadata), self.session_id))
 
         await self._database.write(update)
 
@@ -218,7 +218,8 @@ class SQLiteSession(ManagedSession):
         branch.session_id = check_session_id(session_id)
 
         def write(connection: sqlite3.Connection) -> None:
-            row = (session_id, *self._labels, time.time(), self.session_id)
+            now = time.time()
+            row = (session_id, *self._labels, now, now, self.session_id, self.session_id)
             if not connection.execute(_BRANCH, row).rowcount:
                 raise has_begun(session_id)
             connection.execute(_COPY, (session_id, self.session_id, -1 if items is None else items))
@@ -254,7 +255,7 @@ class SQLiteSession(ManagedSession):
         """Every item as it was added: those that `compact` has replaced, and not those that it has put in their place."""
 
         def read(connection: sqlite3.Connection) -> list[Item]:
-            return [self._decode(row[:2]) for row in connection.execute(_ORIGINALS, (self.session_id,)).fetchall()]
+            return [self._decode(row[:2]) for row in connection.execute(_ORIGINALS, (self.session_id,) * 2).fetchall()]
 
         return await self._database.run(read)
 
@@ -274,7 +275,7 @@ class SQLiteSession(ManagedSession):
             connection.execute(_CHANGED, row)
 
     def _begin(self, connection: sqlite3.Connection, now: float) -> None:
-        connection.execute(_BEGIN, (self.session_id, *self._labels, now))
+        connection.execute(_BEGIN, (self.session_id, *self._labels, now, now))
 
     def _rows(self, items: Sequence[InputItem]) -> Sequence[tuple[str, str]]:
         return [(self.session_id, item.decode()) for item in encode_items(items)]

@@ -135,9 +135,9 @@ class Ledger:
                     (draft_id, self._memory, at, text, clean(text), last),
                 )
                 connection.execute(
-                    """DELETE FROM agentsdk_memory_drafts WHERE memory = ?1 AND id NOT IN (
-                        SELECT id FROM agentsdk_memory_drafts WHERE memory = ?1 ORDER BY at DESC, id = ?3 DESC LIMIT ?2)""",
-                    (self._memory, _MOST_DRAFTS, draft_id),
+                    """DELETE FROM agentsdk_memory_drafts WHERE memory = ? AND id NOT IN (
+                        SELECT id FROM agentsdk_memory_drafts WHERE memory = ? ORDER BY at DESC, id = ? DESC LIMIT ?)""",
+                    (self._memory, self._memory, draft_id, _MOST_DRAFTS),
                 )
             return Draft(draft_id, clean(text), [Entry(at, text) for _, at, text in entries])
 
@@ -313,9 +313,9 @@ class Ledger:
     def _forget(self, connection: sqlite3.Connection, table: str, keep: int) -> None:
         """Keep the newest rows of a table only."""
         connection.execute(
-            f"""DELETE FROM {table} WHERE memory = ?1 AND id <= (
-                SELECT id FROM {table} WHERE memory = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)""",
-            (self._memory, keep),
+            f"""DELETE FROM {table} WHERE memory = ? AND id <= (
+                SELECT id FROM {table} WHERE memory = ? ORDER BY id DESC LIMIT 1 OFFSET ?)""",
+            (self._memory, self._memory, keep),
         )
 
     def _changed(self) -> MemoryBusyError:
