@@ -125,7 +125,11 @@ class Runner:
         input: RunInput,
         *,
         context: TContext,
-        **arguments: Unpack[_Arguments[TContext]],
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResult[TOutput]: ...
     @overload
     @staticmethod
@@ -134,7 +138,11 @@ class Runner:
         input: RunInput,
         *,
         context: None = None,
-        **arguments: Unpack[_Arguments[None]],
+        max_turns: int | None = None,
+        hooks: RunHooks[None] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResult[TOutput]: ...
     @overload
     @staticmethod
@@ -143,7 +151,11 @@ class Runner:
         input: ResumableState,
         *,
         context: TContext | None = None,
-        **arguments: Unpack[_Arguments[TContext]],
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResult[TOutput]: ...
     @staticmethod
     @shows_options(_Arguments)
@@ -156,7 +168,11 @@ class Runner:
     ) -> RunResult[TOutput]:
         """Run `starting_agent` on `input` until it has its final output or waits for a person.
 
-        A `RunState`, or the `.state` of an error, goes on where it stood. `max_turns` is short for `run_config.limits.turns`.
+        A `RunState`, or the `.state` of an error, goes on where it stood. `context` is for tools, hooks and instructions; no
+        model sees it. `max_turns` is short for `run_config.limits.turns`. `hooks` are told what happens. A `session` has the
+        conversation so far, and gets what is new. `error_handlers` give an output in place of an error; `run_config` has all
+        other settings.
+
         Raises `AgentsException`s with the state to go on from. Their `state` is None where no run has begun: `UserError` for
         an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflictError` for a run that exists
         already or is held elsewhere.
@@ -311,7 +327,11 @@ class Runner:
         input: RunInput,
         *,
         context: TContext,
-        **arguments: Unpack[_Arguments[TContext]],
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResult[TOutput]: ...
     @overload
     @staticmethod
@@ -320,7 +340,11 @@ class Runner:
         input: RunInput,
         *,
         context: None = None,
-        **arguments: Unpack[_Arguments[None]],
+        max_turns: int | None = None,
+        hooks: RunHooks[None] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResult[TOutput]: ...
     @overload
     @staticmethod
@@ -329,7 +353,11 @@ class Runner:
         input: ResumableState,
         *,
         context: TContext | None = None,
-        **arguments: Unpack[_Arguments[TContext]],
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResult[TOutput]: ...
     @staticmethod
     @shows_options(_Arguments)
@@ -367,7 +395,11 @@ class Runner:
         input: RunInput,
         *,
         context: TContext,
-        **arguments: Unpack[_Arguments[TContext]],
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResultStreaming[TOutput]: ...
     @overload
     @staticmethod
@@ -376,7 +408,11 @@ class Runner:
         input: RunInput,
         *,
         context: None = None,
-        **arguments: Unpack[_Arguments[None]],
+        max_turns: int | None = None,
+        hooks: RunHooks[None] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResultStreaming[TOutput]: ...
     @overload
     @staticmethod
@@ -385,7 +421,11 @@ class Runner:
         input: ResumableState,
         *,
         context: TContext | None = None,
-        **arguments: Unpack[_Arguments[TContext]],
+        max_turns: int | None = None,
+        hooks: RunHooks[TContext] | None = None,
+        session: Session | None = None,
+        error_handlers: RunErrorHandlers | None = None,
+        run_config: RunConfig | None = None,
     ) -> RunResultStreaming[TOutput]: ...
     @staticmethod
     @shows_options(_Arguments)

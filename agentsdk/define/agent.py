@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, Unpack, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, Unpack, cast
 
 from agentsdk.define.agent_input import AgentInput, AgentInputBuilder
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from agentsdk.core.state import State
     from agentsdk.define.output_validator import OutputValidatorFunction  # few agents have one
     from agentsdk.define.toolset import Toolset
+
+
+_T = TypeVar("_T")
 
 
 class Driver(Protocol):
@@ -103,6 +106,11 @@ HandoffIsEnabled = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"
 """Called with the context and the agent: whether the model sees the handoff this turn."""
 
 
+def empty() -> Sequence[_T]:  # pyright: ignore[reportInvalidTypeVarUse]  # the place says of what
+    """What an agent has of what it is not given. Of a bare `()` pyright would infer an unknown context for the whole agent."""
+    return ()
+
+
 _NONE_GIVEN = ()  # an agent that is given no tools has a list of its own, to which some may be added
 
 
@@ -120,27 +128,22 @@ class Agent(Generic[TContext, TOutput]):
 
     name: str
     instructions: Instructions[TContext] | None = None
-    tools: Sequence[FunctionTool[TContext] | HostedTool] = field(default_factory=list["FunctionTool[TContext] | HostedTool"])
-    handoffs: Sequence[Agent[TContext, Any] | HandoffDeclaration[TContext]] = field(
-        default_factory=list["Agent[TContext, Any] | HandoffDeclaration[TContext]"]
-    )
+    tools: Sequence[FunctionTool[TContext] | HostedTool] = empty()
+    handoffs: Sequence[Agent[TContext, Any] | HandoffDeclaration[TContext]] = empty()
     model: str | Model | ModelSelector[TContext] | None = None
     model_settings: ModelSettings = ModelSettings()
     output_type: type[TOutput] | Sequence[type[TOutput]] | AgentOutputSchema[TOutput] | None = None
-    # cast: of a bare `()` pyright would infer an unknown context for the whole agent.
-    input_guardrails: Sequence[InputGuardrail[TContext]] = cast("tuple[InputGuardrail[TContext], ...]", ())
-    output_guardrails: Sequence[OutputGuardrail[TContext]] = cast("tuple[OutputGuardrail[TContext], ...]", ())
+    input_guardrails: Sequence[InputGuardrail[TContext]] = empty()
+    output_guardrails: Sequence[OutputGuardrail[TContext]] = empty()
     hooks: AgentHooks[TContext] | None = None
     tool_use_behavior: ToolUseBehavior[TContext] = "run_llm_again"
     handoff_description: str = ""
     reset_tool_choice: bool = True
-    toolsets: Sequence[Toolset[TContext]] = field(default_factory=list["Toolset[TContext]"])
+    toolsets: Sequence[Toolset[TContext]] = empty()
     tool_timeout: float | None = None
     tool_retry: ToolRetrySettings | None = None
     prompt: Prompt | PromptFunction[TContext] | None = None
-    output_validators: Sequence[OutputValidatorFunction[TContext, TOutput]] = cast(
-        "tuple[OutputValidatorFunction[TContext, TOutput], ...]", ()
-    )
+    output_validators: Sequence[OutputValidatorFunction[TContext, TOutput]] = empty()
     max_output_retries: int | None = None
 
     def __repr__(self) -> str:

@@ -60,8 +60,13 @@ def function_tool(
 
     Name, description and arguments come from the function's name, docstring and type hints; a first parameter annotated
     `ToolContext` or `RunContextWrapper` receives the context and is not shown to the model. With `strict_mode` the provider is
-    asked to enforce the schema. The rest is described at `FunctionTool`. An `external` one is never called: its return type
-    says what the answers from outside must be.
+    asked to enforce the schema.
+
+    Of the other options, all described at `FunctionTool`: with `needs_approval` a person decides on each call; `timeout` is in
+    seconds; `retry` and `transient` say when a call is tried again, `effect` what that could do; `failure_error_function` makes
+    of an error what the model is told; `is_enabled` says whether it is offered, `permission` what a run must be granted,
+    `untrusted` that strangers write its results. An `external` one is never called: its return type says what the answers
+    from outside must be.
 
     Raises `UserError` at once for what cannot be a tool. Types are read when the tool is first used, so that they may be
     declared further down, and raise `UserError` then, before any request is sent.
