@@ -11,10 +11,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+from agentsdk.core.limits.budget import Budget
 from agentsdk.databases.finished import finished
 from agentsdk.define.agent import RUN_HOOKS, Agent, RunHooks
 from agentsdk.define.run_config import ERROR_HANDLERS, RunConfig, RunErrorHandlers
@@ -22,6 +24,7 @@ from agentsdk.engine.begin import clock_of
 from agentsdk.engine.callbacks import call_user
 from agentsdk.engine.claim import give_up, owner_text
 from agentsdk.engine.drive import ForRun, registry_of
+from agentsdk.engine.limits.limiter import shared_limits
 from agentsdk.engine.run import Run
 from agentsdk.engine.stored import store_of
 from agentsdk.ports.run_store import RUN_STORE, RunStore
@@ -53,6 +56,7 @@ _FIELDS = Fields(
     config=optional(a(RunConfig, "a RunConfig; pass RunConfig(...)")),
     context=optional(CALLABLE),
     session=optional(CALLABLE),
+    budget=optional(CALLABLE),
     hooks=optional(RUN_HOOKS),
     error_handlers=optional(ERROR_HANDLERS),
     grace=number("finite seconds, 0 or more", least=0),
@@ -82,7 +86,8 @@ class Worker:
 
     At most `concurrency` runs at once. Of those that are due, it takes the highest priority first, then the one that has been
     due longest. `config` is each run's `RunConfig`. `context` and `session` are called with a run's summary, and give its
-    context object and session; they may be async. A run that fails is stored as that, and logged.
+    context object and session; they may be async. So may `budget`: it gives the budget that the run spends from, as
+    `shared_limits` made it, or None. A run that fails is stored as that, and logged.
 
     `stop` has the worker take no more runs, and hands back those in work: each at the end of its turn, or, when `grace` seconds
     have passed, by cancelling it; `RunConfig.cancel_grace` says how long it then waits for tools. Another worker goes on at
@@ -100,6 +105,7 @@ class Worker:
         config: RunConfig | None = None,
         context: ForRun | None = None,
         session: ForRun | None = None,
+        budget: ForRun | None = None,
         hooks: RunHooks[Any] | None = None,
         error_handlers: RunErrorHandlers | None = None,
         grace: float = 20.0,
@@ -110,6 +116,7 @@ class Worker:
             config=config,
             context=context,
             session=session,
+            budget=budget,
             hooks=hooks,
             error_handlers=error_handlers,
             grace=grace,
@@ -124,6 +131,7 @@ class Worker:
         self._concurrency = concurrency
         self._context = context
         self._session = session
+        self._budget = budget
         self._hooks = hooks
         self._error_handlers = error_handlers
         self._grace = grace
@@ -309,18 +317,20 @@ class Worker:
         config = replace(self._config, run_id=summary.run_id)
         context = None if self._context is None else await call_user("context of a Worker", self._context, summary)
         session = None if self._session is None else await call_user("session of a Worker", self._session, summary)
+        budget = None if self._budget is None else await call_user("budget of a Worker", self._budget, summary)
         try:
-            await drive_with_run(
-                self._agents,
-                summary.run_id,
-                run_config=config,
-                context=context,
-                on_begin=self._begin,
-                owner=owner,
-                session=cast("Session | None", session),
-                hooks=self._hooks,
-                error_handlers=self._error_handlers,
-            )
+            with nullcontext() if budget is None else shared_limits(cast(Budget, budget)):
+                await drive_with_run(
+                    self._agents,
+                    summary.run_id,
+                    run_config=config,
+                    context=context,
+                    on_begin=self._begin,
+                    owner=owner,
+                    session=cast("Session | None", session),
+                    hooks=self._hooks,
+                    error_handlers=self._error_handlers,
+                )
         finally:
             self._runs.pop(summary.run_id, None)
 

@@ -28,7 +28,9 @@ from agentsdk import (
     UserError,
     Worker,
     function_tool,
+    shared_limits,
 )
+from agentsdk.limits import Budget
 from agentsdk.runs import Decision
 from agentsdk.stores import DueRuns
 from agentsdk.testing import FaultyStore, ScriptedModel, call
@@ -363,6 +365,28 @@ async def test_a_run_has_its_context_and_session(open_store: OpenStore) -> None:
     ]
 
 
+async def test_a_run_spends_from_its_budget(open_store: OpenStore) -> None:
+    with shared_limits(requests=1) as short:
+        pass
+    with shared_limits(requests=9) as long:
+        pass
+    budgets = {"short": short, "long": long}
+    agent = clerk("one", "two", "three")
+    for run_id, metadata in (("a", {"of": "short"}), ("b", {"of": "short"}), ("c", {"of": "long"}), ("d", {})):
+        await Runner.submit(agent, "go", run_id=run_id, run_config=RunConfig(store=open_store(), metadata=metadata))
+
+    async def budget(run: RunSummary) -> Budget | None:
+        return budgets.get(run.metadata.get("of", ""))
+
+    async with at_work(Worker(open_store(), agents=agent, concurrency=1, budget=budget)):
+        await until(open_store(), "a", "finished")
+        failed = await until(open_store(), "b", "failed")
+        await until(open_store(), "c", "finished")
+        await until(open_store(), "d", "finished")
+    assert failed.reason == "RequestLimitExceededError"
+    assert (short.spent.requests, long.spent.requests) == (1, 1)
+
+
 async def test_a_submitted_context_is_kept_where_the_run_says_how() -> None:
     store, seen = MemoryRunStore(), list[object]()
 
@@ -401,6 +425,7 @@ async def test_a_store_that_fails_once_ends_no_worker(at: int) -> None:
         ({"grace": -1}, "grace=-1"),
         ({"config": {}}, "config="),
         ({"context": 5}, "context=5"),
+        ({"budget": 5}, "budget=5"),
     ],
 )
 def test_a_wrong_argument_is_named(given: dict[str, Any], what: str) -> None:

@@ -24,22 +24,37 @@ _waiting: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}
 
 
 @contextmanager
-def shared_limits(**limits: Any) -> Generator[Budget]:
+def shared_limits(budget: Budget | None = None, /, **limits: Any) -> Generator[Budget]:
     """Limits around all runs that begin in the block, concurrently or one after the other: fields of `RunLimits` by name.
 
     `with shared_limits(tokens=50_000, cost="1.00") as budget:` lets them spend that much together; `budget.spent` says how much
     they have. Blocks nest, and each run's own limits hold beside them. Only limits on spending count here (turns, requests,
-    tokens, cost, tool calls): time and being stuck are each run's own. Raises `UserError` for a field there is not.
+    tokens, cost, tool calls): time and being stuck are each run's own. `with shared_limits(budget):` goes on with the budget of
+    an earlier block, in any task. Raises `UserError` for a field there is not, and for limits beside a budget.
     """
-    given: dict[str, Any] = {"turns": None, **limits}
-    if unknown := [repr(name) for name in limits if name not in RunLimits.__slots__]:
-        raise UserError(f"shared_limits(...) was given {', '.join(unknown)}, expected fields of RunLimits; see its docstring")
-    budget = Budget(RunLimits(**given), within=SCOPE.get())
+    if budget is None:
+        budget = _budget_of(limits)
+    elif not isinstance(budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UserError(
+            f"shared_limits(...) was given {type(budget).__name__}, expected the budget of an earlier block; "
+            "limits go by name, as shared_limits(cost=1)"
+        )
+    elif limits:
+        raise UserError(
+            f"shared_limits(...) was given a budget and {', '.join(limits)}, expected one of them; it has limits of its own"
+        )
     token = SCOPE.set(budget)
     try:
         yield budget
     finally:
         SCOPE.reset(token)
+
+
+def _budget_of(limits: dict[str, Any]) -> Budget:
+    given: dict[str, Any] = {"turns": None, **limits}
+    if unknown := [repr(name) for name in limits if name not in RunLimits.__slots__]:
+        raise UserError(f"shared_limits(...) was given {', '.join(unknown)}, expected fields of RunLimits; see its docstring")
+    return Budget(RunLimits(**given), within=SCOPE.get())
 
 
 class Limiter:

@@ -298,6 +298,33 @@ async def test_blocks_nest() -> None:
     assert outer.spent.requests == 3
 
 
+async def test_a_budget_is_gone_on_with() -> None:
+    agent = Agent("main", model=Talker(wanted=1, calls=0))
+    with shared_limits(requests=2) as budget:
+        await Runner.run(agent, "go")
+
+    async def in_another_task() -> None:
+        with shared_limits(budget) as same:
+            assert same is budget
+            await Runner.run(agent, "go")
+            with pytest.raises(RequestLimitExceededError):
+                await Runner.run(agent, "go")
+
+    await asyncio.create_task(in_another_task())
+    assert budget.spent.requests == 2
+    await Runner.run(agent, "go")
+
+
+def test_what_is_no_budget_is_refused() -> None:
+    wrong: Any = 5
+    with pytest.raises(UserError, match=r"was given int, expected the budget of an earlier block"), shared_limits(wrong):
+        pass
+    with shared_limits(requests=1) as budget:
+        pass
+    with pytest.raises(UserError, match="was given a budget and cost, expected one of them"), shared_limits(budget, cost=1):
+        pass
+
+
 def test_a_block_takes_fields_of_run_limits_only() -> None:
     with pytest.raises(UserError, match="'dollars', expected fields of RunLimits"), shared_limits(dollars=3):
         pass
