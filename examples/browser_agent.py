@@ -1,15 +1,15 @@
 """A browser agent: on the site of a small shop it looks for a chair, and orders it. A real Chromium, a real site on loopback.
 
-python examples/browser_agent.py              # the steps of a model are written down here, so that it runs anywhere
-python examples/browser_agent.py openai:...   # any model with a computer tool, or one that sees images
-python examples/browser_agent.py --save a.png # the last screenshot
-
-Chromium is found on the path, or named by AGENTSDK_CHROMIUM.
+pip install 'agentsdk[browser]'               # and a Chromium: on the path, or named by AGENTSDK_CHROMIUM
+python examples/browser_agent.py              # the steps of a model are written down here: the local one sees no images
+python examples/browser_agent.py --save a.png # and the last screenshot
+AGENTSDK_MODEL=openai:gpt-5 python examples/browser_agent.py   # a model with a computer tool, or one that sees images
 """
 
 import asyncio
 import base64
 import json
+import os
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -99,7 +99,7 @@ def main() -> None:
     thread = threading.Thread(target=site.serve_forever)
     thread.start()
     try:
-        model = given[0] if given and not given[0].startswith("--") else ScriptedModel(STEPS)
+        model = os.environ.get("AGENTSDK_MODEL") or ScriptedModel(STEPS)
         shots = asyncio.run(order(f"http://127.0.0.1:{site.server_port}/", model))
         if "--save" in given:
             with open(given[given.index("--save") + 1], "wb") as file:

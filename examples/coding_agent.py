@@ -1,12 +1,15 @@
 """A coding agent: it runs the tests of a small project, mends what fails, and runs them again. All of it in a sandbox.
 
-python examples/coding_agent.py            # the steps of a model are written down here, so that it runs anywhere
-python examples/coding_agent.py openai:... # any model
+    pip install 'agentsdk[sandbox]'          # Linux; bubblewrap or a container will do as well: docs/sandbox.md
+    python examples/coding_agent.py          # the steps of a model are written down here: the local one is too small for this
+    AGENTSDK_MODEL=openai:gpt-5 python examples/coding_agent.py    # any model that calls tools well, with its key
+
+Without a sandbox it runs nothing: a `UserError` says what to install.
 """
 
 import asyncio
 import json
-import sys
+import os
 from typing import Any
 
 from agentsdk import Agent, FunctionCall, Runner
@@ -51,7 +54,7 @@ STEPS = ScriptedModel(
 def coder(sandbox: Sandbox) -> Agent[Any, str]:
     """The agent. What its commands may do they do to the workspace only; what is doubtful is shown beside the call."""
     instructions = "You mend small Python projects. Run the tests first, and last."
-    model = sys.argv[1] if len(sys.argv) > 1 else STEPS
+    model = os.environ.get("AGENTSDK_MODEL") or STEPS
     return Agent[Any, str](
         name="Coder", instructions=instructions, model=model, tools=[ShellTool(sandbox), ApplyPatchTool(sandbox)]
     )

@@ -1,13 +1,14 @@
 """A data agent: it looks at a file of sales, and draws a chart of it with matplotlib. Its programs run in a sandbox.
 
-python examples/data_agent.py            # the steps of a model are written down here, so that it runs anywhere
-python examples/data_agent.py openai:... # any model
+    pip install 'agentsdk[sandbox]' matplotlib    # Linux; bubblewrap or a container will do as well: docs/sandbox.md
+    python examples/data_agent.py            # the steps of a model are written down here: the local one is too small for this
+    AGENTSDK_MODEL=openai:gpt-5 python examples/data_agent.py    # any model that writes Python, with its key
 
-The environment of the programs is the one that runs this: pip install matplotlib.
+The environment of the programs is the one that runs this, so they have matplotlib and numpy.
 """
 
 import asyncio
-import sys
+import os
 from importlib.util import find_spec
 from typing import Any
 
@@ -49,7 +50,7 @@ STEPS = ScriptedModel(
 def analyst(sandbox: Sandbox) -> Agent[Any, str]:
     """The agent. What its programs may do they do to the workspace only."""
     instructions = "You answer questions about the file sales.csv. Draw a chart where it helps."
-    model = sys.argv[1] if len(sys.argv) > 1 else STEPS
+    model = os.environ.get("AGENTSDK_MODEL") or STEPS
     return Agent[Any, str](name="Analyst", instructions=instructions, model=model, tools=[PythonTool(sandbox)])
 
 

@@ -1,10 +1,12 @@
 """An agent works on a git repository with two MCP servers: mcp-server-git (PyPI) and server-filesystem (npm).
 
-    python examples/mcp_client.py           # a scripted model
-    python examples/mcp_client.py --local   # the local one, which is small: it asks for the status, and reads the file
+    pip install 'agentsdk[mcp,local]' mcp-server-git && npm install -g @modelcontextprotocol/server-filesystem
+    python examples/mcp_client.py           # the steps of a model are written down here: the local one is too small for this
+    python examples/mcp_client.py --local   # the local one all the same: it asks for the status, and reads the file
+    AGENTSDK_MODEL=openai:gpt-5 python examples/mcp_client.py    # any model that calls tools well, with its key
 
 It reads and edits a file, stages it and commits it. What destroys something, as the servers say, and each commit wait for a
-person, who approves here. The servers come with `make .venv/.npm`: mcp-server-git from PyPI, server-filesystem from npm.
+person, who approves here.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from agentsdk.testing import ScriptedModel, call
 TASK = "In README.md a day is misspelt. Correct it."
 INSTRUCTIONS = "You work on the git repository in the folder '.'. Commit what you change."
 SMALL_TASKS = {"git_status": '{"repo_path": "."}', "read_text_file": '{"path": "README.md"}'}  # it has to be told what to call
-NPM = Path(__file__).parents[1] / ".venv" / "npm" / "node_modules" / ".bin" / "mcp-server-filesystem"
+OURS = Path(__file__).parents[1] / ".venv" / "npm" / "node_modules" / ".bin"  # where `make .venv/.npm` puts it
+NPM = shutil.which("mcp-server-filesystem") or shutil.which("mcp-server-filesystem", path=str(OURS))
 
 
 def missing() -> str:
@@ -35,8 +38,8 @@ def missing() -> str:
         return "git is not installed"
     if find_spec("mcp_server_git") is None:
         return "mcp-server-git is not installed: pip install mcp-server-git"
-    if shutil.which("node") is None or not NPM.exists():
-        return "server-filesystem is not installed: make .venv/.npm"
+    if shutil.which("node") is None or NPM is None:
+        return "server-filesystem is not installed: npm install -g @modelcontextprotocol/server-filesystem"
     return ""
 
 
@@ -88,8 +91,8 @@ async def main(is_local: bool) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.realpath(place)
         new_repository(Path(folder))
-        person = {"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com"}
-        person |= {"GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"}
+        who = ("AUTHOR", "COMMITTER")
+        person = {f"GIT_{one}_NAME": "Ann" for one in who} | {f"GIT_{one}_EMAIL": "ann@example.com" for one in who}
         git = MCPServerStdio(
             {"command": sys.executable, "args": ["-m", "mcp_server_git", "--repository", folder], "env": person, "cwd": folder},
             name="git",
@@ -108,9 +111,10 @@ async def main(is_local: bool) -> None:
                 for name, arguments in SMALL_TASKS.items():
                     await work(small(name, git if name.startswith("git") else files), f"Call {name} with {arguments}")
             else:
-                await work(Agent("Editor", INSTRUCTIONS, model=scripted(), toolsets=[git, files]), TASK)
-        log = ["git", "log", "--format=%an: %s", "-1"]
-        print("commit:", subprocess.run(log, cwd=folder, check=True, capture_output=True, text=True).stdout.strip())
+                model = os.environ.get("AGENTSDK_MODEL") or scripted()
+                await work(Agent("Editor", INSTRUCTIONS, model=model, toolsets=[git, files]), TASK)
+        log = subprocess.run(["git", "log", "--format=%an: %s", "-1"], cwd=folder, check=True, capture_output=True, text=True)
+        print("commit:", log.stdout.strip())
 
 
 if __name__ == "__main__":

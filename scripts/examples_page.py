@@ -39,7 +39,7 @@ str
 
 def main() -> None:
     rows: list[str] = []
-    for path in sorted(EXAMPLES.glob("*.py")):
+    for path in sorted({*EXAMPLES.glob("*.py")} - {*EXAMPLES.glob("test_*.py")}):
         first = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
         rows.append(f"| [{path.stem.replace('_', ' ')}](../examples/{path.name}) | {first} |\n")
     print(HEAD + "".join(rows), end="")

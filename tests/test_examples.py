@@ -13,16 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from agentsdk import FunctionCall, ModelResponse, Usage
+from agentsdk import FunctionCall, Message, ModelResponse, Usage
 from agentsdk.models.local.server import Address, LocalServer, ServerOptions
 from agentsdk.models.local.weights import find_weights
-from agentsdk.testing import FakeOpenAIServer, call
+from agentsdk.testing import FakeOpenAIServer, ServerReply, call
 from agentsdk.testing.scripted import Say
 from agentsdk.types.errors import UserError
 from tests.local_tools.chromium import chromium
 from tests.sandboxes.sandboxes import SANDBOXES, missing
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+
+_UNREAD = (
+    "not read: the final output of agent 'Reader' was not accepted by output validator 'stands_there' "
+    "after 1 feedback turn(s): The document does not say 120. Take the total that it says.\n"
+)
 
 SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
     "hello.py": (["Paris."], "Paris.\n[1 turn, 15 tokens]\n"),
@@ -127,10 +132,54 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
         ],
         "Critic says: Name the price.\nanswer: A chair of solid oak, for 120 euros.\n4 requests in all\n",
     ),
-    "handoff_triage.py": (
-        [call("transfer_to_french_tutor"), "Chat.", call("transfer_to_maths_tutor"), "Four."],
-        "What is the French word for cat?\n  Triage -> French tutor: Chat.\n"
-        "What is 2 plus 2?\n  Triage -> Maths tutor: Four.\n",
+    "triage.py": (
+        [
+            call("transfer_to_billing", urgency="low", about="a high bill"),
+            call("last_bill"),
+            "20 euros are for calls abroad.",
+            call("transfer_to_repairs", urgency="at once", about="a phone"),
+            call("transfer_to_repairs", urgency="high", about="a phone"),
+            "Which phone is it?",
+        ],
+        "Why is my bill so high?\n  Triage -> Billing (low): a high bill\n  Billing: 20 euros are for calls abroad.\n"
+        "My phone does not ring.\n  Triage -> Repairs (high): a phone\n  Repairs: Which phone is it?\n",
+    ),
+    # One reply for all: the total stands in one of the documents only, and they are asked about in any order.
+    "extraction.py": (
+        ['{"vendor": "Chairs Ltd.", "total": 120, "currency": "EUR"}'] * 5,
+        f"chairs.txt: Chairs Ltd., 120 EUR\nlamps.txt: {_UNREAD}letter.txt: {_UNREAD}"
+        "[1 of 3 read: 15 tokens, of unknown price]\n",
+    ),
+    "rag.py": (
+        [
+            call("look_up", query="SQLiteSession session_id db_path keeps its items in a SQLite file"),
+            "A session, see invented.md.",
+            "SQLiteSession keeps them (sessions.md)",
+        ],
+        "docs: passages searched by text search\nquestion: What keeps a session?\n"
+        "answer: SQLiteSession keeps them (sessions.md)\n[files: sessions.md]\n",
+    ),
+    "tenants.py": (
+        [ModelResponse((Message("assistant", "A contract."),), Usage(1, 100, 20), "stop"), "A bill."],
+        "acme: finished: A contract.\nacme: failed: CostLimitExceededError\nbolt: finished: A bill.\n"
+        "bolt asks for acme's run: the store has no run ID, expected the id of one; RunStore.list gives them\n"
+        "acme has spent 0.0032 of 0.01 dollars\nbolt has spent 0.0005 of 1.00 dollars\n",
+    ),
+    "chat_service.py": (
+        ["Rome.", "Madrid.", "Oslo."],
+        "ada: What is the capital of Italy?\n  guide: Rome.\nada: And of Spain?\n  guide: Madrid.\n"
+        "bob: What is the capital of Norway?\n  guide: Oslo.\n"
+        "ada has 4 messages\nbob has 2 messages\neve: HTTP 401\n",
+    ),
+    "approval_web.py": (
+        [call("refund", order=1815)],
+        'waits:    refund({"order":1815})\nkilled:   the service, exit code -9\n'
+        "approved: HTTP 202\napproved: HTTP 409\nfinished: Order 1815 is paid back.\n",
+    ),
+    "scheduled_job.py": (
+        ["Tea sells best."],
+        "planned:  twice, and there is 1 run\nkilled:   the first worker, exit code -9; 1 mail is out\n"
+        "finished: Tea sells best.\nmails:    1\n",
     ),
     "guardrails.py": (
         ["Madrid.", "Madrid."],
@@ -450,7 +499,30 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^status:   finished$",
     ],
     "structured_output.py": [r"^day:  \w+day$", r"^city: ", r"^who:  "],
-    "handoff_triage.py": [r"^What is the French.*\n  Triage -> \w+ tutor: .*\nWhat is 2 plus 2\?\n  Triage -> \w+ tutor: "],
+    "triage.py": [
+        r"^Why is my bill so high\?\n  Triage -> (Billing|Repairs) \((low|normal|high)\): .*\n  \1: .",
+        r"^My phone does not ring\.\n  Triage -> (Billing|Repairs) ",
+    ],
+    "extraction.py": [
+        r"^chairs\.txt: (Chairs|not read: ).*\nlamps\.txt: ",
+        r"^\[\d of 3 read: \d+ tokens, of unknown price\]$",
+    ],
+    "rag.py": [r"^docs: passages searched by text search\nquestion: What keeps a session\?\nanswer: ", r"^\[files: .*\]$"],
+    "tenants.py": [
+        r"^acme: finished: .*\nacme: failed: CostLimitExceededError\nbolt: finished: ",
+        r"^bolt asks for acme's run: the store has no run",
+        r"^acme has spent 0\.00\d+ of 0\.01 dollars$",
+    ],
+    "chat_service.py": [
+        r"^ada: What is .*\n  guide: .*\nada: And of",
+        r"^ada has 4 messages\nbob has 2 messages\neve: HTTP 401$",
+    ],
+    "approval_web.py": [
+        r"^waits: .*\nkilled: .* exit code -9\napproved: HTTP 202\napproved: HTTP 409\nfinished: Order .* is paid back",
+    ],
+    "scheduled_job.py": [
+        r"^planned:  twice, and there is 1 run\nkilled: .* exit code -9; 1 mail is out\nfinished: .*\nmails:    1$",
+    ],
     "guardrails.py": [r"^stopped: input guardrail 'no_card_numbers' stopped", r"^answer: .", r"^\[no_promises: "],
     "approval_resume.py": [
         r"^process A: cancel_order\(.* waits for approval\nprocess A: saved .*\n"
@@ -496,7 +568,7 @@ SAMPLED = (
     "streaming.py",
     "structured_output.py",
     "output_function.py",
-    "handoff_triage.py",
+    "triage.py",
     "guardrails.py",
     "effects.py",
     "durable_run.py",
@@ -513,7 +585,7 @@ ON_THE_LOCAL_MODEL = LOCALLY if os.environ.get("AGENTSDK_EXAMPLES") == "all" els
 
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
-    here -= {"service.py", "hosted_tools.py", *SCRIPTED}  # test_service.py, and below
+    here -= {"service.py", "hosted_tools.py", "test_triage.py", *SCRIPTED}  # test_service.py, and below
     assert here == LOCALLY.keys() == SCRIPTS.keys() | {"demo.py"}  # the demo is all about the local model
 
 
@@ -532,6 +604,40 @@ def test_each_row_of_the_table_of_what_tools_can_do_has_an_example_that_runs_her
     for row in rows:
         named = re.findall(r"\]\(\.\./examples/([\w.]+)\)", row)
         assert named and {*named} <= {*SCRIPTS, *SCRIPTED, "hosted_tools.py"}, row
+
+
+def test_each_job_has_one_example_that_runs_here() -> None:
+    page = (EXAMPLES.parent / "docs" / "jobs.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    names = [re.findall(r"\]\(\.\./examples/([\w.]+)\)", row[1])[0] for row in rows]
+    assert len(names) == len({*names}) == 12 and {*names} <= {*SCRIPTS, *SCRIPTED}
+    for name in names:
+        lines = (EXAMPLES / name).read_text(encoding="utf-8").splitlines()
+        assert 40 <= len(lines) <= 125 and lines[2].startswith("    pip install "), name
+
+
+def test_the_tests_beside_triage() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_triage.py"]
+    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_rag_by_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tea.md").write_text("# Tea\n\nGreen tea is from China.\n\n# Cake\n\nCake is from the oven.\n")
+    monkeypatch.setenv("EMBEDDER", "some-embedder")
+
+    def vectors(*given: list[float]) -> ServerReply:
+        return ServerReply(body={"data": [{"index": index, "embedding": vector} for index, vector in enumerate(given)]})
+
+    async def main() -> None:
+        says = [call("look_up", query="a drink"), vectors([1, 0], [0, 1]), vectors([0.9, 0.1]), "Green tea."]
+        async with FakeOpenAIServer(says) as server:
+            printed = await run("rag.py", tmp_path, Address(server.url, "a key"), str(tmp_path), "Where is tea from?")
+            assert printed.endswith("searched by vectors\nquestion: Where is tea from?\nanswer: Green tea.\n[files: tea.md]\n")
+            read = server.requests[3].json["messages"][-1]["content"]
+            assert read.index("Green tea is from China") < read.index("Cake is from the oven")
+
+    asyncio.run(main())
 
 
 def test_hosted_tools(tmp_path: Path) -> None:
@@ -644,7 +750,7 @@ async def run(name: str, folder: Path, server: Address | None = None, *arguments
     async with asyncio.timeout(120):
         out, err = await process.communicate()
     assert (process.returncode, err.decode()) == (0, ""), out.decode()
-    printed = re.sub(r"\b\d+ characters", "N characters", out.decode())
+    printed = re.sub(r"\b\d+ characters", "N characters", re.sub(r"run '[0-9a-f]{32}'", "run ID", out.decode()))
     ids = list(dict.fromkeys(re.findall(r"^process (\d+):", printed, re.MULTILINE)))
     return re.sub(r"^process (\d+):", lambda found: f"process {'AB'[ids.index(found[1])]}:", printed, flags=re.MULTILINE)
 

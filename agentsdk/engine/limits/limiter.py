@@ -34,7 +34,7 @@ def shared_limits(budget: Budget | None = None, /, **limits: Any) -> Generator[B
     """
     if budget is None:
         budget = _budget_of(limits)
-    elif not isinstance(budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
+    elif not isinstance(budget, Budget):
         raise UserError(
             f"shared_limits(...) was given {type(budget).__name__}, expected the budget of an earlier block; "
             "limits go by name, as shared_limits(cost=1)"
