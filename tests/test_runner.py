@@ -129,7 +129,7 @@ async def test_a_state_can_be_resumed_more_than_once() -> None:
 
 async def test_a_state_of_another_agent_is_a_mismatch() -> None:
     state = (await Runner.run(agent_of(World(), ["hello"]), "go")).to_state()
-    with pytest.raises(StateMismatchError, match="another agent than 'other'"):
+    with pytest.raises(StateMismatchError, match="expected to go on with that one and got 'other'"):
         await Runner.run(agent_of(World(), [], "other"), state)
 
 

@@ -45,6 +45,12 @@ EXTRAS = {
 }
 """The package that each extra brings, by the name it is imported by."""
 
+WITHOUT_KEY = {
+    "azure": "; tokens of Entra ID do as well (extra azure)",
+    "bedrock": "; the AWS credentials of this machine do as well (extra bedrock)",
+}
+"""Providers that take something else than the key."""
+
 
 def _python() -> Iterator[Finding]:
     yield Finding("python", "ok", f"{platform.python_version()} at {sys.executable}")
@@ -80,8 +86,9 @@ def _version_of(module: str) -> str:
 def _keys() -> Iterator[Finding]:
     for one in providers():
         if one["key"] is not None:
-            says = f"{one['key']} is {'set' if one['is_set'] else 'not set'}"
-            yield Finding(f"provider {one['provider']}", "ok" if one["is_set"] else "missing", says)
+            provider = str(one["provider"])
+            says = f"{one['key']} is {'set' if one['is_set'] else 'not set' + WITHOUT_KEY.get(provider, '')}"
+            yield Finding(f"provider {provider}", "ok" if one["is_set"] else "missing", says)
 
 
 def _local_model() -> Iterator[Finding]:

@@ -18,6 +18,8 @@ KEYS = {
     "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
     "vertex": "GOOGLE_CLOUD_PROJECT",
 }
+OTHER_KEYS = {"google": "GOOGLE_API_KEY"}
+"""What is read where the key is not set."""
 MOST = 40
 """Models that are listed without `--json`."""
 
@@ -26,9 +28,10 @@ def providers() -> list[JsonObject]:
     """The first parts of names, and whether their key is set."""
     from agentsdk.models.profiles import PROFILES
 
-    known: list[JsonObject] = [
-        {"provider": name, "key": key, "is_set": bool(os.environ.get(key))} for name, key in KEYS.items()
-    ]
+    known: list[JsonObject] = []
+    for name, key in KEYS.items():
+        found = next((one for one in (key, OTHER_KEYS.get(name, key)) if os.environ.get(one)), None)
+        known.append({"provider": name, "key": found or key, "is_set": found is not None})
     for name, profile in PROFILES.items():
         key = profile.key_variable
         known.append({"provider": name, "key": key or None, "is_set": not key or bool(os.environ.get(key))})

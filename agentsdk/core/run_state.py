@@ -434,8 +434,8 @@ class RunState:
             ) from error
         if state.first_agent != agent.name:
             raise StateMismatchError(
-                f"the saved run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
-                "pass that agent"
+                f"the saved run was begun by agent {state.first_agent!r}, expected to go on with that one and got "
+                f"{agent.name!r}; pass the agent it was started with"
             )
         if run_id is not None and state.run_id != run_id:
             raise StateMismatchError(

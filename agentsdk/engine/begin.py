@@ -172,8 +172,8 @@ def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:
     """The agent a state goes on with, reached from the agent the run began with."""
     if state.first_agent != agent.name:
         raise StateMismatchError(
-            f"the state's run was begun by another agent than {agent.name!r}, expected the agent it was started with; "
-            "pass that agent"
+            f"the run was begun by agent {state.first_agent!r}, expected to go on with that one and got {agent.name!r}; "
+            "pass the agent it was started with"
         )
     current = find_agent(agent, state.agent)
     if current is None:

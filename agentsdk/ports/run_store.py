@@ -154,7 +154,7 @@ def conflict(stored: RunSummary | None, expected_rev: int, summary: RunSummary) 
         return RunConflictError(
             f"run {summary.run_id!r} is at revision {rev}, expected {expected_rev}: "
             + ("it exists already" if expected_rev == 0 else "it has gone on elsewhere")
-            + "; go on with Runner.resume, or begin another run_id"
+            + "; go on with Runner.drive or Runner.resume, or begin another run_id"
         )
     if stored is not None and stored.refuses(summary.owner, summary.updated_at):
         return RunConflictError(

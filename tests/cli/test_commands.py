@@ -229,6 +229,16 @@ def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: py
     assert "sk-a-key" not in findings.out
 
 
+def test_the_doctor_reads_either_key_of_google_and_says_what_else_will_do(ran: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GEMINI_API_KEY", "AZURE_OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOOGLE_API_KEY", "secret")
+    told = ran("doctor").out
+    assert "ok     provider google: GOOGLE_API_KEY is set" in told
+    assert "AZURE_OPENAI_API_KEY is not set; tokens of Entra ID do as well" in told
+    assert "AWS_BEARER_TOKEN_BEDROCK is not set; the AWS credentials of this machine do as well" in told
+
+
 def test_the_doctor_knows_every_extra() -> None:
     declared = set(metadata("agentsdk").get_all("Provides-Extra") or ())
     assert set(EXTRAS) == declared

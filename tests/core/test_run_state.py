@@ -590,7 +590,7 @@ def test_a_sealed_state_is_refused_without_its_key() -> None:
 
 
 def test_a_state_of_another_agent_is_refused() -> None:
-    with pytest.raises(StateMismatchError, match="another agent than 'second', expected the agent it was started with"):
+    with pytest.raises(StateMismatchError, match="expected to go on with that one and got 'second'"):
         RunState.from_string(Named("second"), paused().to_string())
 
 

@@ -398,7 +398,7 @@ async def test_a_tool_that_never_was_is_no_missing_one() -> None:
 async def test_a_run_is_gone_on_with_by_the_agent_that_began_it() -> None:
     config = config_of(MemoryRunStore())
     await Runner.run(agent_with(call("pay", x=1)), "go", run_config=config)
-    with pytest.raises(StateMismatchError, match="begun by another agent than 'other'"):
+    with pytest.raises(StateMismatchError, match="begun by agent 'main', expected to go on with that one and got 'other'"):
         await Runner.resume(Agent("other", model=ScriptedModel([])), "r", run_config=config)
 
 
