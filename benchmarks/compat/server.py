@@ -55,7 +55,17 @@ def responses_output(body: dict[str, Any]) -> list[dict[str, Any]]:
     text = _said((body.get("text") or {}).get("format"))
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     message = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed"}
-    return [{**message, "content": [part]}]
+    shell = any(tool.get("type") == "shell" and tool.get("environment") for tool in body.get("tools") or [])
+    return [*(_in_container(number) if shell else []), {**message, "content": [part]}]
+
+
+def _in_container(number: int) -> list[dict[str, Any]]:
+    """A command that the provider has run itself, and what it printed."""
+    known = {"call_id": f"call_{number}", "status": "completed"}
+    where = {"type": "container_reference", "container_id": "cntr_1"}
+    call = {"type": "shell_call", "id": f"sh_{number}", **known, "environment": where, "action": {"commands": ["ls"]}}
+    printed = [{"stdout": "totals.csv", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]
+    return [call, {"type": "shell_call_output", "id": f"sho_{number}", **known, "output": printed, "max_output_length": 100}]
 
 
 def _response(body: dict[str, Any], output: list[dict[str, Any]], status: str) -> dict[str, Any]:
@@ -87,7 +97,7 @@ def responses_events(body: dict[str, Any]) -> list[dict[str, Any]]:
                 events.append(
                     {"type": "response.output_text.delta", "content_index": 0, "delta": piece, "logprobs": [], **place}
                 )
-        else:
+        elif item["type"] == "function_call":
             events.append({"type": "response.output_item.added", "output_index": at, "item": {**item, "arguments": ""}})
             for piece in re.findall(r".{1,12}", item["arguments"], re.DOTALL):
                 events.append({"type": "response.function_call_arguments.delta", "delta": piece, **place})

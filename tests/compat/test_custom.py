@@ -12,13 +12,18 @@ from openai.types.responses import ResponseOutputMessage, ResponseTextDeltaEvent
 from agentsdk.compat.openai_agents import (
     Agent,
     ModelResponse,
+    ModelSettings,
     OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    ProgrammaticToolCallingTool,
     RunConfig,
     Runner,
+    ShellTool,
     Span,
     Trace,
     TracingProcessor,
     Usage,
+    UserError,
     function_tool,
     set_default_openai_api,
     set_default_openai_client,
@@ -147,6 +152,34 @@ async def test_openai_s_client_is_read_and_the_last_default_counts() -> None:
         Defaults.client = None
         await client.close()
         await nowhere.close()
+        await aclose()
+        server.shutdown()
+        server.server_close()
+
+
+async def test_a_shell_in_a_container_is_the_provider_s() -> None:
+    server, address = serve()
+    client = AsyncOpenAI(api_key="sk-test", base_url=address)
+    shell = ShellTool(environment={"type": "container_auto", "network_policy": {"type": "disabled"}})
+    try:
+        model = OpenAIResponsesModel(model="m", openai_client=client)
+        result = await Runner.run(Agent(name="A", tools=[shell, add], model=model), "x")
+        assert [getattr(item.raw_item, "type", "") for item in result.new_items][-3:] == [
+            "shell_call",
+            "shell_call_output",
+            "message",
+        ]
+        stream = Runner.run_streamed(Agent(name="A", tools=[shell], model=model), "x")
+        assert [event.name async for event in stream.stream_events() if event.type == "run_item_stream_event"]
+        reply = await model.get_response(None, "x", ModelSettings(), [shell], None, [])
+        assert [item.type for item in reply.output] == ["shell_call", "shell_call_output", "message"]
+        chat = OpenAIChatCompletionsModel(model="m", openai_client=client)
+        with pytest.raises(UserError, match="has no ShellTool that the provider runs"):
+            await Runner.run(Agent(name="A", tools=[shell], model=chat), "x")
+        with pytest.raises(UserError, match="take no ProgrammaticToolCallingTool"):
+            await Runner.run(Agent(name="A", tools=[ProgrammaticToolCallingTool()], model=model), "x")
+    finally:
+        await client.close()
         await aclose()
         server.shutdown()
         server.server_close()

@@ -31,7 +31,7 @@ MAPPED: dict[str, str] = {
     "ImageGenerationTool": "agentsdk's tool of that kind",
     "WebSearchTool": "agentsdk's tool of that kind",
     "ToolSearchTool": "agentsdk's tool of that kind",
-    "ShellTool": "run by its executor here; in a hosted container only for a model of the program's own",
+    "ShellTool": "run by its executor here; in a hosted container by the Responses API",
     "ProgrammaticToolCallingTool": _PROVIDER_RUN,
     "tool_namespace": "the namespace is kept on the tools; agentsdk's adapters send their plain names",
     "MCPServerSse": "refused with an error that says why: the protocol has given up that transport",

@@ -46,7 +46,7 @@ class Translation:
         self._handoffs: dict[int, list[Handoff[Any, Any]]] = {}
         self._schemas: dict[int, AgentOutputSchemaBase | None] = {}
         self._tools: dict[int, list[theirs.Tool]] = {}
-        self._unknown: dict[int, UserError | None] = {}
+        self._at_provider: dict[int, list[theirs.Tool]] = {}
         self._names: dict[str, Agent[Any]] = {}
         self.has_hooks = False
         self.first = self.own(agent)
@@ -121,17 +121,16 @@ class Translation:
             case _:
                 return True
 
-    def unknown_tool(self, agent: Agent[Any]) -> UserError | None:
-        """The error for a tool that only a model of the program's own may be told of; None where there is none."""
-        return self._unknown.get(id(agent))
+    def at_provider(self, agent: Agent[Any]) -> list[theirs.Tool]:
+        """The tools of an agent that the provider runs and agentsdk has no declaration of."""
+        return self._at_provider.get(id(agent), [])
 
     def _translate_tools(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
         self._tools[id(agent)] = list(agent.tools)
         handed = {one.tool_name for one in self._handoffs.get(id(agent), ())}
         given = [(tool, own_tool(tool, agent)) for tool in _told_apart(agent, handed)]
         made.tools = [own for _, own in given if own is not None]
-        unknown = next((tool for tool, own in given if own is None), None)
-        self._unknown[id(agent)] = None if unknown is None else _only_at_the_provider(unknown)
+        self._at_provider[id(agent)] = [tool for tool, own in given if own is None]
 
     def _fill(self, made: OwnAgent[Any, Any], agent: Agent[Any]) -> None:
         self.has_hooks = self.has_hooks or agent.hooks is not None
@@ -204,13 +203,6 @@ def raise_for_collisions(agent: Agent[Any]) -> None:
                 "under tool_name_collision_policy='error'; rename them"
             )
         waiting += [given.agent for given in declared if cast("Agent[Any] | None", given.agent) is not None]
-
-
-def _only_at_the_provider(tool: theirs.Tool) -> UserError:
-    return UserError(
-        f"agentsdk has no {type(tool).__name__} that the provider runs in its containers; give ShellTool an executor, or use "
-        "the tools of agentsdk.local_tools and agentsdk.sandboxes"
-    )
 
 
 def _declared(given: Any, agent: Agent[Any]) -> Handoff[Any, Any]:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, cast
 
 from msgspec import structs
 
+from agentsdk.compat.openai_agents._bridge.hosted import with_tools_of_provider
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope
 from agentsdk.compat.openai_agents.agent import Agent
-from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTimeoutError
+from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTimeoutError, UserError
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
 from agentsdk.compat.openai_agents.run_config import provider_of
@@ -133,8 +134,11 @@ class AgentModel:
         if found.native is None:
             events = self._given(scope, found, request)
             return events if seconds is None else _timed(events, seconds)
-        if (unknown := scope.translation.unknown_tool(agent)) is not None:
-            raise BridgedError(str(unknown)) from unknown
+        if at_provider := scope.translation.at_provider(agent):
+            try:
+                request = with_tools_of_provider(request, at_provider, found.model)
+            except UserError as error:
+                raise BridgedError(str(error)) from error
         if request.stream:
             events = self._streamed(scope, found.native, request)
         else:

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from agentsdk.compat.openai_agents import tool as theirs
 from agentsdk.compat.openai_agents._bridge.approval import approval_of
+from agentsdk.compat.openai_agents._bridge.hosted import hosted_tool
 from agentsdk.compat.openai_agents._bridge.local_tools import invoke_computer, invoke_custom, invoke_patch, invoke_shell
 from agentsdk.compat.openai_agents._bridge.outputs import own_parts, parts_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
 from agentsdk.compat.openai_agents.agent import Agent
 from agentsdk.compat.openai_agents.exceptions import AgentsException, ToolTimeoutError, UserError
-from agentsdk.compat.openai_agents.items import field_of, plain
 from agentsdk.compat.openai_agents.run_config import ToolErrorFormatterArgs
 from agentsdk.compat.openai_agents.tool_guardrails import (
     ToolGuardrailFunctionOutput,
@@ -35,7 +35,6 @@ from agentsdk.define.tool_guardrail import ToolInputGuardrail as OwnInputGuardra
 from agentsdk.define.tool_guardrail import ToolInputGuardrailData as OwnInputData
 from agentsdk.define.tool_guardrail import ToolOutputGuardrail as OwnOutputGuardrail
 from agentsdk.define.tool_guardrail import ToolOutputGuardrailData as OwnOutputData
-from agentsdk.types import hosted_tools as own_hosted
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import AgentsException as OwnError
 from agentsdk.types.hosted_tool import HostedTool
@@ -83,8 +82,8 @@ class Body(ToolBody[RunScope]):
 
 
 def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool | None:
-    """A tool of the program for the run beneath; None for one of the provider's that agentsdk has nothing for: only a model of
-    the program's own may be told of it. Raises `UserError` for what is no tool."""
+    """A tool of the program for the run beneath; None for one of the provider's that agentsdk has no declaration of. Raises
+    `UserError` for what is no tool."""
     match tool:
         case theirs.FunctionTool():
             return _function_tool(tool, agent)
@@ -302,71 +301,6 @@ def _output_guardrail(guardrail: ToolOutputGuardrail[Any], agent: Agent[Any]) ->
         return _verdict(output)
 
     return OwnOutputGuardrail(ask, guardrail.get_name())
-
-
-def hosted_tool(tool: theirs.Tool) -> HostedTool:
-    """A tool that the provider runs. Raises `UserError` for one that agentsdk has nothing for."""
-    match tool:
-        case theirs.WebSearchTool():
-            place = plain(tool.user_location) if tool.user_location is not None else None
-            location = None
-            if place:
-                fields = {name: place.get(name) or "" for name in ("city", "region", "country", "timezone")}
-                location = own_hosted.UserLocation(**fields)
-            domains = field_of(tool.filters, "allowed_domains") if tool.filters is not None else None
-            return own_hosted.WebSearchTool(
-                allowed_domains=tuple(domains or ()),
-                user_location=location,
-                search_context_size=None if tool.search_context_size == "medium" else tool.search_context_size,
-            )
-        case theirs.FileSearchTool():
-            threshold = field_of(tool.ranking_options, "score_threshold") if tool.ranking_options is not None else None
-            return own_hosted.FileSearchTool(
-                vector_store_ids=tool.vector_store_ids,
-                max_num_results=tool.max_num_results,
-                filters=None if tool.filters is None else plain(tool.filters),
-                score_threshold=threshold,
-                include_search_results=tool.include_search_results,
-            )
-        case theirs.CodeInterpreterTool():
-            container = field_of(tool.tool_config, "container")
-            if isinstance(container, str):
-                return own_hosted.CodeInterpreterTool(container=container)
-            files = field_of(container, "file_ids") if container is not None else None
-            return own_hosted.CodeInterpreterTool(file_ids=tuple(files or ()))
-        case theirs.ImageGenerationTool():
-            config = dict(plain(tool.tool_config))
-            known = {field for field in own_hosted.ImageGenerationTool.__dataclass_fields__ if field != "permission"}
-            return own_hosted.ImageGenerationTool(**{name: value for name, value in config.items() if name in known})
-        case theirs.HostedMCPTool():
-            return _hosted_mcp(tool)
-        case theirs.ToolSearchTool():
-            return own_hosted.ToolSearchTool()
-        case _:
-            raise UserError(
-                f"an agent has a {type(tool).__name__} among its tools, expected what @function_tool makes, agent.as_tool() "
-                f"or a tool class of {theirs.__name__!r}"
-            )
-
-
-def _hosted_mcp(tool: theirs.HostedMCPTool) -> HostedTool:
-    config = dict(plain(tool.tool_config))
-    config.pop("type", None)
-    approval = config.get("require_approval", "always")
-    given: dict[str, Any] = {"server_label": config.get("server_label", ""), "server_url": config.get("server_url", "")}
-    fields = own_hosted.HostedMCPTool.__dataclass_fields__
-    if "connector_id" in fields and config.get("connector_id"):
-        given["connector_id"] = config["connector_id"]
-    if "authorization" in fields and config.get("authorization"):
-        given["authorization"] = config["authorization"]
-    if "headers" in fields and config.get("headers"):
-        given["headers"] = config["headers"]
-    allowed = config.get("allowed_tools")
-    if "allowed_tools" in fields and isinstance(allowed, list):
-        given["allowed_tools"] = tuple(cast("list[str]", allowed))
-    if "require_approval" in fields and approval in ("always", "never"):
-        given["require_approval"] = approval
-    return own_hosted.HostedMCPTool(**{name: value for name, value in given.items() if name in fields})
 
 
 def rejection_text(scope: RunScope, tool_name: str, call_id: str) -> str | Awaitable[Any]:

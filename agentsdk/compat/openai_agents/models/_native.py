@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from agentsdk.compat.openai_agents._config import Defaults
@@ -74,7 +75,7 @@ class NativeModel(Model):
         from agentsdk.compat.openai_agents._bridge.direct import direct_request, reply_of
 
         request = direct_request(
-            system_instructions, input, model_settings, tools, output_schema, handoffs, prompt, stream=False
+            system_instructions, input, model_settings, tools, output_schema, handoffs, prompt, model=self, stream=False
         )
         return await reply_of(self._events(request))
 
@@ -97,19 +98,21 @@ class NativeModel(Model):
         from agentsdk.compat.openai_agents._bridge.events import built_event
 
         request = direct_request(
-            system_instructions, input, model_settings, tools, output_schema, handoffs, prompt, stream=True
+            system_instructions, input, model_settings, tools, output_schema, handoffs, prompt, model=self, stream=True
         )
-        async for event in self._events(request):
-            yield built_event(event)
+        async with aclosing(self._events(request)) as events:
+            async for event in events:
+                yield built_event(event)
 
-    async def _events(self, request: ModelRequest) -> AsyncIterator[ModelStreamEvent]:
+    async def _events(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent]:
         from agentsdk.compat.openai_agents._bridge.errors import bare_error
         from agentsdk.types.errors import AgentsException
 
         raised: BaseException | None = None
         try:
-            async for event in self.native.stream(request):
-                yield event
+            async with aclosing(self.native.stream(request)) as events:
+                async for event in events:
+                    yield event
         except AgentsException as error:
             raised = bare_error(error)
             raised.__cause__ = error
