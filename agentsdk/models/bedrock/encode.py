@@ -30,7 +30,7 @@ from agentsdk.types.items import (
     Reasoning,
     Refusal,
 )
-from agentsdk.types.spec import HandoffSpec, ToolSpec
+from agentsdk.types.spec import HandoffSpec, OutputSpec, ToolSpec
 
 _NOT_IN_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_ID = 64
@@ -164,13 +164,21 @@ def _source(url: str, filename: str, what: str) -> tuple[str, JsonObject]:
     return kind.lower() or "text/plain", {"bytes": data}
 
 
-def encode_tools(tools: Sequence[ToolSpec | HandoffSpec]) -> bytes:
-    """The `tools` of a `toolConfig`."""
-    return to_json([_tool(tool) for tool in tools])
+def encode_tools(tools: Sequence[ToolSpec | HandoffSpec], *, strict: bool = False) -> bytes:
+    """The `tools` of a `toolConfig`; with `strict` the model is held to the schemas of the strict ones."""
+    return to_json([_tool(tool, strict) for tool in tools])
 
 
-def _tool(tool: ToolSpec | HandoffSpec) -> JsonObject:
+def text_format(output: OutputSpec) -> JsonObject:
+    """What holds a reply to the schema of an output."""
+    schema = {"schema": to_json(output.schema).decode(), "name": usable_name(output.name)}
+    return {"type": "json_schema", "structure": {"jsonSchema": schema}}
+
+
+def _tool(tool: ToolSpec | HandoffSpec, strict: bool) -> JsonObject:
     spec: JsonObject = {"name": tool.name, "inputSchema": {"json": tool.parameters}}
     if description := function_description(tool):  # an empty one is not taken
         spec["description"] = description
+    if strict and tool.strict:
+        spec["strict"] = True
     return {"toolSpec": spec}

@@ -11,7 +11,7 @@ FEATURES = Features(
     parallel_tool_calls=False,
     hosted_tools={},
     extra_tools=False,
-    native_output=False,
+    native_output="`native_output=`, strict schemas",
     json_mode=False,
     images=("data",),
     audio=("data",),

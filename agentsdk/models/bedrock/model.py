@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from agentsdk.core.output_prompt import prompt_for
 from agentsdk.models.bedrock.auth import AwsAuth, known_region
-from agentsdk.models.bedrock.encode import MessageEncoder, encode_tools
+from agentsdk.models.bedrock.encode import MessageEncoder, encode_tools, text_format
 from agentsdk.models.bedrock.frames import FrameDecoder
 from agentsdk.models.bedrock.reply import ReplyAssembler
 from agentsdk.models.exchange import Decoder
@@ -28,7 +28,7 @@ from agentsdk.models.prefix import Body, Pieces, framed, to_json
 from agentsdk.models.thinking import claude_thinking, given_thinking
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
-from agentsdk.types.declared import Fields, a_name, one_of, optional
+from agentsdk.types.declared import FLAG, Fields, a_name, one_of, optional
 from agentsdk.types.errors import UserError
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.settings import ModelSettings
@@ -45,12 +45,15 @@ _UNSUPPORTED = (
 )
 _COUNTED = ("system", "toolConfig", "additionalModelRequestFields")  # all that the counting endpoint takes
 _MORE = "additionalModelRequestFields"
+_OUTPUT = "outputConfig"
 _OTHERS = ("ai21.", "amazon.", "cohere.", "deepseek.", "meta.", "mistral.", "openai.", "qwen.")
 
 _FIELDS = Fields(
     "BedrockModel",
     region=optional(a_name("the name of a region; write 'us-east-1'")),
     cache=optional(one_of("'5m' or '1h'", ("5m", "1h"))),
+    native_output=FLAG,
+    strict_tools=FLAG,
 )
 
 
@@ -58,7 +61,8 @@ class BedrockModel(HttpModel):
     """A model of Amazon Bedrock behind `POST {base_url}/model/{model}/converse`, and `converse-stream`.
 
     `model` is the id of a model or of an inference profile, or an ARN. `region` defaults to AWS_REGION or AWS_DEFAULT_REGION.
-    `cache` has Bedrock cache each request's prefix for that long, where the model can.
+    `cache` has Bedrock cache each request's prefix for that long, where the model can. `native_output` holds the model to the
+    schema of a strict output type, `strict_tools` to those of strict tools: some models at Bedrock can, the others refuse it.
 
     Requests are signed with the credentials that the AWS tools would use (extra `bedrock`, see `AwsAuth`), or carry an API key
     of Bedrock: `api_key`, or AWS_BEARER_TOKEN_BEDROCK. `base_url` defaults to AWS_ENDPOINT_URL_BEDROCK_RUNTIME or the region's
@@ -79,9 +83,11 @@ class BedrockModel(HttpModel):
         *,
         region: str | None = None,
         cache: Literal["5m", "1h"] | None = None,
+        native_output: bool = False,
+        strict_tools: bool = False,
         **options: Unpack[HttpModelOptions],
     ) -> None:
-        _FIELDS.check_given(region=region, cache=cache)
+        _FIELDS.check_given(region=region, cache=cache, native_output=native_output, strict_tools=strict_tools)
         self._region = known_region(region)
         if options.get("provider") is None:
             options["provider"] = "bedrock"
@@ -92,6 +98,8 @@ class BedrockModel(HttpModel):
             self._who = f"model {model!r} in region {self._region!r} of Amazon Bedrock"
         self._path = f"{self.base_url}/model/{quote(model, safe='-._~', errors='replace')}"
         self._cache = cache
+        self._native_output = native_output
+        self._strict_tools = strict_tools
         self._encoder = MessageEncoder(self.provider)
         self._text_encoder = MessageEncoder(self.provider, calls_as_text=True)
 
@@ -132,15 +140,18 @@ class BedrockModel(HttpModel):
             raise UserError(f"AgentOutputSchema(mode='json') is not available with {_API}; use mode='prompted'")
         point = self._cache_point(settings)
         system = [request.instructions, *self._encoder.system(chain(request.items, request.tail))]
-        if output is not None:
+        if output is not None and self._native_output and output.strict and not output.is_asked_for:
+            fields[_OUTPUT] = {**as_object(fields.get(_OUTPUT)), "textFormat": text_format(output)}
+        elif output is not None:
             system.append(prompt_for(output))
         if any(system):
             blocks: list[JsonObject] = [{"text": "\n\n".join(filter(None, system))}]
             fields["system"] = blocks if point is None else [*blocks, point]
-        more = as_object(fields.get(_MORE))
+        own = {name: as_object(fields.get(name)) for name in (_MORE, _OUTPUT)}
         merge_extra_body(fields, settings, "messages", "system")
-        if more and _MORE in (settings.extra_body or ()):
-            fields[_MORE] = {**more, **as_object(fields[_MORE])}
+        for name, known in own.items():
+            if known and name in (settings.extra_body or ()):
+                fields[name] = {**known, **as_object(fields[name])}
         if request.tools and settings.tool_choice != "none" and "toolConfig" not in fields:
             config: JsonObject = {"tools": self._encoded_tools(request.tools)}
             if choice := _tool_choice(settings):
@@ -168,7 +179,7 @@ class BedrockModel(HttpModel):
             if "budget_tokens" in told.thinking:  # which must be below the cap
                 config["maxTokens"] = told.max_tokens
         if effort is not None:
-            fields["outputConfig"] = {"effort": effort}
+            fields[_OUTPUT] = {"effort": effort}
         given = {name: value for name, value in config.items() if value is not None}
         return {"inferenceConfig": given, **fields} if given else fields
 
@@ -204,7 +215,7 @@ class BedrockModel(HttpModel):
         return ReplyAssembler(self.provider, model=self.name, fallback_id=request.request_id)
 
     def _encode_tools(self, tools: Sequence[ToolSpec | HandoffSpec], hosted: Sequence[HostedTool]) -> bytes:
-        return encode_tools(tools)
+        return encode_tools(tools, strict=self._strict_tools)
 
 
 def _tool_choice(settings: ModelSettings) -> JsonObject:

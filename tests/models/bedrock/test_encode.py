@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from agentsdk.models.bedrock import BedrockModel
 from agentsdk.types.errors import UserError
@@ -222,11 +223,44 @@ def test_what_is_sent_fits_botocores_model_of_the_service() -> None:
     settings = ModelSettings(max_tokens=9, thinking=True, tool_choice="required", metadata={"a": "b"}, stop=("x",))
     body = body_of(
         "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-        options={"cache": "5m"},
+        options={"cache": "5m", "native_output": True, "strict_tools": True},
         items=items,
         tools=(TOOL,),
+        output=OutputSpec("Sum", {"type": "object"}),
         instructions="x",
         settings=settings,
     )
     report = ParamValidator().validate({"modelId": MODEL, **body}, shape)
     assert not report.has_errors(), report.generate_report()
+    assert not unknown(body, shape), "botocore would leave it out"
+
+
+def unknown(value: Any, shape: Any) -> list[str]:
+    """The fields of `value` that `shape` does not have."""
+    if shape.type_name == "list":
+        return [name for one in value for name in unknown(one, shape.member)]
+    if shape.type_name != "structure" or getattr(shape, "is_document_type", False):
+        return []
+    found = [name for name in value if name not in shape.members]
+    return found + [
+        inner for name, one in value.items() if name in shape.members for inner in unknown(one, shape.members[name])
+    ]
+
+
+def test_a_model_may_be_held_to_schemas() -> None:
+    """By the fields that the service's own model of its API has."""
+    output = OutputSpec("Sum of all", {"type": "object", "properties": {"total_sum": {"type": "integer"}}})
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    tools = (ToolSpec("add", "Add.", schema), ToolSpec("sub", "Subtract.", schema, strict=False))
+    options = {"native_output": True, "strict_tools": True}
+    settings = ModelSettings(reasoning_effort="low", extra_body={"outputConfig": {"new": 1}})
+    body = body_of(output=output, tools=tools, options=options, settings=settings)
+    told = body["outputConfig"].pop("textFormat")
+    assert body["outputConfig"] == {"effort": "low", "new": 1} and "system" not in body
+    assert told["type"] == "json_schema" and told["structure"]["jsonSchema"]["name"] == "Sum_of_all"
+    assert json.loads(told["structure"]["jsonSchema"]["schema"]) == output.schema
+    assert [tool["toolSpec"].get("strict") for tool in body["toolConfig"]["tools"]] == [True, None]
+    loose = structs.replace(output, strict=False)
+    for one in (loose, structs.replace(output, mode="prompted")):
+        body = body_of(output=one, options=options)
+        assert "outputConfig" not in body and "total_sum" in json.dumps(body["system"])
