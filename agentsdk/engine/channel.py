@@ -121,6 +121,15 @@ class Channel(Generic[T]):
             self._wake_writers()
         return item
 
+    def get_nowait(self) -> T | None:
+        """The next item, where it is there already; None where it would have to be waited for."""
+        if not self._buffer:
+            return None
+        item = self._buffer.popleft()
+        if self._writers and len(self._buffer) * 2 <= self._size:
+            self._wake_writers()
+        return item
+
     def _wake_writers(self) -> None:
         for writer in self._writers:
             _wake(writer)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import pytest
+from openai.types.responses import ResponseTextDeltaEvent
+from pydantic import BaseModel, TypeAdapter
 
 from agentsdk.compat.openai_agents import Agent, RunConfig, RunContextWrapper, RunHooks, Runner, Usage, function_tool
 from agentsdk.compat.openai_agents.testing import ScriptedModel, assistant_message, function_call
@@ -76,3 +79,35 @@ async def test_the_trace_of_a_run_of_which_nobody_is_told() -> None:
     await Runner.run(agent, "x", run_config=config)
     assert seen == [("Mine", "group", {"a": "b"})]
     assert get_current_trace() is None
+
+
+async def _text_delta() -> Any:
+    result = Runner.run_streamed(Agent("A", model=Named(own_replies(0))), "x")
+    found = [event.data async for event in result.stream_events() if event.type == "raw_response_event"]
+    return next(event for event in found if event.type == "response.output_text.delta")
+
+
+async def test_a_text_delta_is_openai_s_whatever_is_asked_of_it() -> None:
+    event = await _text_delta()
+    whole = ResponseTextDeltaEvent.model_construct(**event.model_dump())
+    assert isinstance(event, ResponseTextDeltaEvent) and isinstance(event, BaseModel)
+    match event:
+        case ResponseTextDeltaEvent(delta=delta):
+            assert delta == "word "
+        case _:
+            pytest.fail("it matches")
+    assert event == whole and whole == event and event == await _text_delta()
+    assert repr(event) == repr(whole).replace(type(whole).__name__, type(event).__name__)
+    assert sorted(dict(event)) == sorted(dict(whole)) == sorted(vars(event))
+    assert event.model_dump_json() == whole.model_dump_json()
+    assert not hasattr(event, "no_such_field")
+
+
+async def test_a_text_delta_is_copied_and_written_as_openai_s() -> None:
+    event = await _text_delta()
+    for made in (copy.copy(event), copy.deepcopy(event), pickle.loads(pickle.dumps(event))):
+        assert type(made) is ResponseTextDeltaEvent and made == event
+    adapter: TypeAdapter[Any] = TypeAdapter(ResponseTextDeltaEvent)
+    assert adapter.dump_python(adapter.validate_python(event)) == event.model_dump()
+    event.item_id = "message"
+    assert event.model_dump()["item_id"] == "message"

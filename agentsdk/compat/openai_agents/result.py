@@ -292,12 +292,15 @@ class RunResultStreaming(RunResultBase):
         """The run's events. Raises the run's error after the last of them."""
         from agentsdk.compat.openai_agents._bridge.shown import Shown
 
-        show, get = Shown(self._scope).event, self._events.get
+        show, events = Shown(self._scope).event, self._events
+        get_now = events.get_nowait
         while self._cancelled != "immediate":
-            try:
-                event = await get()
-            except StopAsyncIteration:
-                break
+            event = get_now()
+            if event is None:
+                try:
+                    event = await events.get()
+                except StopAsyncIteration:
+                    break
             shown = show(event)
             if shown is not None:
                 yield shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,14 +32,25 @@ class RawResponsesStreamEvent:
     data: Any
     type: Literal["raw_response_event"] = "raw_response_event"
 
-    if not TYPE_CHECKING:
+    @classmethod
+    def late(cls, build: Callable[[], Any]) -> RawResponsesStreamEvent:
+        """One whose event is built when it is first looked at: most programs look at few."""
+        made = object.__new__(cls)
+        made.__dict__["_build"] = build
+        return made
 
-        def __getattr__(self, name):
-            # The event is built when it is first looked at: most programs look at few.
-            if name == "data" and "_build" in self.__dict__:
-                self.data = self.__dict__.pop("_build")()
-                return self.data
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+class _Late:
+    """The event of one that nobody has looked at yet. It becomes a plain field by that."""
+
+    def __get__(self, instance: RawResponsesStreamEvent | None, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError("data")
+        made = instance.__dict__["data"] = instance.__dict__.pop("_build")()
+        return made
+
+
+RawResponsesStreamEvent.data = _Late()
 
 
 @dataclass

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentsdk.compat.openai_agents._bridge.openai_types import built, shaped
+from msgspec import Struct
+
+from agentsdk.compat.openai_agents._bridge.openai_types import built, class_of, shaped
 from agentsdk.compat.openai_agents._bridge.raw import built_of, to_dict
 from agentsdk.types import deltas
 from agentsdk.types.usage import Usage
@@ -16,18 +18,58 @@ _TEXTS: dict[type[Any], str] = {
 }
 
 
+class ResponseTextDeltaEvent(Struct):
+    """Stands for openai's event of that name, of which streams are made: to build one takes longer than all else that a delta
+    costs.
+
+    It has the fields that programs read, and is an instance of openai's class to `isinstance` and `match`. Whatever else is
+    asked of it, one of openai's answers, which is built then.
+    """
+
+    delta: str
+    output_index: int = 0
+    content_index: int = 0
+    item_id: str = ""
+    sequence_number: int = 0
+    logprobs: list[Any] = []
+    type: str = "response.output_text.delta"
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self):
+            return class_of("ResponseTextDeltaEvent")
+
+        def __getattr__(self, name):
+            return getattr(_whole(self), name)
+
+        def __eq__(self, other):
+            return _whole(self) == (_whole(other) if type(other) is ResponseTextDeltaEvent else other)
+
+        __hash__ = None
+
+        def __repr__(self):
+            return repr(_whole(self))
+
+        def __iter__(self):
+            return iter(_whole(self))
+
+        def __copy__(self):
+            return _whole(self)
+
+        def __reduce_ex__(self, protocol):
+            return _whole(self).__reduce_ex__(protocol)
+
+
+def _whole(delta: Any) -> Any:
+    """openai's own."""
+    return shaped("ResponseTextDeltaEvent", {name: getattr(delta, name) for name in ResponseTextDeltaEvent.__struct_fields__})
+
+
 def text_delta(delta: deltas.OutputTextDelta) -> Any:
-    """The event of a piece of text, which streams are made of."""
-    fields: dict[str, Any] = {
-        "content_index": 0,
-        "delta": delta.delta,
-        "item_id": "",
-        "logprobs": [],
-        "output_index": delta.output_index,
-        "sequence_number": 0,
-        "type": "response.output_text.delta",
-    }
-    return shaped("ResponseTextDeltaEvent", fields)
+    """The event of a piece of text."""
+    made = ResponseTextDeltaEvent(delta.delta, delta.output_index)
+    return made if class_of("ResponseTextDeltaEvent") is not None else _whole(made)
 
 
 def built_event(delta: deltas.ModelStreamEvent) -> Any:

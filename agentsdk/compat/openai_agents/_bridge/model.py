@@ -185,7 +185,7 @@ class AgentModel:
                 reply: ModelResponse | None = None
                 async for event in found.model.stream_response(**self._arguments(scope, request)):
                     yield cast(ModelStreamEvent, RawDelta(event))
-                    if field_of(event, "type") in _ENDS:
+                    if (getattr(event, "type", None) or field_of(event, "type")) in _ENDS:
                         reply = _streamed(field_of(event, "response"))
                 if reply is None:
                     raise ModelBehaviorError("the model's stream ended without a final response")
@@ -276,7 +276,7 @@ def _continued(scope: RunScope, request: ModelRequest) -> ModelRequest:
     return request
 
 
-_ENDS = ("response.completed", "response.incomplete", "response.failed")
+_ENDS = frozenset(("response.completed", "response.incomplete", "response.failed"))
 """The events that carry a whole reply."""
 
 

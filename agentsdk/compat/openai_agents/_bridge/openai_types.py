@@ -70,7 +70,7 @@ ITEMS = {
 
 
 @functools.cache
-def _class(name: str) -> Any:
+def class_of(name: str) -> Any:
     """openai's class of that name; None without `openai`, or where its version has none."""
     try:
         from openai import types
@@ -94,14 +94,14 @@ def _class(name: str) -> Any:
 
 def built(name: str, fields: Mapping[str, Any]) -> Any:
     """An object of openai's class `name`, unchecked, its parts too."""
-    kind = _class(name)
+    kind = class_of(name)
     return Raw(fields) if kind is None else kind.construct(**fields)
 
 
 @functools.cache
 def _shape(name: str) -> tuple[Any, dict[str, Any], frozenset[str]] | None:
     """openai's class of that name, its defaults, and its fields."""
-    kind = _class(name)
+    kind = class_of(name)
     return None if kind is None else (kind, dict(kind.construct().__dict__), frozenset(kind.model_fields))
 
 

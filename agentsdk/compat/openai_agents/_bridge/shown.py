@@ -16,7 +16,7 @@ from agentsdk.compat.openai_agents.stream_events import (
     StreamEvent,
 )
 from agentsdk.define import stream_events as own
-from agentsdk.types.deltas import ModelStreamEvent, OutputTextDelta, ResponseCompleted
+from agentsdk.types.deltas import Delta, ModelStreamEvent, OutputTextDelta, ResponseCompleted
 
 
 class Shown:
@@ -34,7 +34,13 @@ class Shown:
             return None
         kind: type[Any] = type(cast(object, event))
         if kind is own.RawResponsesStreamEvent:
-            return self._raw(event.data)
+            delta: Delta = event.data
+            if type(delta) is OutputTextDelta:
+                return RawResponsesStreamEvent(text_delta(delta))
+            if type(delta) is RawDelta:
+                self._has_raw = True
+                return RawResponsesStreamEvent(delta.raw)
+            return self._raw(delta)
         if kind is own.RunItemStreamEvent:
             item = item_of(self._scope, event.item)
             return RunItemStreamEvent(cast(Any, event_name(event.name, item)), item)
@@ -42,16 +48,8 @@ class Shown:
             return AgentUpdatedStreamEvent(self._scope.translation.given(event.new_agent))
         return None
 
-    def _raw(self, delta: ModelStreamEvent) -> RawResponsesStreamEvent | None:
-        kind: type[Any] = type(delta)
-        if kind is RawDelta:
-            self._has_raw = True
-            return RawResponsesStreamEvent(cast(Any, delta).raw)
-        if kind is OutputTextDelta:
-            return RawResponsesStreamEvent(text_delta(cast(OutputTextDelta, delta)))
-        if kind is ResponseCompleted and self._has_raw:  # the program's own model has sent one of its own
+    def _raw(self, delta: Delta) -> RawResponsesStreamEvent | None:
+        if type(delta) is ResponseCompleted and self._has_raw:  # the program's own model has sent one of its own
             self._has_raw = False
             return None
-        made = object.__new__(RawResponsesStreamEvent)
-        made.__dict__.update(type="raw_response_event", _build=partial(built_event, delta))
-        return made
+        return RawResponsesStreamEvent.late(partial(built_event, cast(ModelStreamEvent, delta)))
