@@ -1,11 +1,13 @@
-"""What a page lists is what there is: the extras, the errors."""
+"""What pages list is what there is: extras, errors, public names."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
+import agentsdk
 from agentsdk import errors, testing, tools
 
 ROOT = Path(__file__).parents[1]
@@ -46,3 +48,12 @@ def test_troubleshooting_has_every_error_once() -> None:
     public = {name: getattr(module, name) for module in (errors, testing, tools) for name in module.__all__}
     raised = {name for name, one in public.items() if isinstance(one, type) and issubclass(one, errors.AgentsException)}
     assert sorted(named) == sorted(raised)
+
+
+def test_every_public_name_is_on_a_page_that_tells_of_it() -> None:
+    """The reference alone says what a name is, and not when one needs it."""
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "reference.md"]
+    words = {word for path in pages for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    modules = [agentsdk, *(import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES)]
+    names = {name for module in modules for name in module.__all__}
+    assert sorted(names - words) == []
