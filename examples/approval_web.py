@@ -1,13 +1,15 @@
 r"""Approval by web: a run waits for a person, who approves on a page or over HTTP; the service may be killed meanwhile.
 
-pip install 'agentsdk[ui,local]' && python -m agentsdk.models.local   # a model on this machine; or AGENTSDK_MODEL and a key
-python examples/approval_web.py              # plays it: asks, kills the service while it waits, starts it, approves
-uvicorn --app-dir examples approval_web:app  # serves; http://localhost:8000/runs/#token=change-me-change-me is the page
+    pip install 'agentsdk[ui,local]' && python -m agentsdk.models.local   # a model on this machine; or AGENTSDK_MODEL and a key
+    python examples/approval_web.py              # plays it: asks, kills the service while it waits, starts it, approves
+    uvicorn --app-dir examples approval_web:app  # serves; http://localhost:8000/runs/#token=change-me-change-me is the page
 
-curl -H 'authorization: Bearer shop' -H 'idempotency-key: 1815' \
+    curl -H 'authorization: Bearer shop' -H 'idempotency-key: 1815' \
         localhost:8000/api/runs --json '{"input": "Refund order 1815."}'
-curl -H 'authorization: Bearer shop' localhost:8000/api/runs
-curl -H 'authorization: Bearer ann' localhost:8000/api/runs/RUN/decisions --json '{"call_id": "CALL", "action": "approve"}'
+    curl -H 'authorization: Bearer shop' localhost:8000/api/runs
+    curl -H 'authorization: Bearer ann' localhost:8000/api/runs/RUN/decisions --json '{"call_id": "CALL", "action": "approve"}'
+
+A person needs one of the two only. Whatever waits is in the store, and in no process.
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ from starlette.requests import Request
 from starlette.routing import Mount
 
 import agentsdk
-from agentsdk import Agent, ModelSettings, RunConfig, SQLiteRunStore, Worker, function_tool, ui
+from agentsdk import Agent, ModelSettings, SQLiteRunStore, Worker, function_tool, ui
 from agentsdk.web import Caller, web_app
 
 KEYS = {"shop": Caller("acme", "the shop"), "ann": Caller("acme", "ann")}  # yours: sessions, or OAuth
+MANAGERS = {"ann"}
 
 
 @function_tool(needs_approval=True)  # effect="once": a call that was cut in the middle is never run again by itself
@@ -48,19 +51,20 @@ clerk = Agent[None, str](
     tool_use_behavior="stop_on_first_tool",
     model_settings=ModelSettings(tool_choice="refund", temperature=0, max_tokens=60),
 )
-store = SQLiteRunStore("runs.db")  # whatever waits is here, and in no process
-config = RunConfig(store=store, lease=float(os.environ.get("LEASE", "30")))
+store = SQLiteRunStore("runs.db")
 
 
 def authenticate(request: Request) -> Caller | None:
-    """Who asks, and who decides: a run's log says by whom it was approved."""
-    return KEYS.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+    """Who asks; None refuses them. Only managers decide, and a run's log says who it was."""
+    caller = KEYS.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+    decides = request.url.path.endswith("/decisions")
+    return None if caller is None or (decides and caller.user not in MANAGERS) else caller
 
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """The worker works for as long as the service is up, and hands back what it has when it stops."""
-    worker = Worker(store, agents=[clerk], config=config)
+    worker = Worker(store, agents=[clerk])
     working = asyncio.create_task(worker.run())
     yield
     worker.stop()
@@ -69,15 +73,15 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     await agentsdk.aclose()
 
 
-api = web_app(store, agents=[clerk], authenticate=authenticate, config=config)
-page = ui.app(store, agents=[clerk], config=config, token=os.environ.get("PAGE_TOKEN", "change-me-change-me"))
+api = web_app(store, agents=[clerk], authenticate=authenticate)
+page = ui.app(store, agents=[clerk], token=os.environ.get("PAGE_TOKEN", "change-me-change-me"))
 app = Starlette(lifespan=lifespan, routes=[Mount("/api", api), Mount("/runs", page)])
 
 
 def serve(port: int) -> subprocess.Popen[bytes]:
     """The service as a process of its own."""
     command = ["-m", "uvicorn", "--app-dir", str(Path(__file__).parent), "approval_web:app", "--log-level", "warning"]
-    return subprocess.Popen([sys.executable, *command, "--port", str(port)], env={"LEASE": "1", **os.environ})
+    return subprocess.Popen([sys.executable, *command, "--port", str(port)])
 
 
 async def until(client: httpx.AsyncClient, path: str, status: str = "") -> dict[str, Any]:
@@ -96,11 +100,10 @@ async def main() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     first = serve(port)
-    headers = {"authorization": "Bearer ann"}
+    headers = {"authorization": "Bearer shop", "idempotency-key": "1815"}
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/api", headers=headers, timeout=60) as client:
         await until(client, "/health")
-        body = {"input": "Refund order 1815."}
-        run_id = (await client.post("/runs", json=body, headers={"idempotency-key": "1815"})).json()["run_id"]
+        run_id = (await client.post("/runs", json={"input": "Refund order 1815."})).json()["run_id"]
         (call,) = (await until(client, f"/runs/{run_id}", "waiting"))["calls"]
         print(f"waits:    {call['tool']}({call['arguments']})")
         first.kill()
@@ -108,8 +111,10 @@ async def main() -> None:
         second = serve(port)
         await until(client, f"/runs/{run_id}", "waiting")
         decision = {"call_id": call["call_id"], "action": "approve"}
-        for _ in range(2):
-            print(f"approved: HTTP {(await client.post(f'/runs/{run_id}/decisions', json=decision)).status_code}")
+        for who in ("shop", "ann", "ann"):
+            headers = {"authorization": f"Bearer {who}"}
+            said = await client.post(f"/runs/{run_id}/decisions", json=decision, headers=headers)
+            print(f"approved: by {who}, HTTP {said.status_code}")
         print(f"finished: {(await until(client, f'/runs/{run_id}', 'finished'))['output']}")
     second.terminate()
     second.wait()

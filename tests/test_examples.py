@@ -174,7 +174,8 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
     "approval_web.py": (
         [call("refund", order=1815)],
         'waits:    refund({"order":1815})\nkilled:   the service, exit code -9\n'
-        "approved: HTTP 202\napproved: HTTP 409\nfinished: Order 1815 is paid back.\n",
+        "approved: by shop, HTTP 401\napproved: by ann, HTTP 202\napproved: by ann, HTTP 409\n"
+        "finished: Order 1815 is paid back.\n",
     ),
     "scheduled_job.py": (
         ["Tea sells best."],
@@ -518,7 +519,7 @@ LOCALLY: dict[str, Sequence[str]] = {
         r"^ada has 4 messages\nbob has 2 messages\neve: HTTP 401$",
     ],
     "approval_web.py": [
-        r"^waits: .*\nkilled: .* exit code -9\napproved: HTTP 202\napproved: HTTP 409\nfinished: Order .* is paid back",
+        r"^waits: .*\nkilled: .* exit code -9\n(approved: by .*\n){3}finished: Order .* is paid back",
     ],
     "scheduled_job.py": [
         r"^planned:  twice, and there is 1 run\nkilled: .* exit code -9; 1 mail is out\nfinished: .*\nmails:    1$",
