@@ -1,9 +1,11 @@
 """A browser agent: on the site of a small shop it looks for a chair, and orders it. A real Chromium, a real site on loopback.
 
-pip install 'agentsdk[browser]'               # and a Chromium: on the path, or named by AGENTSDK_CHROMIUM
-python examples/browser_agent.py              # the steps of a model are written down here: the local one sees no images
-python examples/browser_agent.py --save a.png # and the last screenshot
-AGENTSDK_MODEL=openai:gpt-5 python examples/browser_agent.py   # a model with a computer tool, or one that sees images
+    pip install 'agentsdk[browser]'               # and a Chromium: on the path, or named by AGENTSDK_CHROMIUM
+    python examples/browser_agent.py              # the steps of a model are written down here: the local one sees no images
+    python examples/browser_agent.py --save a.png # and the last screenshot
+    AGENTSDK_MODEL=openai:gpt-5 python examples/browser_agent.py   # a model with a computer tool, or one that sees images
+
+The browser reaches this one site only.
 """
 
 import asyncio
