@@ -39,9 +39,12 @@ class OutputTokensDetails(_Details):
     reasoning_tokens: int = 0
 
 
+def _field(given: Any, name: str) -> Any:
+    return cast("Mapping[str, Any]", given).get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+
 def _count(given: Any, name: str) -> int:
-    found: Any = cast("Mapping[str, Any]", given).get(name) if isinstance(given, Mapping) else getattr(given, name, 0)
-    return found or 0
+    return _field(given, name) or 0
 
 
 def _input_details(given: Any) -> InputTokensDetails:
@@ -103,6 +106,18 @@ class Usage:
             self.request_usage_entries.append(
                 RequestUsage(other.input_tokens, other.output_tokens, other.total_tokens, theirs, more)
             )
+
+
+def usage_from(reply: Any) -> Usage:
+    """The tokens of one request, as openai's reply has them."""
+    return Usage(
+        requests=1,
+        input_tokens=_count(reply, "input_tokens"),
+        output_tokens=_count(reply, "output_tokens"),
+        total_tokens=_count(reply, "total_tokens"),
+        input_tokens_details=_field(reply, "input_tokens_details") or {},
+        output_tokens_details=_field(reply, "output_tokens_details") or {},
+    )
 
 
 def usage_of(spent: SpentUsage) -> Usage:

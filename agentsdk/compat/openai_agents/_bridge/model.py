@@ -16,7 +16,7 @@ from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTi
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
 from agentsdk.compat.openai_agents.run_config import provider_of
-from agentsdk.compat.openai_agents.usage import Usage, spent_of
+from agentsdk.compat.openai_agents.usage import Usage, spent_of, usage_from
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
@@ -176,6 +176,7 @@ class AgentModel:
                     raise BridgedError(str(error)) from error
         scope.turns += 1
         scope.last_response_id = response.response_id or None
+        scope.is_unstored = request.settings.store is False
         scope.last_output = response.output
 
     async def _given(self, scope: RunScope, found: FoundModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
@@ -300,10 +301,5 @@ def _own_reply(scope: RunScope, reply: ModelResponse, name: str) -> OwnResponse:
 def _streamed(response: Any) -> ModelResponse:
     """The reply that the last event of a stream carries."""
     spent = field_of(response, "usage")
-    usage = Usage()
-    if spent is not None:
-        counted = ("input_tokens", "output_tokens", "total_tokens")
-        given: dict[str, Any] = {name: field_of(spent, name) or 0 for name in counted}
-        given |= {name: field_of(spent, name) or {} for name in ("input_tokens_details", "output_tokens_details")}
-        usage = Usage(requests=1, **given)
+    usage = Usage() if spent is None else usage_from(spent)
     return ModelResponse(list(field_of(response, "output") or []), usage, field_of(response, "id"))

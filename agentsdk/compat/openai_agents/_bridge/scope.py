@@ -72,6 +72,7 @@ class RunScope:
     is_streamed = False
     turns = 0
     last_response_id: str | None = None
+    is_unstored = False  # whether the provider was told not to keep the last reply
     last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
     auto_previous_response_id = False
     may_ask = True  # whether the run may take a turn at all

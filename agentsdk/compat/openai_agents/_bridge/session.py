@@ -9,6 +9,7 @@ from typing import Any, cast
 from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.guardrail import OutputGuardrailResult
+from agentsdk.compat.openai_agents.memory.openai_responses_compaction_session import OpenAIResponsesCompactionSession
 from agentsdk.compat.openai_agents.run_config import OutputGuardrailBlockedMessageArgs
 from agentsdk.types.items import InputItem, Item
 
@@ -23,6 +24,7 @@ class BridgedSession:
         self._limit = _limit(session, scope)
         self._instead: list[Any] | None = None
         self._merged = 0
+        self._seen: int | None = None
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """The items as the run beneath has them."""
@@ -32,6 +34,7 @@ class BridgedSession:
 
     async def entries(self) -> list[Any]:
         """The items as they are."""
+        self._seen = self._changes()
         return list(
             await self._session.get_items(limit=self._limit) if self._limit is not None else await self._session.get_items()
         )
@@ -49,11 +52,29 @@ class BridgedSession:
             entries = [*self._instead, *entries[self._merged :]]
             self._instead, self._merged = [], 0
         if entries:
+            is_alone = self._seen == self._changes()
             await self._session.add_items(entries)
-            compact = getattr(self._session, "run_compaction", None)
-            if compact is not None and not self._scope.is_waiting(items):
-                response_id = self._scope.last_response_id
-                await compact({"response_id": response_id} if response_id else {})
+            if is_alone and hasattr(self._session, "run_compaction") and not self._scope.is_waiting(items):
+                await self._compact(entries)
+
+    def _changes(self) -> int | None:
+        return getattr(self._session, "changes", None)
+
+    async def _compact(self, entries: list[Any]) -> None:
+        """Have the session made smaller, where nothing of it is hidden from the run: what is hidden would be lost."""
+        if self._limit is not None and len(await self._session.get_items(limit=self._limit + 1)) > self._limit:
+            return
+        scope, args = self._scope, dict[str, Any]()
+        if scope.last_response_id:
+            args["response_id"] = scope.last_response_id
+            if scope.is_unstored:
+                args["store"] = False
+        ends_with_output = str(entries[-1].get("type")).endswith("_output")
+        if ends_with_output and (defer := getattr(self._session, "defer_compaction", None)) is not None:
+            await defer(args)
+        elif not ends_with_output:
+            more = {"wrapper": scope.wrapper} if isinstance(self._session, OpenAIResponsesCompactionSession) else {}
+            await self._session.run_compaction(args, **more)
 
     async def pop_item(self) -> Item | None:
         """Take the latest item away."""

@@ -9,7 +9,6 @@ from typing import Any, cast
 from typing_extensions import TypedDict
 
 from agentsdk.compat.openai_agents.memory.session import Session, SessionABC
-from agentsdk.compat.openai_agents.memory.session_settings import SessionSettings
 
 
 class EncryptedEnvelope(TypedDict):
@@ -31,6 +30,7 @@ class EncryptedSession(SessionABC):
 
         self.session_id = session_id
         self.underlying_session = underlying_session
+        self.session_settings = getattr(underlying_session, "session_settings", None)
         self.ttl = ttl
         try:
             master = base64.urlsafe_b64decode(encryption_key)
@@ -39,11 +39,6 @@ class EncryptedSession(SessionABC):
             master = encryption_key.encode()
         derive = HKDF(algorithm=hashes.SHA256(), length=32, salt=session_id.encode(), info=b"agents.session-store.hkdf.v1")
         self.cipher = Fernet(base64.urlsafe_b64encode(derive.derive(master)))
-
-    @property
-    def session_settings(self) -> SessionSettings | None:  # type: ignore[override]  # pyright: ignore
-        """Those of the session beneath."""
-        return self.underlying_session.session_settings
 
     def _sealed(self, item: Any) -> dict[str, Any]:
         dump = getattr(item, "model_dump", None)
