@@ -78,10 +78,45 @@ Those that each provider [runs itself](hosted_tools.md), and the settings that i
 setting, is a `UserError` before any request.
 """
 
+CLOUDS = """## Clouds
+
+Three clouds serve models with credentials of their own. `agentsdk doctor --reach` asks those whose variables are set.
+"""
+
+CLOUD_ROWS = [
+    [
+        "[Amazon Bedrock](models.md#amazon-bedrock)",
+        '`"bedrock:MODEL_ID"`, by the Bedrock adapter',
+        "`bedrock`",
+        "those of the AWS tools (`AwsAuth`), or `AWS_BEARER_TOKEN_BEDROCK`",
+        "`AWS_REGION`",
+    ],
+    [
+        "[Azure](models.md#bearer-tokens-of-entra-id)",
+        '`"azure:DEPLOYMENT"`, by chat completions',
+        "`azure`",
+        "those of `azure.identity` (`EntraAuth`), or `AZURE_OPENAI_API_KEY`",
+        "`AZURE_OPENAI_BASE_URL`",
+    ],
+    [
+        "[Vertex AI](models.md#vertex-ai)",
+        '`"vertex:gemini-..."` by the Google adapter, `"vertex:claude-..."` by the Anthropic adapter, '
+        '`"vertex:PUBLISHER/NAME"` by chat completions',
+        "`vertex`",
+        "the default ones of Google Cloud (`GoogleAuth`)",
+        "`GOOGLE_CLOUD_PROJECT`, `GOOGLE_CLOUD_LOCATION`",
+    ],
+]
+
+VERTEX = """At Vertex AI Google's column holds without `FileSearchTool` and `HostedMCPTool`, Anthropic's with `WebSearchTool`
+and `ToolSearchTool` alone, and without the ids of files.
+"""
+
 SERVERS = """## Compatible servers
 
 Each is the chat completions adapter under another address: `"groq:NAME"` is model `NAME` at Groq. What it can do beyond the
-protocol is its own affair.
+protocol is its own affair. The tests read recorded replies of DeepSeek, Groq, Hugging Face, Mistral, OpenRouter, Snowflake and
+Z.ai, whole and streamed; the others are held to the protocol. Mistral is not asked for usage, which it sends unasked.
 """
 
 
@@ -101,7 +136,7 @@ def page() -> str:
             f'`"{name}:..."`',
             _code(profile.base_url) or "-",
             _code(profile.base_url_variable) or "-",
-            _code(profile.key_variable) or "none",
+            f"{_code(profile.key_variable)}{', if it wants one' if profile.is_key_optional else ''}",
         ]
         for name, profile in PROFILES.items()
     ]
@@ -113,6 +148,10 @@ def page() -> str:
             NOTES,
             *_table(["", *ADAPTERS], hosted),
             "",
+            CLOUDS,
+            *_table(["Cloud", "Models, by name", "Extra", "Credentials", "Also set"], CLOUD_ROWS),
+            "",
+            VERTEX,
             SERVERS,
             *_table(["Name", "Address", "or the one in", "Key in"], servers),
             "",

@@ -22,9 +22,9 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 WAYS = [dict(re.findall(r"^export (\w+)=(\S+)", block, re.MULTILINE)) for block in BLOCKS]
 WAYS += [
     {"AGENTSDK_MODEL": model, variable: "key"}
-    for variable, model in re.findall(r"^\| \w+ \| `(\w+_API_KEY)` \| `(\S+)` \|$", PAGE, re.MULTILINE)
+    for variable, model in re.findall(r"^\| [\w. ]+ \| `(\w+_(?:API_KEY|TOKEN))` \| `(\S+)` \|$", PAGE, re.MULTILINE)
 ]
-WAYS += [{"AGENTSDK_MODEL": model} for model in re.findall(r"^\| [\w.]+ \| `(\S+)` \| `http", PAGE, re.MULTILINE)]
+WAYS += [{"AGENTSDK_MODEL": model} for model in re.findall(r"^\| [\w. ]+ \| `(\S+)` \| `http", PAGE, re.MULTILINE)]
 ADAPTERS = {
     "openai": (FakeResponsesServer, OpenAIResponsesModel),
     "anthropic": (FakeAnthropicServer, AnthropicModel),
@@ -81,7 +81,7 @@ def test_this_way_leads_to_an_answer(way: dict[str, str], monkeypatch: pytest.Mo
 
     said, headers = asyncio.run(run())
     assert said.startswith("Paris.\n[1 turn, ")
-    keys = [value for name, value in way.items() if name.endswith("_API_KEY")]
+    keys = [value for name, value in way.items() if name.endswith(("_API_KEY", "_TOKEN"))]
     for key in keys:
         assert any(key in value for value in headers.values())
 

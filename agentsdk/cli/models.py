@@ -33,7 +33,7 @@ def providers() -> list[JsonObject]:
         found = next((one for one in (key, OTHER_KEYS.get(name, key)) if os.environ.get(one)), None)
         known.append({"provider": name, "key": found or key, "is_set": found is not None})
     for name, profile in PROFILES.items():
-        key = profile.key_variable
+        key = "" if profile.is_key_optional else profile.key_variable
         known.append({"provider": name, "key": key or None, "is_set": not key or bool(os.environ.get(key))})
     return [*known, {"provider": "local", "key": None, "is_set": True}]
 

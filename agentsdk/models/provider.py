@@ -9,7 +9,7 @@ from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 
-_ENDINGS = ("_BASE_URL", "_API_KEY")
+_ENDINGS = ("_BASE_URL", "_API_KEY", "_TOKEN")
 _BEGINNINGS = ("AWS_", "GOOGLE_")
 MODEL_VARIABLE = "AGENTSDK_MODEL"
 LOCAL_DEFAULT = "local:smollm2"
