@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, Unpack, cast
 
 from agentsdk.define.agent_input import AgentInput, AgentInputBuilder
@@ -106,9 +106,15 @@ HandoffIsEnabled = Callable[[RunContextWrapper[TContext], "Agent[TContext, Any]"
 """Called with the context and the agent: whether the model sees the handoff this turn."""
 
 
-def empty() -> Sequence[_T]:  # pyright: ignore[reportInvalidTypeVarUse]  # the place says of what
-    """What an agent has of what it is not given. Of a bare `()` pyright would infer an unknown context for the whole agent."""
+# Defaults of the type of their field, which editors show: of a bare `()` pyright infers an unknown context for the whole agent.
+def empty() -> Sequence[_T]:  # pyright: ignore[reportInvalidTypeVarUse]
+    """No guardrails, no validators."""
     return ()
+
+
+def empty_list() -> Sequence[_T]:  # pyright: ignore[reportInvalidTypeVarUse]
+    """A list of the agent's own: tools, handoffs and toolsets may be added to it."""
+    return cast("Sequence[_T]", field(default_factory=list[Any]))
 
 
 _NONE_GIVEN = ()  # an agent that is given no tools has a list of its own, to which some may be added
@@ -128,8 +134,8 @@ class Agent(Generic[TContext, TOutput]):
 
     name: str
     instructions: Instructions[TContext] | None = None
-    tools: Sequence[FunctionTool[TContext] | HostedTool] = empty()
-    handoffs: Sequence[Agent[TContext, Any] | HandoffDeclaration[TContext]] = empty()
+    tools: Sequence[FunctionTool[TContext] | HostedTool] = empty_list()
+    handoffs: Sequence[Agent[TContext, Any] | HandoffDeclaration[TContext]] = empty_list()
     model: str | Model | ModelSelector[TContext] | None = None
     model_settings: ModelSettings = ModelSettings()
     output_type: type[TOutput] | Sequence[type[TOutput]] | AgentOutputSchema[TOutput] | None = None
@@ -139,7 +145,7 @@ class Agent(Generic[TContext, TOutput]):
     tool_use_behavior: ToolUseBehavior[TContext] = "run_llm_again"
     handoff_description: str = ""
     reset_tool_choice: bool = True
-    toolsets: Sequence[Toolset[TContext]] = empty()
+    toolsets: Sequence[Toolset[TContext]] = empty_list()
     tool_timeout: float | None = None
     tool_retry: ToolRetrySettings | None = None
     prompt: Prompt | PromptFunction[TContext] | None = None
