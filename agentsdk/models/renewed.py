@@ -8,9 +8,7 @@ import inspect
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from typing import Generic, NamedTuple, cast
-
-from typing_extensions import TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from agentsdk.models.auth import AuthRequest
 from agentsdk.models.network import check_header
