@@ -36,6 +36,10 @@ def plain(value: Any) -> Any:
     """A raw item, or a part of one, as dicts and lists."""
     if type(value) in _PLAIN:
         return value
+    if type(value) is list:
+        return [plain(one) for one in cast("list[Any]", value)]
+    if type(value) is dict:
+        return {key: one if type(one) in _PLAIN else plain(one) for key, one in cast("dict[Any, Any]", value).items()}
     if type(value).__module__.startswith("openai.types.") and not getattr(value, "__pydantic_extra__", True):
         given = value.__pydantic_fields_set__  # what its own `model_dump` gives, in a third of the time
         return {name: one if type(one) in _PLAIN else plain(one) for name, one in value.__dict__.items() if name in given}

@@ -23,9 +23,9 @@ from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
 from agentsdk.types.errors import MaxTurnsExceeded as OwnMaxTurns
 from agentsdk.types.errors import ModelError
 from agentsdk.types.hosted import ServerConversation
-from agentsdk.types.items import FunctionCall, Item
+from agentsdk.types.items import FunctionCall
+from agentsdk.types.response import Finish
 from agentsdk.types.response import ModelResponse as OwnResponse
-from agentsdk.types.response import OutputItem
 
 
 class RawDelta(Delta):
@@ -90,6 +90,10 @@ class _Whole:
             self._asked.close()
 
 
+def _whole(asked: Coroutine[Any, Any, ResponseCompleted]) -> AsyncGenerator[ModelStreamEvent, None]:
+    return cast(Any, _Whole(asked))
+
+
 class AgentModel:
     """The model of one agent, whichever it is in the run that goes on. A turn is counted here, once its reply has come."""
 
@@ -132,7 +136,9 @@ class AgentModel:
         settings, of_run = agent.model_settings, scope.config.model_settings
         seconds = settings.timeout if of_run is None else settings.resolve(of_run).timeout
         if found.native is None:
-            events = self._given(scope, found, request)
+            events = (
+                self._given_streamed(scope, found, request) if scope.is_streamed else _whole(self._given(scope, found, request))
+            )
             return events if seconds is None else _timed(events, seconds)
         if at_provider := scope.translation.at_provider(agent):
             try:
@@ -142,7 +148,7 @@ class AgentModel:
         if request.stream:
             events = self._streamed(scope, found.native, request)
         else:
-            events = cast("AsyncGenerator[ModelStreamEvent, None]", _Whole(self._asked(scope, found.native, request)))
+            events = _whole(self._asked(scope, found.native, request))
         return events if seconds is None else _timed(events, seconds)
 
     async def _asked(self, scope: RunScope, model: OwnModel, request: ModelRequest) -> ResponseCompleted:
@@ -179,24 +185,35 @@ class AgentModel:
         scope.is_unstored = request.settings.store is False
         scope.last_output = response.output
 
-    async def _given(self, scope: RunScope, found: FoundModel, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Ask the program's own model."""
+    async def _given(self, scope: RunScope, found: FoundModel, request: ModelRequest) -> ResponseCompleted:
+        """Ask the program's own model for a whole reply."""
         try:
-            if scope.is_streamed:
-                reply: ModelResponse | None = None
-                async for event in found.model.stream_response(**self._arguments(scope, request)):
-                    yield cast(ModelStreamEvent, RawDelta(event))
-                    if (getattr(event, "type", None) or field_of(event, "type")) in _ENDS:
-                        reply = _streamed(field_of(event, "response"))
-                if reply is None:
-                    raise ModelBehaviorError("the model's stream ended without a final response")
-            else:
-                reply = await found.model.get_response(**self._arguments(scope, request))
+            reply = await found.model.get_response(**self._arguments(scope, request))
         except Exception as error:
-            raise BridgedError(f"model {found.name!r} raised {type(error).__name__}") from error
-        response = _own_reply(scope, cast(Any, reply), found.name)
+            raise _bridged(found, error) from error
+        return self._replied(scope, found, request, reply)
+
+    async def _given_streamed(
+        self, scope: RunScope, found: FoundModel, request: ModelRequest
+    ) -> AsyncGenerator[ModelStreamEvent, None]:
+        """Ask the program's own model, event by event."""
+        shown: Any = RawDelta
+        reply: ModelResponse | None = None
+        try:
+            async for event in found.model.stream_response(**self._arguments(scope, request)):
+                yield shown(event)
+                if (getattr(event, "type", None) or field_of(event, "type")) in _ENDS:
+                    reply = _streamed(field_of(event, "response"))
+            if reply is None:
+                raise ModelBehaviorError("the model's stream ended without a final response")
+        except Exception as error:
+            raise _bridged(found, error) from error
+        yield self._replied(scope, found, request, reply)
+
+    def _replied(self, scope: RunScope, found: FoundModel, request: ModelRequest, reply: ModelResponse) -> ResponseCompleted:
+        response = _own_reply(scope, reply, found.name)
         self._count(scope, response, request)
-        yield ResponseCompleted(response)
+        return ResponseCompleted(response)
 
     def _arguments(self, scope: RunScope, request: ModelRequest) -> dict[str, Any]:
         agent, translation, settings = self._agent, scope.translation, self._agent.model_settings
@@ -227,6 +244,10 @@ class AgentModel:
             "conversation_id": (conversation.conversation_id or None) if conversation is not None else None,
             "prompt": None if prompt is None else {"id": prompt.id, "version": prompt.version, "variables": prompt.variables},
         }
+
+
+def _bridged(found: FoundModel, error: Exception) -> BridgedError:
+    return BridgedError(f"model {found.name!r} raised {type(error).__name__}")
 
 
 def _has_tool(request: ModelRequest, name: str) -> bool:
@@ -286,16 +307,15 @@ def _own_reply(scope: RunScope, reply: ModelResponse, name: str) -> OwnResponse:
     usage: Any = reply.usage
     if not isinstance(usage, Usage):
         usage = Usage()
-    scope.wrapper.usage.add(usage)
-    finish, output = "stop", list[Item]()
-    for raw in reply.output:
-        item = scope.originals.item(raw, "an item of the model's reply")
-        if type(item) is FunctionCall:
-            finish = "tool_calls"
-        output.append(item)
-    return OwnResponse(
-        tuple(cast("list[OutputItem]", output)), spent_of(usage), cast(Any, finish), reply.response_id or "", name
-    )
+    spent = spent_of(usage)
+    if usage.request_usage_entries or usage.total_tokens != spent.total_tokens:
+        scope.wrapper.usage.add(usage)
+    else:
+        scope.wrapper.spend(spent)
+    make = scope.originals.item
+    output: Any = tuple([make(raw, "an item of the model's reply") for raw in reply.output])
+    finish: Finish = "tool_calls" if any(type(item) is FunctionCall for item in output) else "stop"
+    return OwnResponse(output, spent, finish, reply.response_id or "", name)
 
 
 def _streamed(response: Any) -> ModelResponse:
