@@ -103,21 +103,21 @@ class Originals:
         known, made = self._last
         if items[: len(known)] != known:
             known, made = [], []
-        new = items[len(known) :]
-        for item in new:
-            self.entry(item)
-        made = [*made, *[self._entries[id(item)][1] for item in new]]
+        made = [*made, *[self._entry(item) for item in items[len(known) :]]]
         self._last = (items, made)
         return [entry.copy() for entry in made]
 
     def entry(self, item: Item) -> dict[str, Any]:
         """The item as a dict of the caller's own, fit for an input."""
+        return self._entry(item).copy()
+
+    def _entry(self, item: Item) -> dict[str, Any]:
         known = self._entries.get(id(item))
         if known is None:
             raw = self.raw(item)
             made = to_dict(item) if raw is None else cast("dict[str, Any]", plain(raw))
             known = self._entries[id(item)] = (item, made)
-        return known[1].copy()
+        return known[1]
 
 
 def to_item(raw: Any, place: str = "an item") -> Item:
