@@ -22,8 +22,8 @@ AgentsException                            .state: where the run stood; resuming
 │       ├── ModelTimeoutError              a pool, connect, read, idle or total deadline passed
 │       ├── BadRequestError                400, 413, 422: the request as it stands will never be taken
 │       │   └── ContextTooLongError        it is longer than the model's context window
-│       ├── AuthenticationError            401, 403
-│       ├── NotFoundError                  404
+│       ├── AuthenticationError            401, 403; a cloud gave no token, or the clock is off
+│       ├── NotFoundError                  404; a region without the model
 │       ├── RateLimitError                 429; .retry_after in seconds, if the provider said
 │       └── ProviderUnavailableError       408, 409, 5xx
 ├── ToolError                              a tool, where its error cannot go to the model
