@@ -19,8 +19,21 @@ def test_the_version_is_written_once() -> None:
     """The build reads the constant; the newest entry of the changelog is of that version."""
     assert PROJECT["project"]["dynamic"] == ["version"]
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "agentsdk/__init__.py"
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(r"^## \[(\S+)\] - ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None and newest[1] == agentsdk.__version__
+
+
+def test_the_changelog_has_the_form_of_keep_a_changelog() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    head, *versions = re.split(r"^## ", text, flags=re.MULTILINE)
+    assert head.startswith("# Changelog\n")
+    for place, version_text in enumerate(versions):
+        title, *parts = re.split(r"^### ", version_text, flags=re.MULTILINE)
+        date = r"(\d{4}-\d\d-\d\d|unreleased)" if place == 0 else r"\d{4}-\d\d-\d\d"
+        assert re.match(rf"\[\d+\.\d+\.\d+\] - {date}\n", title), title
+        kinds = [part.partition("\n")[0] for part in parts]
+        assert kinds == [kind for kind in ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security") if kind in kinds]
+        assert kinds and all(part.partition("\n")[2].strip() for part in parts)
 
 
 def test_the_version_costs_no_import() -> None:
