@@ -19,6 +19,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -46,7 +47,6 @@ def refund(order: int) -> str:
 # The call is forced because a small model would often rather talk, and what the tool returns is the answer.
 clerk = Agent[None, str](
     name="Clerk",
-    instructions="Pay orders back.",
     tools=[refund],
     tool_use_behavior="stop_on_first_tool",
     model_settings=ModelSettings(tool_choice="refund", temperature=0, max_tokens=60),
@@ -112,8 +112,8 @@ async def main() -> None:
         await until(client, f"/runs/{run_id}", "waiting")
         decision = {"call_id": call["call_id"], "action": "approve"}
         for who in ("shop", "ann", "ann"):
-            headers = {"authorization": f"Bearer {who}"}
-            said = await client.post(f"/runs/{run_id}/decisions", json=decision, headers=headers)
+            client.headers["authorization"] = f"Bearer {who}"
+            said = await client.post(f"/runs/{run_id}/decisions", json=decision)
             print(f"approved: by {who}, HTTP {said.status_code}")
         print(f"finished: {(await until(client, f'/runs/{run_id}', 'finished'))['output']}")
     second.terminate()
@@ -121,4 +121,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp())  # played in a new folder, with an empty store
     asyncio.run(main())

@@ -26,7 +26,7 @@ from starlette.requests import Request
 from starlette.routing import Mount
 
 import agentsdk
-from agentsdk import Agent, ModelSettings, SQLiteRunStore, Worker
+from agentsdk import Agent, MemoryRunStore, ModelSettings, SQLiteRunStore, Worker
 from agentsdk.web import Caller, vercel_app
 
 USERS = {"ada", "bob"}  # yours: sessions, or OAuth
@@ -36,7 +36,7 @@ guide = Agent[None, str](
     instructions="Answer in one short sentence.",
     model_settings=ModelSettings(temperature=0, max_tokens=60, stop=("\n",)),
 )
-store = SQLiteRunStore("chats.db")
+store = MemoryRunStore() if __name__ == "__main__" else SQLiteRunStore("chats.db")  # played, it begins with nothing
 
 
 def authenticate(request: Request) -> Caller | None:

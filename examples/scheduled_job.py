@@ -15,6 +15,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -107,4 +108,6 @@ async def until_over(store: SQLiteRunStore, run_id: str) -> str:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        os.chdir(tempfile.mkdtemp())  # played in a new folder, with an empty store
     asyncio.run(main())

@@ -23,7 +23,18 @@ from starlette.requests import Request
 from starlette.routing import Mount
 
 import agentsdk
-from agentsdk import Agent, ModelPrice, ModelSettings, RunConfig, RunQuery, RunSummary, SQLiteRunStore, Worker, shared_limits
+from agentsdk import (
+    Agent,
+    MemoryRunStore,
+    ModelPrice,
+    ModelSettings,
+    RunConfig,
+    RunQuery,
+    RunSummary,
+    SQLiteRunStore,
+    Worker,
+    shared_limits,
+)
 from agentsdk.limits import Budget
 from agentsdk.web import Caller, web_app
 
@@ -39,7 +50,7 @@ clerk = Agent[None, str](
 PRICE = ModelPrice(input="20", output="60")
 MODEL = os.environ.get("AGENTSDK_MODEL") or "smollm2"
 config = RunConfig(prices={MODEL.rpartition(":")[2]: PRICE})
-store = SQLiteRunStore("runs.db")
+store = MemoryRunStore() if __name__ == "__main__" else SQLiteRunStore("runs.db")  # played, it begins with nothing
 budgets: dict[str, Budget] = {}
 
 
