@@ -7,6 +7,8 @@ import asyncio
 import hashlib
 import hmac
 import json
+import os
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -139,4 +141,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp())  # in a new folder, with an empty store
     asyncio.run(main())

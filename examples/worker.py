@@ -8,6 +8,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from agentsdk import Agent, ModelSettings, RunConfig, Runner, RunSummary, SQLiteRunStore, function_tool
@@ -74,4 +75,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp())  # in a new folder, with an empty store
     asyncio.run(main())
