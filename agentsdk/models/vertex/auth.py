@@ -13,7 +13,7 @@ from agentsdk.models.auth import AuthRequest
 from agentsdk.models.errors import WRONG_CLOCK
 from agentsdk.models.network import refuse_real_request
 from agentsdk.models.renewed import Bearer, Bearers
-from agentsdk.types.declared import Fields, a, having, optional, shown
+from agentsdk.types.declared import Fields, a, having, optional
 from agentsdk.types.errors import AgentsException, AuthenticationError, ModelConnectionError, UserError
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -79,7 +79,7 @@ class GoogleAuth:
             return _imported("google.oauth2.service_account").Credentials.from_service_account_file(self._file, scopes=SCOPES)
         except (OSError, ValueError) as error:
             raise UserError(
-                f"{shown(self._file)} is not the file of a service account ({type(error).__name__}); give GoogleAuth one, or "
+                f"{self._file!r} is not the file of a service account ({type(error).__name__}); give GoogleAuth one, or "
                 "run 'gcloud auth application-default login' and leave service_account= out"
             ) from error
 
