@@ -21,7 +21,7 @@ export PIP_NO_INPUT := 1
 export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test docs orders examples coverage lint types cover-core second bench compat mutants clients api clean
+.PHONY: help demo test docs orders examples coverage lint types cover-core second bench compat mutants clients release api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
@@ -36,6 +36,7 @@ help:
 	@echo 'make compat    how much of openai-agents runs here with its import line changed'
 	@echo 'make mutants   plant known faults one at a time; the tests must catch each'
 	@echo 'make clients   the official client libraries against the fake servers of the test kit'
+	@echo 'make release   build sdist and wheel, and try the wheel in empty environments; nothing is published'
 	@echo 'make api       write the public-API snapshot, the reference and the page of examples anew'
 	@echo 'make clean     remove environments and caches'
 
@@ -98,6 +99,10 @@ mutants: $(VENV)/.dev
 # The doubles that the tests stand on, checked by clients that we did not write. Needs PyPI.
 clients: $(VENV)/.pip
 	$(RUN) scripts/official_clients.py
+
+# Needs PyPI.
+release: $(VENV)/.pip
+	$(RUN) scripts/release.py
 
 api: $(VENV)/.dev
 	$(RUN) scripts/public_api.py > tests/public_api.txt
