@@ -64,7 +64,7 @@ from agentsdk.types.items import (
     items_from_input,
     messages_from_input,
 )
-from agentsdk.types.text import clean_text
+from agentsdk.types.text import clean_text, shortened
 from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
@@ -434,8 +434,8 @@ class RunState:
             ) from error
         if state.first_agent != agent.name:
             raise StateMismatchError(
-                f"the saved run was begun by agent {state.first_agent!r}, expected to go on with that one and got "
-                f"{agent.name!r}; pass the agent it was started with"
+                f"the saved run was begun by agent {shortened(state.first_agent, 80)!r}, expected to go on with that one "
+                f"and got {agent.name!r}; pass the agent it was started with"
             )
         if run_id is not None and state.run_id != run_id:
             raise StateMismatchError(
