@@ -10,6 +10,7 @@ from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.guardrail import OutputGuardrailResult
 from agentsdk.compat.openai_agents.memory.openai_responses_compaction_session import OpenAIResponsesCompactionSession
+from agentsdk.compat.openai_agents.memory.session import OpenAIResponsesCompactionArgs
 from agentsdk.compat.openai_agents.run_config import OutputGuardrailBlockedMessageArgs
 from agentsdk.types.items import InputItem, Item
 
@@ -64,7 +65,7 @@ class BridgedSession:
         """Have the session made smaller, where nothing of it is hidden from the run: what is hidden would be lost."""
         if self._limit is not None and len(await self._session.get_items(limit=self._limit + 1)) > self._limit:
             return
-        scope, args = self._scope, dict[str, Any]()
+        scope, args = self._scope, OpenAIResponsesCompactionArgs()
         if scope.last_response_id:
             args["response_id"] = scope.last_response_id
             if scope.is_unstored:
