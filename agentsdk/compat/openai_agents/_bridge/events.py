@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -66,10 +67,11 @@ def _whole(delta: Any) -> Any:
     return shaped("ResponseTextDeltaEvent", {name: getattr(delta, name) for name in ResponseTextDeltaEvent.__struct_fields__})
 
 
-def text_delta(delta: deltas.OutputTextDelta) -> Any:
-    """The event of a piece of text."""
-    made = ResponseTextDeltaEvent(delta.delta, delta.output_index)
-    return made if class_of("ResponseTextDeltaEvent") is not None else _whole(made)
+def text_deltas() -> Callable[[str, int], Any]:
+    """What makes the event of a piece of text, of the text and the place of its item."""
+    if class_of("ResponseTextDeltaEvent") is None:
+        return lambda delta, output_index: _whole(ResponseTextDeltaEvent(delta, output_index))
+    return ResponseTextDeltaEvent
 
 
 def built_event(delta: deltas.ModelStreamEvent) -> Any:

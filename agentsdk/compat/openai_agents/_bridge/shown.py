@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, cast
 
-from agentsdk.compat.openai_agents._bridge.events import built_event, text_delta
+from agentsdk.compat.openai_agents._bridge.events import built_event, text_deltas
 from agentsdk.compat.openai_agents._bridge.model import RawDelta
 from agentsdk.compat.openai_agents._bridge.replies import event_name, item_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
@@ -22,10 +22,11 @@ from agentsdk.types.deltas import Delta, ModelStreamEvent, OutputTextDelta, Resp
 class Shown:
     """What a reader of a run is shown of its events."""
 
-    __slots__ = ("_has_raw", "_scope")
+    __slots__ = ("_has_raw", "_scope", "_text_delta")
 
     def __init__(self, scope: RunScope) -> None:
         self._scope = scope
+        self._text_delta = text_deltas()
         self._has_raw = False  # the model of the turn is the program's own, whose events are shown as they are
 
     def event(self, event: Any) -> StreamEvent | None:
@@ -36,7 +37,7 @@ class Shown:
         if kind is own.RawResponsesStreamEvent:
             delta: Delta = event.data
             if type(delta) is OutputTextDelta:
-                return RawResponsesStreamEvent(text_delta(delta))
+                return RawResponsesStreamEvent(self._text_delta(delta.delta, delta.output_index))
             if type(delta) is RawDelta:
                 self._has_raw = True
                 return RawResponsesStreamEvent(delta.raw)
