@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.compat.mcp_server import mcp_services
+from benchmarks.compat.pages import doc_blocks
 from benchmarks.compat.public_tests import run_tests
 from benchmarks.compat.sdist import fetched
 from benchmarks.compat.server import serve
@@ -81,21 +83,6 @@ def examples(root: Path) -> Iterator[Path]:
             yield path
 
 
-def doc_blocks(root: Path) -> Iterator[tuple[str, str, bool]]:
-    """The Python blocks of the documentation with their places, and whether each counts: it imports of the package."""
-    pages = [path for path in sorted((root / "docs").rglob("*.md")) if not {"ja", "ko", "zh"} & set(path.parts)]
-    for page in [root / "README.md", *pages]:
-        name = str(page.relative_to(root))
-        if re.search("sandbox|voice|realtime|release|litellm|any_llm", name):
-            continue
-        text = page.read_text(encoding="utf-8")
-        for number, found in enumerate(re.finditer(r"^( *)```python[^\n]*\n(.*?)^ *```", text, re.M | re.S)):
-            indent = len(found[1])
-            code = "\n".join(line[indent:] for line in found[2].splitlines())
-            other = re.search("sandbox|realtime|voice|redis|dapr|mongo", code)
-            yield f"{name}#{number}", code, "agents" in code and "import" in code and other is None
-
-
 def report(title: str, outcomes: dict[str, str], show: bool) -> None:
     """Print how many ran, and why the others did not."""
     fragments = [name for name, why in outcomes.items() if why.startswith("NameError") or "ellipsis" in why]
@@ -119,7 +106,7 @@ def in_parallel(programs: Programs, env: dict[str, str]) -> dict[str, str]:
 
 def undecided(programs: Programs, outcomes: dict[str, str], env: dict[str, str]) -> dict[str, str]:
     """Of the programs that failed those that fail with openai-agents itself too, and why: they need an address that nobody
-    serves here, or insist on what a real model says, so they say nothing of the package."""
+    serves here, or insist on what a real model says, so they say nothing of the package. `programs` is what is run for it."""
     python = str(ensure("openai-agents-original").python)
     path = [one for one in env["PYTHONPATH"].split(os.pathsep) if one != str(ALIAS)]
     original = {**env, "PYTHONPATH": os.pathsep.join(path), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
@@ -186,9 +173,7 @@ def main() -> None:
         decided = report_decided("examples", found, outcomes, env, given.show)
         compare_doctor(root, decided, env)
     if "docs" in given.what:
-        with tempfile.TemporaryDirectory() as folder:
-            programs, outcomes = run_blocks(root, Path(folder), env)
-            report_decided("documentation blocks", programs, outcomes, env, given.show)
+        run_docs(root, env, given.show)
     if "names" in given.what:
         from benchmarks.compat.names import check_names
 
@@ -198,25 +183,28 @@ def main() -> None:
     server.shutdown()
 
 
-def run_blocks(root: Path, folder: Path, env: dict[str, str]) -> tuple[Programs, dict[str, str]]:
-    """Run each block, one that leans on names of blocks before it after those: the programs as run, and what came of them."""
+def run_docs(root: Path, env: dict[str, str], show: bool) -> None:
+    """Run the blocks of the documentation, with the MCP server that they speak of, and print what came of them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        programs, again = blocks(root, folder / "here"), blocks(root, folder / "original")
+        with mcp_services(ensure("openai-agents-tests").python, folder, env) as served:
+            outcomes = in_parallel(programs, served)
+            report_decided("documentation blocks", again, outcomes, served, show)
+
+
+def blocks(root: Path, folder: Path) -> Programs:
+    """What runs each block that counts, behind the code that it leans on, in a folder of its own."""
     command = [str(ensure("openai-agents-tests").python), "-m", "benchmarks.compat.blocks"]
-    alone: Programs = {}
-    behind: Programs = {}
-    pages: dict[str, list[str]] = {}
-    for number, (place, code, counts) in enumerate(doc_blocks(root)):
-        path = folder / f"block_{number}.py"
-        path.write_text(code, encoding="utf-8")
-        before = pages.setdefault(place.partition("#")[0], [])
-        if counts:
-            own = folder / str(number)
-            own.mkdir()
-            alone[place] = ([*command, str(path)], own)
-            behind[place] = ([*command, *before, str(path)], own)
-        before.append(str(path))
-    outcomes = in_parallel(alone, env)
-    leaning = {place: behind[place] for place, why in outcomes.items() if why.startswith("NameError")}
-    return alone | leaning, outcomes | in_parallel(leaning, env)
+    programs: Programs = {}
+    for number, block in enumerate(one for one in doc_blocks(root) if one.counts):
+        own = folder / str(number)
+        own.mkdir(parents=True)
+        files = [own / f"block_{at}.py" for at in range(len(block.before) + 1)]
+        for file, code in zip(files, (*block.before, block.code), strict=True):
+            file.write_text(code, encoding="utf-8")
+        programs[block.place] = ([*command, *map(str, files)], own)
+    return programs
 
 
 if __name__ == "__main__":
