@@ -8,16 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, cast, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from agentsdk.compat.openai_agents._tools.agent_call import AgentCall, check_agent_tool
 from agentsdk.compat.openai_agents.agent_tool_input import (
     AgentAsToolInput,
     StructuredToolInputBuilder,
     build_structured_input_schema_info,
-    resolve_agent_tool_input,
 )
-from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.handoffs import Handoff, function_name
 from agentsdk.compat.openai_agents.lifecycle import AgentHooksBase
 from agentsdk.compat.openai_agents.model_settings import ModelSettings, coerce_settings
@@ -33,7 +32,6 @@ from agentsdk.compat.openai_agents.tool import (
     ToolOrigin,
     ToolOriginType,
     default_tool_error_function,
-    parse_arguments,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.result import RunResult, RunResultStreaming
     from agentsdk.compat.openai_agents.run_config import RunConfig
     from agentsdk.compat.openai_agents.stream_events import StreamEvent
-    from agentsdk.compat.openai_agents.tool_context import ToolContext
 
 
 @dataclass
@@ -244,71 +241,29 @@ class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
 
         Its run is one of its own. What waits for a person in it is an interruption of the caller's run.
         """
-        if on_stream is not None and not callable(on_stream):
-            raise UserError("on_stream must be callable or None; give the settings of the nested run as run_config=...")
-        if on_stream_max_pending_events is not None and on_stream_max_pending_events <= 0:
-            raise UserError(
-                f"on_stream_max_pending_events is {on_stream_max_pending_events!r}, must be a positive integer or None"
-            )
-        if parameters is not None and not (
-            isinstance(cast(object, parameters), type)
-            and (dataclasses.is_dataclass(parameters) or issubclass(parameters, BaseModel))
-        ):
-            raise TypeError("Agent tool parameters must be a dataclass or Pydantic model type.")
+        check_agent_tool(on_stream, on_stream_max_pending_events, parameters)
         adapter: TypeAdapter[Any] = TypeAdapter(AgentAsToolInput if parameters is None else parameters)
         schema = ensure_strict_json_schema(adapter.json_schema())
-        is_structured = parameters is not None or input_builder is not None
-        info = (
-            build_structured_input_schema_info(schema, include_json_schema=include_input_schema and parameters is not None)
-            if is_structured
-            else None
-        )
+        info = None
+        if parameters is not None or input_builder is not None:
+            told = include_input_schema and parameters is not None
+            info = build_structured_input_schema_info(schema, include_json_schema=told)
         name = tool_name or function_name(self.name)
-
-        async def invoke(context: ToolContext[Any], input_json: str) -> Any:
-            from agentsdk.compat.openai_agents._bridge.nested import run_nested
-
-            data = parse_arguments(context.tool_name or name, input_json)
-            try:
-                params = adapter.dump_python(adapter.validate_python(data), mode="json")
-            except ValidationError as error:
-                raise ModelBehaviorError(f"Invalid JSON input for tool {name}: {error}") from error
-            given = await resolve_agent_tool_input(params=params, schema_info=info, input_builder=input_builder)
-            if not isinstance(cast(object, given), str | list):
-                raise ModelBehaviorError(f"tool {name} was called with what is no input for an agent")
-            return await run_nested(
-                self,
-                given,
-                context,
-                tool_input=params if is_structured else None,
-                extract=custom_output_extractor,
-                on_stream=on_stream,
-                run_config=run_config,
-                max_turns=max_turns,
-                hooks=hooks,
-                previous_response_id=previous_response_id,
-                conversation_id=conversation_id,
-                session=session,
-            )
-
-        async def on_invoke_tool(context: ToolContext[Any], input_json: str) -> Any:
-            from agentsdk.define.answer_needed import AnswerNeededError
-
-            try:
-                return await invoke(context, input_json)
-            except AnswerNeededError:
-                raise
-            except Exception as error:
-                if failure_error_function is None:
-                    raise
-                text = failure_error_function(context, error)
-                return await text if inspect.isawaitable(text) else text
-
+        options: dict[str, Any] = {
+            "extract": custom_output_extractor,
+            "on_stream": on_stream,
+            "run_config": run_config,
+            "max_turns": max_turns,
+            "hooks": hooks,
+            "previous_response_id": previous_response_id,
+            "conversation_id": conversation_id,
+            "session": session,
+        }
         return FunctionTool(
             name=name,
             description=tool_description or "",
             params_json_schema=schema,
-            on_invoke_tool=on_invoke_tool,
+            on_invoke_tool=AgentCall(self, name, adapter, info, input_builder, failure_error_function, options).invoke,
             strict_json_schema=True,
             is_enabled=is_enabled,
             needs_approval=needs_approval,
