@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -737,6 +738,10 @@ def local_weights() -> str:
         pytest.skip(str(missing))
 
 
+_ABORTED_AT_EXIT = "Fatal Python error: PyGILState_Release"
+"""What Temporal's package may say when the interpreter ends, after the program: https://github.com/temporalio/sdk-python/issues/300"""
+
+
 async def run(name: str, folder: Path, server: Address | None = None, *arguments: str) -> str:
     """What the example prints, process ids and sizes replaced. It must end well, and have nothing to say on stderr."""
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "PYTHONWARNINGS": "error"} | _pointing_at(server)
@@ -750,7 +755,10 @@ async def run(name: str, folder: Path, server: Address | None = None, *arguments
     )
     async with asyncio.timeout(120):
         out, err = await process.communicate()
-    assert (process.returncode, err.decode()) == (0, ""), out.decode()
+    ended = (process.returncode, err.decode())
+    if name == "temporal_run.py" and ended[0] == -signal.SIGABRT and ended[1].startswith(_ABORTED_AT_EXIT):
+        ended = (0, "")
+    assert ended == (0, ""), out.decode()
     printed = re.sub(r"\b\d+ characters", "N characters", re.sub(r"run '[0-9a-f]{32}'", "run ID", out.decode()))
     ids = list(dict.fromkeys(re.findall(r"^process (\d+):", printed, re.MULTILINE)))
     return re.sub(r"^process (\d+):", lambda found: f"process {'AB'[ids.index(found[1])]}:", printed, flags=re.MULTILINE)
