@@ -81,11 +81,6 @@ class RunState(Generic[TContext, TAgent]):
         """The agent that the run began with."""
         return self._scope.translation.given(self._scope.translation.first)
 
-    @property
-    def agent_at_work(self) -> Any:
-        """The agent that the run goes on with; None before the run."""
-        return None if self._own is None else View(self._scope, self._own.value).last_agent
-
     def add_input(self, input: str | list[Any]) -> None:
         """Give the run more input, which enters when it goes on."""
         self._pending += ItemHelpers.input_to_new_input_list(input)
