@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from agentsdk.compat.openai_agents import (
     Agent,
     AgentHooks,
+    AgentUpdatedStreamEvent,
     GuardrailFunctionOutput,
     HandoffInputData,
     InputGuardrailTripwireTriggered,
@@ -330,3 +331,22 @@ async def test_two_agents_of_one_name_are_told_apart() -> None:
     result = await Runner.run(first, "x")
     assert result.last_agent is second and result.final_output == "from the second"
     assert [item.agent is second for item in result.new_items] == [False, False, True]
+
+
+async def test_a_stream_that_goes_on_begins_with_the_agent_at_work() -> None:
+    @function_tool(needs_approval=True)
+    def send() -> str:
+        return "sent"
+
+    last: Agent[Any] = Agent(name="B", tools=[send], model=ScriptedModel([called("send"), said("done")]))
+    first: Agent[Any] = Agent(name="A", handoffs=[last], model=ScriptedModel([called("transfer_to_b")]))
+    begun = Runner.run_streamed(first, "x")
+    seen = [event async for event in begun.stream_events()]
+    assert [event.new_agent for event in seen if isinstance(event, AgentUpdatedStreamEvent)] == [first, last]
+
+    state = begun.to_state()
+    state.approve(begun.interruptions[0])
+    later = Runner.run_streamed(first, state)
+    went_on = [event async for event in later.stream_events()]
+    told = [event.new_agent for event in went_on if isinstance(event, AgentUpdatedStreamEvent)]
+    assert isinstance(went_on[0], AgentUpdatedStreamEvent) and told == [last] and later.final_output == "done"

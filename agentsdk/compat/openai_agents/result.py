@@ -14,7 +14,7 @@ from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, Output
 from agentsdk.compat.openai_agents.items import ItemHelpers, ModelResponse, RunItem, ToolApprovalItem
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.run_state import RunState
-from agentsdk.compat.openai_agents.stream_events import RunItemStreamEvent, StreamEvent
+from agentsdk.compat.openai_agents.stream_events import AgentUpdatedStreamEvent, RunItemStreamEvent, StreamEvent
 from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
 from agentsdk.core.state import State
 from agentsdk.engine.channel import Channel
@@ -224,8 +224,9 @@ _UNREAD = 10**9
 class RunResultStreaming(RunResultBase):
     """A run that is read while it goes. It has begun, and goes on whether it is read or not."""
 
-    def __init__(self, scope: RunScope, max_turns: int | None) -> None:
+    def __init__(self, scope: RunScope, max_turns: int | None, at_work: Agent[Any] | None = None) -> None:
         super().__init__(scope, max_turns)
+        self._at_work = at_work  # where the run goes on: readers are told of its agent first
         self._own: OwnStreaming[Any] | None = None
         self._events: Channel[Any] = Channel(_UNREAD)
         self._error: BaseException | None = None
@@ -294,6 +295,9 @@ class RunResultStreaming(RunResultBase):
 
         show, events = Shown(self._scope).event, self._events
         get_now = events.get_nowait
+        if self._at_work is not None:
+            began, self._at_work = AgentUpdatedStreamEvent(self._at_work), None
+            yield began
         while self._cancelled != "immediate":
             event = get_now()
             if event is None:

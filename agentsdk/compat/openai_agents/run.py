@@ -152,7 +152,7 @@ class Runner:
             session=session,
         )
         call.scope.is_streamed = True
-        result = RunResultStreaming(call.scope, max_turns)
+        result = RunResultStreaming(call.scope, max_turns, None if call.state is None else call.state.agent_at_work)
         task = asyncio.get_running_loop().create_task(result.drive(lambda: _begun(call)), name="agentsdk compat run")
         result.attach(task)
         return result

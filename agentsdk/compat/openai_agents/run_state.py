@@ -47,8 +47,7 @@ class RunState(Generic[TContext, TAgent]):
         starting_agent: TAgent,
         max_turns: int | None = DEFAULT_MAX_TURNS,
     ) -> None:
-        scope = RunScope(context, RunConfig(), translation_of(cast(Any, starting_agent)), [])
-        scope.original_input = original_input
+        scope = RunScope(context, RunConfig(), translation_of(cast(Any, starting_agent)), original_input)
         self._scope = scope
         self._own: OwnState | None = None
         self._max_turns = max_turns
@@ -80,6 +79,11 @@ class RunState(Generic[TContext, TAgent]):
     def starting_agent(self) -> Any:
         """The agent that the run began with."""
         return self._scope.translation.given(self._scope.translation.first)
+
+    @property
+    def agent_at_work(self) -> Any:
+        """The agent that the run goes on with; None before the run."""
+        return None if self._own is None else View(self._scope, self._own.value).last_agent
 
     def add_input(self, input: str | list[Any]) -> None:
         """Give the run more input, which enters when it goes on."""
