@@ -65,8 +65,8 @@ async def test_a_branch_shares_what_is_before_it_and_goes_its_own_way(tmp_path: 
     assert await session.get_items(1, "main") == TWO[3:]
     branches = await session.list_branches()
     assert [(one["branch_id"], one["message_count"], one["is_current"]) for one in branches] == [
-        ("b", 3, True),
         ("main", 4, False),
+        ("b", 3, True),
     ]
     assert [await session.pop_item() for _ in range(4)] == [user("other"), TWO[1], TWO[0], None]
     session.close()

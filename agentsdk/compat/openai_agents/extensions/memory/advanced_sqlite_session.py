@@ -301,7 +301,7 @@ class AdvancedSQLiteSession(SQLiteSession):
         """`branch_id`, `message_count`, `user_turns`, `is_current` and `created_at` of each branch that has messages."""
         rows = await self._rows(
             "SELECT branch_id, COUNT(*), SUM(message_type = 'user'), MIN(created_at) FROM message_structure "
-            "WHERE session_id = ? GROUP BY branch_id ORDER BY MIN(created_at), branch_id",
+            "WHERE session_id = ? GROUP BY branch_id ORDER BY MIN(created_at), MIN(id)",
             self.session_id,
         )
         return [
