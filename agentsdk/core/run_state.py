@@ -126,6 +126,15 @@ class Kept(NamedTuple):
     attachments: Mapping[str, str] = MappingProxyType({})
 
 
+def check_first_agent(state: State, agent: Named) -> None:
+    """Raises `StateMismatchError` where another agent than `agent` began the run."""
+    if state.first_agent != agent.name:
+        raise StateMismatchError(
+            f"the run was begun by agent {shortened(state.first_agent, 80)!r}, expected to go on with that one and got "
+            f"{agent.name!r}; pass the agent it was started with"
+        )
+
+
 class RunState:
     """A snapshot of a run.
 
@@ -432,11 +441,7 @@ class RunState:
             raise StateCorruptError(
                 "the saved run's events contradict each other, expected what RunState.to_string() wrote; load an untouched copy"
             ) from error
-        if state.first_agent != agent.name:
-            raise StateMismatchError(
-                f"the saved run was begun by agent {shortened(state.first_agent, 80)!r}, expected to go on with that one "
-                f"and got {agent.name!r}; pass the agent it was started with"
-            )
+        check_first_agent(state, agent)
         if run_id is not None and state.run_id != run_id:
             raise StateMismatchError(
                 f"the saved run is another one than {run_id!r}, expected that one's state; look up the state of run {run_id!r}"

@@ -14,7 +14,7 @@ from msgspec import structs
 from agentsdk.core.keys import SCHEME
 from agentsdk.core.limits.run_limits import DEFAULT_LIMITS, with_raised
 from agentsdk.core.pairing import joined
-from agentsdk.core.run_state import RunState
+from agentsdk.core.run_state import RunState, check_first_agent
 from agentsdk.core.state import State, new_state
 from agentsdk.define.agent import Agent, RunHooks
 from agentsdk.define.context import RunContextWrapper
@@ -170,11 +170,7 @@ def _sealed_as(given: RunState, config: RunConfig) -> RunConfig:
 
 def _current(agent: Agent[Any, Any], state: State) -> Agent[Any, Any]:
     """The agent a state goes on with, reached from the agent the run began with."""
-    if state.first_agent != agent.name:
-        raise StateMismatchError(
-            f"the run was begun by agent {state.first_agent!r}, expected to go on with that one and got {agent.name!r}; "
-            "pass the agent it was started with"
-        )
+    check_first_agent(state, agent)
     current = find_agent(agent, state.agent)
     if current is None:
         raise StateMismatchError(

@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 from typing import Protocol
 
 from agentsdk.models.auth import AuthRequest
-from agentsdk.models.renewed import Bearer, Bearers
+from agentsdk.models.renewed import Bearer, Bearers, typed_by
 from agentsdk.types.declared import Fields, a_name, having, optional
-from agentsdk.types.errors import AgentsException, AuthenticationError, ModelConnectionError, UserError
+from agentsdk.types.errors import AuthenticationError, ModelConnectionError, UserError
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 """What models at Azure want tokens for."""
@@ -63,17 +63,23 @@ class EntraAuth:
 
     async def __call__(self, request: AuthRequest) -> dict[str, str]:
         """The headers for a request."""
-        try:
+        with typed_by(self._typed):
             return await self._bearers.headers(request)
-        except AgentsException:
-            raise
-        except Exception as error:
-            raise _typed(error, is_default=self._is_default) from error
 
     def _asked(self) -> Bearer | Awaitable[Bearer]:
         """A token. Most credentials block, those of `azure.identity.aio` are awaited."""
         given = self._credential.get_token(self._scope)
         return _awaited(given) if inspect.isawaitable(given) else _bearer(given)
+
+    def _typed(self, error: Exception) -> Exception:
+        """`error` as this package has it. What answers for tokens may repeat secrets: its text is in the cause only."""
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        kind = type(error).__name__
+        if kinds & {"ServiceRequestError", "ServiceResponseError"}:
+            return ModelConnectionError(f"EntraAuth cannot reach what gives tokens ({kind})", retryable=True)
+        login = "run 'az login', or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+        remedy = login if self._is_default or "CredentialUnavailableError" in kinds else "check the credential"
+        return AuthenticationError(f"EntraAuth was given no token ({kind}), the cause says why; {remedy}")
 
 
 async def _awaited(given: Awaitable[AccessToken]) -> Bearer:
@@ -82,17 +88,6 @@ async def _awaited(given: Awaitable[AccessToken]) -> Bearer:
 
 def _bearer(token: AccessToken) -> Bearer:
     return Bearer(token.token, token.expires_on)
-
-
-def _typed(error: Exception, *, is_default: bool) -> Exception:
-    """`error` as this package has it. What answers for tokens may repeat secrets: its text is in the cause only."""
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    kind = type(error).__name__
-    if kinds & {"ServiceRequestError", "ServiceResponseError"}:
-        return ModelConnectionError(f"EntraAuth cannot reach what gives tokens ({kind})", retryable=True)
-    login = "run 'az login', or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
-    remedy = login if is_default or "CredentialUnavailableError" in kinds else "check the credential"
-    return AuthenticationError(f"EntraAuth was given no token ({kind}), the cause says why; {remedy}")
 
 
 def _default_credential() -> TokenCredential:

@@ -7,14 +7,27 @@ import concurrent.futures
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from agentsdk.models.auth import AuthRequest
 from agentsdk.models.network import check_header
+from agentsdk.types.errors import AgentsException
 
 T = TypeVar("T")
 _EARLY = 300.0  # seconds before its end that a token is replaced: it must last for the request, and clocks differ
+
+
+@contextmanager
+def typed_by(typed: Callable[[Exception], Exception]) -> Generator[None]:
+    """Raise what `typed` makes of an error that is none of this package's."""
+    try:
+        yield
+    except AgentsException:
+        raise
+    except Exception as error:
+        raise typed(error) from error
 
 
 class AskedOnce(Generic[T]):

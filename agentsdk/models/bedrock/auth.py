@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from agentsdk.models.auth import AuthRequest
 from agentsdk.models.bedrock.signature import Keys, Signer
-from agentsdk.models.renewed import AskedOnce
+from agentsdk.models.renewed import AskedOnce, typed_by
 from agentsdk.types.declared import Fields, a_name, optional
-from agentsdk.types.errors import AgentsException, AuthenticationError, ModelConnectionError, ProviderError, UserError
+from agentsdk.types.errors import AuthenticationError, ModelConnectionError, ProviderError, UserError
 
 _FIELDS = Fields(
     "AwsAuth",
@@ -50,12 +50,8 @@ class AwsAuth:
 
     async def __call__(self, request: AuthRequest) -> dict[str, str]:
         """The headers that sign a request."""
-        try:
+        with typed_by(_typed):
             frozen = await self._frozen(refresh=request.refresh)
-        except AgentsException:
-            raise
-        except Exception as error:
-            raise _typed(error) from error
         keys = Keys(frozen.access_key, frozen.secret_key, frozen.token or "")
         kind = request.headers.get("content-type", "")
         return self._signer.headers(request.method, request.url, kind, request.digest, keys, utc_now())

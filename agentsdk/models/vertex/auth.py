@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, cast
 from agentsdk.models.auth import AuthRequest
 from agentsdk.models.errors import WRONG_CLOCK
 from agentsdk.models.network import refuse_real_request
-from agentsdk.models.renewed import Bearer, Bearers
+from agentsdk.models.renewed import Bearer, Bearers, typed_by
 from agentsdk.types.declared import Fields, a, having, optional
-from agentsdk.types.errors import AgentsException, AuthenticationError, ModelConnectionError, UserError
+from agentsdk.types.errors import AuthenticationError, ModelConnectionError, UserError
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 """What access tokens are asked for."""
@@ -52,12 +52,8 @@ class GoogleAuth:
 
     async def __call__(self, request: AuthRequest) -> dict[str, str]:
         """The headers for a request."""
-        try:
+        with typed_by(self._typed):
             return await self._bearers.headers(request)
-        except AgentsException:
-            raise
-        except Exception as error:
-            raise self._typed(error) from error
 
     def _asked(self) -> Bearer:
         """A token that was not given before. It blocks."""

@@ -10,22 +10,17 @@ from agentsdk.models.anthropic.encode import MessageEncoder
 from agentsdk.models.anthropic.model import DEFAULT_MAX_TOKENS
 from agentsdk.models.hosted import check_hosted_tools
 from agentsdk.models.options import HttpModelOptions
-from agentsdk.models.vertex.auth import GoogleAuth
+from agentsdk.models.vertex.adapter import VertexAdapter, place_fields
 from agentsdk.models.vertex.features import ANTHROPIC
-from agentsdk.models.vertex.place import BASE_URL_VARIABLE, home_of, known_location, known_project, path_of
+from agentsdk.models.vertex.place import path_of
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
-from agentsdk.types.declared import Fields, a_name, optional
 from agentsdk.types.errors import UserError
 from agentsdk.types.items import InputFile, InputImage, Media
 
 _API = "Anthropic's models at Vertex AI"
 _VERSION = "vertex-2023-10-16"
-_FIELDS = Fields(
-    "VertexAnthropicModel",
-    project=optional(a_name("the id of a project; write 'my-project'")),
-    location=optional(a_name("the name of a location; write 'global' or 'us-east5'")),
-)
+_FIELDS = place_fields("VertexAnthropicModel")
 
 
 class VertexEncoder(MessageEncoder, frozen=True):
@@ -38,7 +33,7 @@ class VertexEncoder(MessageEncoder, frozen=True):
         return super().media_block(part)
 
 
-class VertexAnthropicModel(AnthropicModel):
+class VertexAnthropicModel(VertexAdapter, AnthropicModel):
     """A Claude model of Vertex AI behind `POST {base_url}/v1/projects/.../publishers/anthropic/models/{model}:rawPredict`.
 
     `project` defaults to GOOGLE_CLOUD_PROJECT, `location` to GOOGLE_CLOUD_LOCATION or `"global"`. `max_tokens`, `cache`,
@@ -51,9 +46,6 @@ class VertexAnthropicModel(AnthropicModel):
     Raises `UserError` for a missing project or package, and a `base_url`, key or header that cannot be used.
     """
 
-    _default_base_url = ""  # it is the location's
-    _base_url_variable = BASE_URL_VARIABLE
-    _key_variables = ()
     _models_path = "/v1beta1/publishers/anthropic/models?pageSize=1"
 
     def __init__(
@@ -69,17 +61,12 @@ class VertexAnthropicModel(AnthropicModel):
         **options: Unpack[HttpModelOptions],
     ) -> None:
         _FIELDS.check_given(project=project, location=location)
-        self.location = known_location(location)
-        if options.get("provider") is None:
-            options["provider"] = "vertex-anthropic"
+        self._take_location(location, options, "vertex-anthropic")
         super().__init__(
             model, max_tokens=max_tokens, cache=cache, native_output=native_output, strict_tools=strict_tools, **options
         )
         self._encoder = VertexEncoder(self.provider)
-        self.project = known_project(project, model)
-        if self._is_own_address and options.get("api_key") is None and not self._has_credential:
-            self._auth = GoogleAuth()
-        self._who = f"model {model!r} in location {self.location!r} of Vertex AI"
+        self._take_project(project, model, options)
         self._models = f"{self.base_url}{path_of(self.project, self.location)}/publishers/anthropic/models"
 
     def _fields(self, request: ModelRequest) -> JsonObject:
@@ -93,9 +80,6 @@ class VertexAnthropicModel(AnthropicModel):
 
     def _counting_url(self) -> str:
         return f"{self._models}/count-tokens:rawPredict"
-
-    def _home(self) -> str:
-        return home_of(self.location)
 
     def _url_for(self, request: ModelRequest) -> str:
         method = "streamRawPredict" if request.stream else "rawPredict"

@@ -9,21 +9,16 @@ from agentsdk.models.google import GoogleModel
 from agentsdk.models.google.hosted import encode_hosted
 from agentsdk.models.loose import as_list
 from agentsdk.models.options import HttpModelOptions
-from agentsdk.models.vertex.auth import GoogleAuth
+from agentsdk.models.vertex.adapter import VertexAdapter, place_fields
 from agentsdk.models.vertex.features import GOOGLE
-from agentsdk.models.vertex.place import BASE_URL_VARIABLE, home_of, known_location, known_project, path_of
+from agentsdk.models.vertex.place import path_of
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.base import JsonObject
-from agentsdk.types.declared import Fields, a_name, optional
 
-_FIELDS = Fields(
-    "VertexGoogleModel",
-    project=optional(a_name("the id of a project; write 'my-project'")),
-    location=optional(a_name("the name of a location; write 'global' or 'us-central1'")),
-)
+_FIELDS = place_fields("VertexGoogleModel")
 
 
-class VertexGoogleModel(GoogleModel):
+class VertexGoogleModel(VertexAdapter, GoogleModel):
     """A Gemini model of Vertex AI behind `POST {base_url}/v1/projects/.../publishers/google/models/{model}:generateContent`.
 
     `model` is the name of one of Google's models, `"publishers/..."` for another's, or `"projects/.../endpoints/..."` for one
@@ -37,9 +32,6 @@ class VertexGoogleModel(GoogleModel):
     Raises `UserError` for a missing project or package, and a `base_url`, key or header that cannot be used.
     """
 
-    _default_base_url = ""  # it is the location's
-    _base_url_variable = BASE_URL_VARIABLE
-    _key_variables = ()
     _models_path = "/v1beta1/publishers/google/models?pageSize=1"
 
     def __init__(
@@ -52,14 +44,9 @@ class VertexGoogleModel(GoogleModel):
         **options: Unpack[HttpModelOptions],
     ) -> None:
         _FIELDS.check_given(project=project, location=location)
-        self.location = known_location(location)
-        if options.get("provider") is None:
-            options["provider"] = "vertex-google"
+        self._take_location(location, options, "vertex-google")
         super().__init__(model, include_thoughts=include_thoughts, **options)
-        self.project = known_project(project, model)
-        if self._is_own_address and options.get("api_key") is None and not self._has_credential:
-            self._auth = GoogleAuth()
-        self._who = f"model {model!r} in location {self.location!r} of Vertex AI"
+        self._take_project(project, model, options)
         self._path = model if "/" in model else f"publishers/google/models/{model}"
 
     async def count_tokens(self, request: ModelRequest) -> int:
@@ -68,9 +55,6 @@ class VertexGoogleModel(GoogleModel):
 
     def _add_hosted(self, fields: JsonObject, request: ModelRequest) -> None:
         fields["tools"] = [*as_list(fields.get("tools")), *encode_hosted(request.hosted, GOOGLE.hosted_tools, "Vertex AI")]
-
-    def _home(self) -> str:
-        return home_of(self.location)
 
     def _url(self, method: str) -> str:
         root = "/v1" if self._path.startswith("projects/") else path_of(self.project, self.location)

@@ -29,7 +29,10 @@ NOTHING: Any = object()
 
 
 class Made(Generic[T]):
-    """A field that is made when it is first looked at: a run looks at few of those of its scope."""
+    """A field that is made when it is first looked at: a run looks at few of those of its scope.
+
+    As `functools.cached_property`, without the lock that it takes on Python 3.11.
+    """
 
     def __init__(self, kind: Callable[[], T]) -> None:
         self._kind = kind
@@ -49,18 +52,16 @@ class RunScope:
     originals = Made(Originals)
     outputs: Made[dict[str, Any]] = Made(dict)  # what tools returned, by the id of the call
     custom_data: Made[dict[str, dict[str, Any]]] = Made(dict)
-    nested: Made[dict[str, RunState[Any, Any]]] = Made(
-        dict
-    )  # runs of agents as tools that wait for a person, by the id of the call
+    # Runs of agents as tools that wait for a person, by the id of the call.
+    nested: Made[dict[str, RunState[Any, Any]]] = Made(dict)
     tool_contexts: Made[dict[str, ToolContext[Any]]] = Made(dict)
     input_results: Made[list[InputGuardrailResult]] = Made(list)
     output_results: Made[list[OutputGuardrailResult]] = Made(list)
     tool_input_results: Made[list[ToolInputGuardrailResult]] = Made(list)
     tool_output_results: Made[list[ToolOutputGuardrailResult]] = Made(list)
     models: Made[dict[Agent[Any], FoundModel]] = Made(dict)
-    offered: Made[dict[Agent[Any], tuple[object, list[Any], list[Any]]]] = Made(
-        dict
-    )  # tools and handoffs, by those of the request
+    # Tools and handoffs, by those of the request.
+    offered: Made[dict[Agent[Any], tuple[object, list[Any], list[Any]]]] = Made(dict)
     turn_tools: Made[dict[int, list[Any]]] = Made(dict)
     approved: Made[set[str]] = Made(set)  # calls that an `on_approval` has let run
     late_rejections: Made[list[tuple[str | None, bool, Awaitable[Any]]]] = Made(list)  # whose text an async formatter gives

@@ -60,7 +60,35 @@ class Trace(abc.ABC):
         self.finish(reset_current=kind is not GeneratorExit)
 
 
-class TraceImpl(Trace):
+class _Marked(Trace):
+    """A trace that can be the current one, and has an id once somebody asks for it."""
+
+    _trace_id: str | None
+    _token: Token[Trace | None] | None = None
+
+    @property
+    def trace_id(self) -> str:
+        """Its id."""
+        if not self._trace_id:
+            self._trace_id = util.gen_trace_id()
+        return self._trace_id
+
+    def start(self, mark_as_current: bool = False) -> None:
+        """Begin."""
+        if mark_as_current:
+            self._token = current_trace.set(self)
+
+    def finish(self, reset_current: bool = False) -> None:
+        """End."""
+        if reset_current and self._token is not None:
+            try:
+                current_trace.reset(self._token)
+            except ValueError:  # of another context
+                current_trace.set(None)
+            self._token = None
+
+
+class TraceImpl(_Marked):
     """A trace that is told of."""
 
     def __init__(
@@ -78,16 +106,8 @@ class TraceImpl(Trace):
         self.metadata = metadata
         self._processor = processor
         self._key = tracing_api_key
-        self._token: Token[Trace | None] | None = None
         self._started = False
         self._ended = False
-
-    @property
-    def trace_id(self) -> str:
-        """Its id."""
-        if not self._trace_id:
-            self._trace_id = util.gen_trace_id()
-        return self._trace_id
 
     @property
     def name(self) -> str:
@@ -105,8 +125,7 @@ class TraceImpl(Trace):
             return
         self._started = True
         self._processor.on_trace_start(self)
-        if mark_as_current:
-            self._token = current_trace.set(self)
+        super().start(mark_as_current)
 
     def finish(self, reset_current: bool = False) -> None:
         """End."""
@@ -115,12 +134,7 @@ class TraceImpl(Trace):
         if not self._ended:
             self._ended = True
             self._processor.on_trace_end(self)
-        if reset_current and self._token is not None:
-            try:
-                current_trace.reset(self._token)
-            except ValueError:
-                current_trace.set(None)
-            self._token = None
+        super().finish(reset_current)
 
     def export(self) -> dict[str, Any] | None:
         """The trace as a dict."""
@@ -131,20 +145,12 @@ def _exported(trace_id: str, name: str, group_id: str | None, metadata: dict[str
     return {"object": "trace", "id": trace_id, "workflow_name": name, "group_id": group_id, "metadata": metadata}
 
 
-class UntoldTrace(Trace):
+class UntoldTrace(_Marked):
     """The trace of a run of which no processor is told. What it is called is read of the run's settings when somebody asks."""
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
         self._trace_id = config.trace_id
-        self._token: Token[Trace | None] | None = None
-
-    @property
-    def trace_id(self) -> str:
-        """Its id."""
-        if not self._trace_id:
-            self._trace_id = util.gen_trace_id()
-        return self._trace_id
 
     @property
     def name(self) -> str:
@@ -160,20 +166,6 @@ class UntoldTrace(Trace):
     def metadata(self) -> dict[str, Any] | None:
         """What the run's settings say of it."""
         return self._config.trace_metadata
-
-    def start(self, mark_as_current: bool = False) -> None:
-        """Begin."""
-        if mark_as_current:
-            self._token = current_trace.set(self)
-
-    def finish(self, reset_current: bool = False) -> None:
-        """End."""
-        if reset_current and self._token is not None:
-            try:
-                current_trace.reset(self._token)
-            except ValueError:  # of another context
-                current_trace.set(None)
-            self._token = None
 
     def export(self) -> dict[str, Any] | None:
         """The trace as a dict."""
