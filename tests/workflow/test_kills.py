@@ -10,7 +10,7 @@ import pytest
 from tests import postgres_server, redis_server
 
 
-@pytest.mark.parametrize(("store", "every"), [("sqlite", 70), ("postgres", 140), ("redis", 140)])
+@pytest.mark.parametrize(("store", "every"), [("sqlite", 70), ("postgres", 90), ("redis", 90)])
 def test_no_step_is_lost_or_repeated_and_all_doubt_is_said(store: str, every: int) -> None:
     if store == "postgres" and not postgres_server.installed():
         pytest.skip("needs PostgreSQL's programs")
