@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import zipfile
@@ -72,6 +73,12 @@ def problems(wheel: Iterable[tuple[str, int]]) -> Iterator[str]:
         yield f"has {sum(sizes.values()):,} bytes"
 
 
+def strangers(sdist: Iterable[str], tracked: Iterable[str]) -> Iterator[str]:
+    """Files of an sdist that git does not know: environments and results of whoever built it."""
+    for path in sorted({name.partition("/")[2] for name in sdist} - {*tracked, "PKG-INFO", ""}):
+        yield f"has {path}, which git does not know"
+
+
 class Place:
     """An empty environment in a folder of its own, where commands are timed."""
 
@@ -115,6 +122,9 @@ def build(dist: Path, place: Place) -> Path:
     place.run("twine", "check", "--strict", str(wheel), str(sdist))
     with zipfile.ZipFile(wheel) as archive:
         wrong = list(problems((each.filename, each.file_size) for each in archive.infolist()))
+    with tarfile.open(sdist) as files:
+        tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+        wrong += strangers((each.name for each in files if each.isfile()), tracked)
     if wrong or wheel.stat().st_size > MOST_BYTES:
         raise SystemExit("\n".join([f"{wheel.name} has {wheel.stat().st_size:,} bytes", *wrong]))
     print(f"           {wheel.name} {wheel.stat().st_size:,} bytes, {sdist.name} {sdist.stat().st_size:,}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.release import EXTRAS, NEEDED, problems
+from scripts.release import EXTRAS, NEEDED, problems, strangers
 
 ROOT = Path(__file__).parents[1]
 WHEEL = [(name.replace("/licenses", "agentsdk-1.dist-info/licenses"), 1) for name in NEEDED]
@@ -31,3 +31,8 @@ def test_every_extra_is_tried() -> None:
 )
 def test_what_is_wrong_with_a_wheel_is_found(files: list[tuple[str, int]], found: list[str]) -> None:
     assert list(problems(files)) == found
+
+
+def test_an_sdist_has_but_what_git_knows() -> None:
+    files = ["a-1/PKG-INFO", "a-1/agentsdk/py.typed", "a-1/benchmarks/.envs/peers/pyvenv.cfg"]
+    assert list(strangers(files, ["agentsdk/py.typed"])) == ["has benchmarks/.envs/peers/pyvenv.cfg, which git does not know"]
