@@ -9,6 +9,8 @@ import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 import agentsdk
 
 ROOT = Path(__file__).parents[1]
@@ -53,3 +55,11 @@ def test_everything_that_make_needs_is_in_the_source_distribution() -> None:
     needed = {"Makefile", "mkdocs.yml", "CONTRIBUTING.md", ".pre-commit-config.yaml", "agentsdk", "tests", "scripts"}
     assert needed <= set(shipped)
     assert [name for name in shipped if not (ROOT / name).exists()] == []
+
+
+def test_no_merge_left_its_markers() -> None:
+    """In a page they are text like any other: nothing else finds them."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout: git says which files are of the project")
+    marked = subprocess.run(["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert marked.stdout == "" and marked.returncode == 1, marked.stdout + marked.stderr
