@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentsdk.compat import openai_agents
 from agentsdk.compat.openai_agents._names import NAMES
-from agentsdk.compat.openai_agents._table import counted, entries, is_apart
+from agentsdk.compat.openai_agents._table import PACKAGES, counted, entries, is_apart
 
 
 def check_names(root: Path, show: bool) -> None:
@@ -24,6 +24,9 @@ def check_names(root: Path, show: bool) -> None:
     if show:
         for entry in table:
             print(f"  {entry}")
+    print(
+        f"names of the root and the packages that programs import from: {counted([e for e in table if e.module in PACKAGES])}"
+    )
     print(f"names, down to helpers: {counted([entry for entry in table if not is_apart(entry.module)])}")
     print(f"names, with sandboxes and speech: {counted(table)}")
     wrong = list(wrong_parameters(source))

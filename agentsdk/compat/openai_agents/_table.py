@@ -71,6 +71,26 @@ MAPPED: dict[str, str] = {
 }
 """Of the names that are here, those behind which something else stands, and what."""
 
+PACKAGES = frozenset(
+    (
+        *("", "extensions", "extensions.handoff_filters", "extensions.handoff_prompt", "extensions.memory"),
+        *("extensions.tool_output_trimmer", "extensions.visualization", "extensions.experimental"),
+        *("extensions.experimental.codex", "extensions.experimental.hosted_multi_agent"),
+        *("handoffs", "mcp", "memory", "models", "testing", "tracing"),
+        *(
+            "decorators",
+            "exceptions",
+            "function_schema",
+            "items",
+            "result",
+            "run_error_handlers",
+            "stream_events",
+            "strict_schema",
+        ),
+    )
+)
+"""The root and the packages that programs import from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
