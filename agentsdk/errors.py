@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentsdk.types.errors import (
     AgentsException,
     AuthenticationError,
@@ -85,6 +87,7 @@ from agentsdk.types.errors import (
     WorkflowError,
     WorkflowFailedError,
 )
+from agentsdk.types.lazy import lazy_names
 
 __all__ = [
     "AgentsException",
@@ -167,3 +170,6 @@ __all__ = [
     "WorkflowError",
     "WorkflowFailedError",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(__name__)  # a name that is elsewhere says where

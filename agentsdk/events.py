@@ -3,6 +3,8 @@ model sends while it answers, and run events what is recorded: a run's state is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentsdk.define.stream_events import (
     AgentUpdatedStreamEvent,
     ContextCompactedStreamEvent,
@@ -74,6 +76,7 @@ from agentsdk.types.events import (
     ViewReplaced,
     ViewRestored,
 )
+from agentsdk.types.lazy import lazy_names
 
 __all__ = [
     "AgentUpdatedStreamEvent",
@@ -142,3 +145,6 @@ __all__ = [
     "ViewRestored",
     "WatchEvent",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(__name__)  # a name that is elsewhere says where

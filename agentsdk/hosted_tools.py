@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentsdk.types.hosted_results import HostedToolUse, Source
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.hosted_tools import (
@@ -14,6 +16,7 @@ from agentsdk.types.hosted_tools import (
     WebFetchTool,
     WebSearchTool,
 )
+from agentsdk.types.lazy import lazy_names
 
 __all__ = [
     "CodeInterpreterTool",
@@ -28,3 +31,6 @@ __all__ = [
     "WebFetchTool",
     "WebSearchTool",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(__name__)  # a name that is elsewhere says where

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentsdk.define.run_items import (
     HandoffCallItem,
     HandoffOutputItem,
@@ -32,6 +34,7 @@ from agentsdk.types.items import (
     Reasoning,
     Refusal,
 )
+from agentsdk.types.lazy import lazy_names
 
 __all__ = [
     "CallKind",
@@ -61,3 +64,6 @@ __all__ = [
     "ToolCallItem",
     "ToolCallOutputItem",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(__name__)  # a name that is elsewhere says where

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentsdk.core.refused_calls import RefusedCall
 from agentsdk.core.taint import Taint
 from agentsdk.define.grants import Grant, GrantRule, Grants
 from agentsdk.types.events import NotGranted
+from agentsdk.types.lazy import lazy_names
 from agentsdk.types.permission import Permission
 
 __all__ = [
@@ -17,3 +20,6 @@ __all__ = [
     "RefusedCall",
     "Taint",
 ]
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there, also a misspelt one
+    __getattr__, __dir__ = lazy_names(__name__)  # a name that is elsewhere says where

@@ -82,11 +82,41 @@ def test_the_root_has_few_names_and_each_but_three_is_in_its_submodule() -> None
 
 
 @pytest.mark.parametrize(
-    "statement", ["from agentsdk import ToolsIntended", "import agentsdk; agentsdk.ToolsIntended"], ids=["from", "attribute"]
+    ("statement", "told"),
+    [
+        ("from agentsdk import ToolsIntended", "agentsdk.ToolsIntended is in agentsdk.events"),
+        ("import agentsdk; agentsdk.ToolsIntended", "agentsdk.ToolsIntended is in agentsdk.events"),
+        ("from agentsdk.tools import Runner", "agentsdk.tools.Runner is in agentsdk"),
+        ("from agentsdk.errors import ModelRetry", "agentsdk.errors.ModelRetry is in agentsdk.output"),
+        ("from agentsdk.durable.dbos import Worker", "agentsdk.durable.dbos.Worker is in agentsdk"),
+    ],
 )
-def test_a_name_of_a_submodule_says_where_it_is(statement: str) -> None:
-    with pytest.raises(ImportError, match=r"^agentsdk\.ToolsIntended is in agentsdk\.events$"):
+def test_a_name_that_is_elsewhere_says_where_it_is(statement: str, told: str) -> None:
+    name, there = told.split(" is in ")
+    with pytest.raises(ImportError) as caught:
         exec(statement)
+    assert str(caught.value) == f"{told}; write: from {there} import {name.rpartition('.')[2]}"
+
+
+@pytest.mark.parametrize("submodule", agentsdk.SUBMODULES)
+def test_every_submodule_says_of_a_name_where_it_is(submodule: str) -> None:
+    with pytest.raises(ImportError, match=rf"^agentsdk\.{re.escape(submodule)}\.Agent is in agentsdk; write:"):
+        exec(f"from agentsdk.{submodule} import Agent")
+
+
+def test_a_missing_extra_is_no_reason_for_a_name_that_is_not_there() -> None:
+    """Where a name is is looked for in every submodule, also in those of extras that are not installed."""
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(['temporalio', 'dbos', 'mcp', 'starlette', 'opentelemetry']))\n"
+        "for name in ('Nowhere', 'InvalidOutputError'):\n"
+        "    try: exec(f'from agentsdk import {name}')\n"
+        "    except ImportError as error: print(str(error).partition(' (')[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [
+        "cannot import name 'Nowhere' from 'agentsdk'",
+        "agentsdk.InvalidOutputError is in agentsdk.errors; write: from agentsdk.errors import InvalidOutputError",
+    ], done.stderr
 
 
 @pytest.mark.parametrize("module", ["agentsdk", "agentsdk.models"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
+
+_NO_HOMES: Mapping[str, str] = {}
 
 
 def lazy_names(
-    package: str, homes: Mapping[str, str], submodules: Sequence[str] = ()
+    package: str, homes: Mapping[str, str] = _NO_HOMES, submodules: Sequence[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of `package`. `homes` has the names of each module, separated by spaces.
 
-    The submodules are attributes as well. A name that only a submodule has is an `ImportError` that says so: Python drops the
-    text of an `AttributeError` that was raised for `from package import name`.
+    The submodules are attributes as well. A name that only another public module has is an `ImportError` that says so: Python
+    drops the text of an `AttributeError` that was raised for `from package import name`.
     """
     home = {name: module for module, names in homes.items() for name in names.split()}
     namespace = vars(sys.modules[package])
@@ -26,9 +29,22 @@ def lazy_names(
         if name in submodules:
             return import_module(f"{package}.{name}")
         if not name.startswith("_"):
-            for submodule in submodules:
-                if name in import_module(f"{package}.{submodule}").__all__:
-                    raise ImportError(f"{package}.{name} is in {package}.{submodule}", name=package)
+            for module in _public_modules(package.partition(".")[0]):
+                if name in module.__all__:
+                    there = module.__name__
+                    raise ImportError(f"{package}.{name} is in {there}; write: from {there} import {name}", name=package)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: sorted({*namespace, *home, *submodules})
+
+
+def _public_modules(root: str) -> Iterator[ModuleType]:
+    """The package and its public submodules, but for those whose extra is not installed."""
+    from agentsdk.types.errors import UserError  # only here: who imports the package need not pay for it
+
+    yield sys.modules[root]
+    for submodule in sys.modules[root].SUBMODULES:
+        try:
+            yield import_module(f"{root}.{submodule}")
+        except (ImportError, UserError):
+            continue
