@@ -743,6 +743,21 @@ async def submit_with(
     return await submit(store_of(run_config), run, (*begin, *begun_with), agent, input, None, None)
 
 
+async def begun_with(
+    agent: Agent[Any, Any],
+    given: object,
+    *,
+    run_config: RunConfig,
+    context: object,
+    hooks: RunHooks[Any] | None,
+    session: Session | None,
+) -> tuple[Run, tuple[RunEvent, ...]]:
+    """A run that has not begun yet, and the events it begins with, for who has it driven by `execute`. Raises like `run`."""
+    options = _Options(hooks=hooks, session=session, run_config=run_config)
+    history = () if session is None else await _history(session, given, run_config)
+    return _begun(agent, given, history, context, options)
+
+
 async def drive_with_run(
     agents: object,
     run_id: str,

@@ -24,7 +24,8 @@ from agentsdk.types.usage import SpentAttempt, Usage
 @measured_chat
 @in_chat_span
 async def ask_model(run: Run, model: Model, request: ModelRequest) -> ModelResponse:
-    """One reply of the model; its deltas go to the reader, if there is one. Raises `ModelError`s: their cost is unrecorded."""
+    """One reply of the model; its deltas go to the reader, if there is one. Raises `ModelError`s, whose cost is unrecorded, and
+    what `run.on_reply` raises."""
     completed: ResponseCompleted | None = None
     channel, is_watched = run.channel, bool(watched) and run.watchers is not None
     events: AsyncGenerator[ModelStreamEvent, None] | None = None
@@ -59,7 +60,10 @@ async def ask_model(run: Run, model: Model, request: ModelRequest) -> ModelRespo
         )
     if completed.attempts:
         await record_spent(run, model, completed.attempts, is_tried_again=True)
-    return _checked(model, completed.response)
+    reply = _checked(model, completed.response)
+    if run.on_reply is not None:
+        run.on_reply(run, request, reply)
+    return reply
 
 
 async def _close(events: object) -> None:

@@ -18,8 +18,8 @@ from agentsdk.compat.openai_agents.stream_events import AgentUpdatedStreamEvent,
 from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
 from agentsdk.core.state import State
 from agentsdk.engine.channel import Channel
-from agentsdk.result import RunResult as OwnResult
-from agentsdk.result import RunResultStreaming as OwnStreaming
+from agentsdk.engine.run import Run
+from agentsdk.engine.streaming import stream_to
 from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class AgentToolInvocation:
 class RunResultBase:
     """What both results have."""
 
+    _run: Run | None = None
     _view: View | None = None
     agent_tool_invocation: AgentToolInvocation | None = None
 
@@ -50,7 +51,8 @@ class RunResultBase:
 
     @property
     def _state(self) -> State | None:
-        raise NotImplementedError
+        run = self._run
+        return None if run is None else run.state
 
     @property
     def _seen(self) -> View | None:
@@ -60,10 +62,6 @@ class RunResultBase:
         if self._view is None or self._view.state is not state:
             self._view = View(self._scope, state)
         return self._view
-
-    @property
-    def _beneath(self) -> Any:
-        raise NotImplementedError
 
     @property
     def input(self) -> str | list[Any]:
@@ -85,10 +83,10 @@ class RunResultBase:
     @property
     def final_output(self) -> Any:
         """The final output; None while there is none."""
-        state = self._state
-        if state is None or state.ended is None:
+        run = self._run
+        if run is None or run.state.ended is None:
             return None
-        return self._beneath if self._scope.final_output is NOTHING else self._scope.final_output
+        return run.final_output if self._scope.final_output is NOTHING else self._scope.final_output
 
     @property
     def interruptions(self) -> list[ToolApprovalItem]:
@@ -150,8 +148,11 @@ class RunResultBase:
     def release_agents(self, *, release_new_items: bool = True) -> None:
         """Nothing: agents are not held longer than the result."""
 
-    def _as_state(self, state: Any) -> RunState[Any, Any]:
-        return RunState.of(self._scope, state, self.max_turns)
+    def to_state(self) -> RunState[Any, Any]:
+        """A snapshot: decide on its interruptions, and pass it to `Runner.run`."""
+        if self._run is None:
+            raise UserError("the run has not begun, expected one that has; read its events first")
+        return RunState.of(self._scope, self._run.snapshot(), self.max_turns)
 
 
 class RunResult(RunResultBase):
@@ -162,29 +163,14 @@ class RunResult(RunResultBase):
         def __new__(cls, *args, **fields):
             return object.__new__(GivenResult if "input" in fields else cls)
 
-    _own: OwnResult[Any]
-
     @classmethod
-    def of(cls, scope: RunScope, own: OwnResult[Any], max_turns: int | None) -> RunResult:
+    def of(cls, scope: RunScope, run: Run, max_turns: int | None) -> RunResult:
         """That of a run."""
         made = object.__new__(cls)
         made._scope = scope
-        made._own = own
+        made._run = run
         made.max_turns = max_turns
         return made
-
-    @property
-    def _state(self) -> State | None:
-        run = self._own._run  # pyright: ignore[reportPrivateUsage]
-        return None if run is None else run.state
-
-    @property
-    def _beneath(self) -> Any:
-        return self._own.final_output
-
-    def to_state(self) -> RunState[Any, Any]:
-        """A snapshot: decide on its interruptions, and pass it to `Runner.run`."""
-        return self._as_state(self._own.to_state())
 
     def __str__(self) -> str:
         return (
@@ -227,7 +213,6 @@ class RunResultStreaming(RunResultBase):
     def __init__(self, scope: RunScope, max_turns: int | None, at_work: Agent[Any] | None = None) -> None:
         super().__init__(scope, max_turns)
         self._at_work = at_work  # where the run goes on: readers are told of its agent first
-        self._own: OwnStreaming[Any] | None = None
         self._events: Channel[Any] = Channel(_UNREAD)
         self._error: BaseException | None = None
         self._cancelled: Literal["immediate", "after_turn"] | None = None
@@ -239,16 +224,13 @@ class RunResultStreaming(RunResultBase):
         """The task that the run goes on in."""
         self.run_loop_task = task
 
-    async def drive(self, begin: Callable[[], Awaitable[OwnStreaming[Any]]]) -> None:
-        """Begin the run beneath, and go on with it to its end. Its events are kept until they are read."""
+    async def drive(self, run: Callable[[Callable[[Run], None]], Awaitable[Run]]) -> None:
+        """Have the run beneath go on to its end. Its events are kept until they are read."""
         from agentsdk.compat.openai_agents._bridge.run import Inside
 
         inside = Inside(self._scope)
         try:
-            self._own = await begin()
-            if self._cancelled is not None:
-                self._own.cancel(self._cancelled)
-            await self._own._begin(self._own, self._events)  # pyright: ignore[reportPrivateUsage]
+            await run(self._begun)
         except asyncio.CancelledError:
             if self._cancelled != "immediate":
                 raise
@@ -261,15 +243,11 @@ class RunResultStreaming(RunResultBase):
             self.is_complete = True
             self._events.close()
 
-    @property
-    def _state(self) -> State | None:
-        run = None if self._own is None else self._own._run  # pyright: ignore[reportPrivateUsage]
-        return None if run is None else run.state
-
-    @property
-    def _beneath(self) -> Any:
-        assert self._own is not None
-        return self._own.final_output
+    def _begun(self, run: Run) -> None:
+        self._run = run
+        if self._cancelled is not None:
+            self._stop(run, self._cancelled)
+        stream_to(run, self._events)
 
     @property
     def current_agent(self) -> Agent[Any]:
@@ -316,19 +294,17 @@ class RunResultStreaming(RunResultBase):
     def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
         """Stop the run now, or when the turn that is going has ended."""
         self._cancelled = mode
-        if self._own is not None:
-            self._own.cancel(mode)
+        if self._run is not None:
+            self._stop(self._run, mode)
         if mode == "immediate":
             self.is_complete = True
             self._events.close()
             if self.run_loop_task is not None:
                 self.run_loop_task.cancel()
 
-    def to_state(self) -> RunState[Any, Any]:
-        """A snapshot: decide on its interruptions, and pass it to `Runner.run`."""
-        if self._own is None:
-            raise UserError("the run has not begun, expected one that has; read its events first")
-        return self._as_state(self._own.to_state())
+    def _stop(self, run: Run, mode: Literal["immediate", "after_turn"]) -> None:
+        run.cancelled_by = "stream.cancel"
+        run.stop_requested = mode == "after_turn"
 
     def __str__(self) -> str:
         return (

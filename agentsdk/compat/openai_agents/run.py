@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from agentsdk.compat.openai_agents._bridge.run import Call, Inside, new_call, running_loop
+from agentsdk.compat.openai_agents._bridge.run import Inside, new_call, running_loop
 from agentsdk.compat.openai_agents.result import RunResult, RunResultStreaming
 from agentsdk.compat.openai_agents.run_config import DEFAULT_MAX_TURNS as DEFAULT_MAX_TURNS
 from agentsdk.compat.openai_agents.run_config import CallModelData as CallModelData
@@ -26,8 +26,6 @@ from agentsdk.compat.openai_agents.run_config import ToolNotFoundBehavior as Too
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper as RunContextWrapper
 from agentsdk.compat.openai_agents.run_context import TContext
 from agentsdk.compat.openai_agents.run_state import RunState
-from agentsdk.result import RunResultStreaming as OwnStreaming
-from agentsdk.runner import Runner as OwnRunner
 from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
@@ -75,8 +73,7 @@ class Runner:
         )
         inside = Inside(call.scope)
         try:
-            given, arguments = await call.arguments()
-            return RunResult.of(call.scope, await OwnRunner.run(call.agent, given, **arguments), max_turns)
+            return RunResult.of(call.scope, await call.drive(), max_turns)
         except OwnError as error:
             raised = inside.seen(error)
         finally:
@@ -153,14 +150,9 @@ class Runner:
         )
         call.scope.is_streamed = True
         result = RunResultStreaming(call.scope, max_turns, None if call.state is None else call.state.agent_at_work)
-        task = asyncio.get_running_loop().create_task(result.drive(lambda: _begun(call)), name="agentsdk compat run")
+        task = asyncio.get_running_loop().create_task(result.drive(call.drive), name="agentsdk compat run")
         result.attach(task)
         return result
-
-
-async def _begun(call: Call) -> OwnStreaming[Any]:
-    given, arguments = await call.arguments()
-    return OwnRunner.run_streamed(call.agent, given, **arguments)
 
 
 _own_loop: asyncio.AbstractEventLoop | None = None

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, cast
 from msgspec import structs
 
 from agentsdk.compat.openai_agents._bridge.hosted import with_tools_of_provider
-from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope
+from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope, scope_of
 from agentsdk.compat.openai_agents.agent import Agent
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTimeoutError, UserError
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
 from agentsdk.compat.openai_agents.models.interface import ModelTracing
 from agentsdk.compat.openai_agents.run_config import provider_of
 from agentsdk.compat.openai_agents.usage import Usage, spent_of, usage_from
+from agentsdk.engine.run import Run
 from agentsdk.ports.model import Model as OwnModel
 from agentsdk.ports.model import ModelRequest
 from agentsdk.types.deltas import Delta, ModelStreamEvent, ResponseCompleted
@@ -95,7 +96,7 @@ def _whole(asked: Coroutine[Any, Any, ResponseCompleted]) -> AsyncGenerator[Mode
 
 
 class AgentModel:
-    """The model of one agent, whichever it is in the run that goes on. A turn is counted here, once its reply has come."""
+    """The model of one agent, whichever it is in the run that goes on."""
 
     def __init__(self, agent: Agent[Any]) -> None:
         self._agent = agent
@@ -145,45 +146,8 @@ class AgentModel:
                 request = with_tools_of_provider(request, at_provider, found.model)
             except UserError as error:
                 raise BridgedError(str(error)) from error
-        if request.stream:
-            events = self._streamed(scope, found.native, request)
-        else:
-            events = _whole(self._asked(scope, found.native, request))
+        events = found.native.stream(request)
         return events if seconds is None else _timed(events, seconds)
-
-    async def _asked(self, scope: RunScope, model: OwnModel, request: ModelRequest) -> ResponseCompleted:
-        """Ask a model of agentsdk for a whole reply."""
-        completed: ResponseCompleted | None = None
-        async for event in model.stream(request):
-            if type(event) is ResponseCompleted:
-                completed = event
-        if completed is None:
-            raise StopAsyncIteration
-        self._count(scope, completed.response, request)
-        scope.wrapper.spend(completed.response.usage)
-        return completed
-
-    async def _streamed(
-        self, scope: RunScope, model: OwnModel, request: ModelRequest
-    ) -> AsyncGenerator[ModelStreamEvent, None]:
-        """Ask a model of agentsdk, event by event."""
-        async for event in model.stream(request):
-            if type(event) is ResponseCompleted:
-                self._count(scope, event.response, request)
-                scope.wrapper.spend(event.response.usage)
-            yield event
-
-    def _count(self, scope: RunScope, response: OwnResponse, request: ModelRequest) -> None:
-        """Take note of a reply. A call of a tool that there is not ends the run, unless the model is to be told of it."""
-        if scope.config.tool_not_found_behavior != "return_error_to_model":
-            for item in response.output:
-                if type(item) is FunctionCall and item.kind != "mcp_approval" and not _has_tool(request, item.name):
-                    error = ModelBehaviorError(f"Tool {item.name} not found in agent {self._agent.name}")
-                    raise BridgedError(str(error)) from error
-        scope.turns += 1
-        scope.last_response_id = response.response_id or None
-        scope.is_unstored = request.settings.store is False
-        scope.last_output = response.output
 
     async def _given(self, scope: RunScope, found: FoundModel, request: ModelRequest) -> ResponseCompleted:
         """Ask the program's own model for a whole reply."""
@@ -191,7 +155,7 @@ class AgentModel:
             reply = await found.model.get_response(**self._arguments(scope, request))
         except Exception as error:
             raise _bridged(found, error) from error
-        return self._replied(scope, found, request, reply)
+        return ResponseCompleted(_own_reply(scope, reply, found.name))
 
     async def _given_streamed(
         self, scope: RunScope, found: FoundModel, request: ModelRequest
@@ -208,12 +172,7 @@ class AgentModel:
                 raise ModelBehaviorError("the model's stream ended without a final response")
         except Exception as error:
             raise _bridged(found, error) from error
-        yield self._replied(scope, found, request, reply)
-
-    def _replied(self, scope: RunScope, found: FoundModel, request: ModelRequest, reply: ModelResponse) -> ResponseCompleted:
-        response = _own_reply(scope, reply, found.name)
-        self._count(scope, response, request)
-        return ResponseCompleted(response)
+        yield ResponseCompleted(_own_reply(scope, reply, found.name))
 
     def _arguments(self, scope: RunScope, request: ModelRequest) -> dict[str, Any]:
         agent, translation, settings = self._agent, scope.translation, self._agent.model_settings
@@ -246,12 +205,31 @@ class AgentModel:
         }
 
 
-def _bridged(found: FoundModel, error: Exception) -> BridgedError:
-    return BridgedError(f"model {found.name!r} raised {type(error).__name__}")
+def take_note(run: Run, request: ModelRequest, reply: OwnResponse) -> None:
+    """A reply has come. A call of a tool that there is not ends the run, unless the model is to be told of it."""
+    scope = scope_of(run.context)
+    given = scope.given_usage
+    if given is None:
+        scope.wrapper.spend(reply.usage)
+    else:
+        scope.given_usage = None
+        scope.wrapper.usage.add(given)
+    if scope.config.tool_not_found_behavior != "return_error_to_model":
+        for item in reply.output:
+            if type(item) is FunctionCall and item.kind != "mcp_approval" and not _has_tool(request, item.name):
+                error = ModelBehaviorError(f"Tool {item.name} not found in agent {scope.translation.given(run.agent).name}")
+                raise BridgedError(str(error)) from error
+    scope.last_response_id = reply.response_id or None
+    scope.is_unstored = request.settings.store is False
+    scope.last_output = reply.output
 
 
 def _has_tool(request: ModelRequest, name: str) -> bool:
     return any(tool.name == name for tool in request.tools)
+
+
+def _bridged(found: FoundModel, error: Exception) -> BridgedError:
+    return BridgedError(f"model {found.name!r} raised {type(error).__name__}")
 
 
 def _offered(scope: RunScope, agent: Agent[Any], request: ModelRequest) -> tuple[list[Any], list[Any]]:
@@ -309,9 +287,7 @@ def _own_reply(scope: RunScope, reply: ModelResponse, name: str) -> OwnResponse:
         usage = Usage()
     spent = spent_of(usage)
     if usage.request_usage_entries or usage.total_tokens != spent.total_tokens:
-        scope.wrapper.usage.add(usage)
-    else:
-        scope.wrapper.spend(spent)
+        scope.given_usage = usage
     make = scope.originals.item
     output: Any = tuple([make(raw, "an item of the model's reply") for raw in reply.output])
     finish: Finish = "tool_calls" if any(type(item) is FunctionCall for item in output) else "stop"

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ from agentsdk.compat.openai_agents._bridge.agents import (
 from agentsdk.compat.openai_agents._bridge.errors import their_error
 from agentsdk.compat.openai_agents._bridge.filters import filtered_call
 from agentsdk.compat.openai_agents._bridge.hooks import BridgedRunHooks
+from agentsdk.compat.openai_agents._bridge.model import take_note
 from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope, current
 from agentsdk.compat.openai_agents._bridge.session import BridgedSession
 from agentsdk.compat.openai_agents._bridge.view import View, details_of
@@ -39,6 +40,9 @@ from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.run_config import RunConfig as OwnConfig
 from agentsdk.define.run_config import RunErrorHandlerInput as OwnHandlerInput
 from agentsdk.define.run_config import RunErrorHandlerResult as OwnHandlerResult
+from agentsdk.engine.lifecycle import execute
+from agentsdk.engine.run import Run
+from agentsdk.runner import begun_with
 from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
@@ -62,10 +66,11 @@ class Call:
     conversation_id: str | None
     state: RunState[Any, Any] | None = None
 
-    async def arguments(self) -> tuple[Any, dict[str, Any]]:
-        """The input of the run beneath, and its arguments."""
+    async def drive(self, begun: Callable[[Run], None] | None = None) -> Run:
+        """Take the run to its end, or to where it waits: the run beneath, which `begun` is told of when it begins."""
         scope, session = self.scope, self.session
-        scope.may_ask = self.max_turns is None or self.max_turns > 0
+        if self.max_turns is not None and self.max_turns <= 0:
+            scope.may_ask = False
         given: Any = self.given
         bridged = None if session is None else BridgedSession(session, scope)
         if self.state is not None:
@@ -82,13 +87,12 @@ class Call:
             given_hooks = RunHooksBase[Any, Any]()
         hooks = None if given_hooks is None else BridgedRunHooks(given_hooks)
         handlers = _handlers(scope, self.handlers) if self.handlers else None
-        return given, {
-            "context": scope,
-            "hooks": hooks,
-            "run_config": self._config(),
-            "session": bridged,
-            "error_handlers": handlers,
-        }
+        run, begin = await begun_with(self.agent, given, run_config=self._config(), context=scope, hooks=hooks, session=bridged)
+        run.on_reply = take_note
+        if begun is not None:
+            begun(run)
+        await execute(run, begin, bridged, handlers, self.agent)
+        return run
 
     def _config(self) -> OwnConfig:
         config = self.scope.config
@@ -162,6 +166,7 @@ def new_call(
         state = cast("RunState[Any, Any]", given)
         scope = state.scope
         _translate(scope, agent)
+        scope.may_ask = True
         scope.config = config if run_config is not None else scope.config
         scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
         scope.models.clear()

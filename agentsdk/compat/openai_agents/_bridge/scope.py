@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
     from agentsdk.compat.openai_agents.run_state import RunState
     from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
+    from agentsdk.compat.openai_agents.usage import Usage
 
 T = TypeVar("T")
 NOTHING: Any = object()
@@ -71,7 +72,7 @@ class RunScope:
     tripped: Any = None
     raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
     is_streamed = False
-    turns = 0
+    given_usage: Usage | None = None  # of the reply that comes, where the program's own model says more than agentsdk keeps
     last_response_id: str | None = None
     is_unstored = False  # whether the provider was told not to keep the last reply
     last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
