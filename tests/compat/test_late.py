@@ -10,9 +10,12 @@ import pytest
 from openai.types.responses import ResponseTextDeltaEvent
 from pydantic import BaseModel, TypeAdapter
 
+from agentsdk import ModelResponse as OwnResponse
+from agentsdk import Usage as OwnUsage
 from agentsdk.compat.openai_agents import Agent, RunConfig, RunContextWrapper, RunHooks, Runner, Usage, function_tool
 from agentsdk.compat.openai_agents.testing import ScriptedModel, assistant_message, function_call
 from agentsdk.compat.openai_agents.tracing import get_current_trace
+from agentsdk.compat.openai_agents.usage import InputTokensDetails, deserialize_usage, serialize_usage
 from benchmarks.compat.cost import Named, add, own_replies
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +43,32 @@ async def test_a_usage_that_was_kept_counts_along() -> None:
     assert hooks.usage is result.context_wrapper.usage
     assert hooks.tokens == [15, 30] and result.context_wrapper.usage.total_tokens == 45
     assert len(result.context_wrapper.usage.request_usage_entries) == 3
+
+
+async def test_parts_of_a_usage_count_along_whenever_they_are_looked_at() -> None:
+    replies = [OwnResponse(one.output, OwnUsage(1, 10, 5, 4, 3, 2), one.finish, one.response_id) for one in own_replies(2)]
+    seen: list[Usage] = []
+    copies: list[Usage] = []
+
+    @function_tool
+    def add(context: RunContextWrapper[Any], a: int, b: int) -> int:
+        """Add two numbers."""
+        seen.append(context.usage)
+        copies.append(copy.copy(context.usage))
+        if len(seen) == 2:
+            assert len(context.usage.request_usage_entries) == 2
+            assert context.usage.input_tokens_details.cached_tokens == 8
+        return a + b
+
+    result = await Runner.run(Agent("Adder", tools=[add], model=Named(replies)), "Go on.")
+    usage = result.context_wrapper.usage
+    assert all(one is usage for one in seen)
+    assert (usage.requests, usage.input_tokens, usage.output_tokens, usage.total_tokens) == (3, 30, 15, 45)
+    assert usage.input_tokens_details == InputTokensDetails(12, 9) and usage.output_tokens_details.reasoning_tokens == 6
+    assert [entry.input_tokens_details.cached_tokens for entry in usage.request_usage_entries] == [4, 4, 4]
+    assert copies[0].input_tokens_details == InputTokensDetails(4, 3) and len(copies[0].request_usage_entries) == 1
+    assert usage == copy.deepcopy(usage) == pickle.loads(pickle.dumps(usage))
+    assert deserialize_usage(serialize_usage(usage)) == usage
 
 
 async def test_a_usage_is_one_object_also_of_a_copied_context() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -120,16 +120,69 @@ def usage_from(reply: Any) -> Usage:
     )
 
 
+class _Late:
+    """A field of the usage of a run, made of what its replies have spent (`_spent`) when it is first looked at, and plain from
+    then on."""
+
+    def __init__(self, name: str, make: Callable[[tuple[SpentUsage, ...]], Any]) -> None:
+        self._name = name
+        self._make = make
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        fields: dict[str, Any] = {} if instance is None else instance.__dict__
+        if "_spent" not in fields:
+            raise AttributeError(self._name)
+        made = fields[self._name] = self._make(fields["_spent"])
+        return made
+
+
+def _input_details_of(spent: tuple[SpentUsage, ...]) -> InputTokensDetails:
+    return InputTokensDetails(sum([one.cached_tokens for one in spent]), sum([one.cache_write_tokens for one in spent]))
+
+
+def _output_details_of(spent: tuple[SpentUsage, ...]) -> OutputTokensDetails:
+    return OutputTokensDetails(sum([one.reasoning_tokens for one in spent]))
+
+
+def _entries_of(spent: tuple[SpentUsage, ...]) -> list[RequestUsage]:
+    return [_entry(one) for one in spent if _has_entry(one)]
+
+
+def _has_entry(spent: SpentUsage) -> bool:
+    return spent.requests == 1 and bool(spent.input_tokens or spent.output_tokens)
+
+
+def _entry(spent: SpentUsage) -> RequestUsage:
+    total, alone = spent.input_tokens + spent.output_tokens, (spent,)
+    return RequestUsage(spent.input_tokens, spent.output_tokens, total, _input_details_of(alone), _output_details_of(alone))
+
+
+for _name, _make in {
+    "input_tokens_details": _input_details_of,
+    "output_tokens_details": _output_details_of,
+    "request_usage_entries": _entries_of,
+}.items():
+    setattr(Usage, _name, _Late(_name, _make))
+
+
 def usage_of(spent: SpentUsage) -> Usage:
     """What a model's reply, or a run, of agentsdk has spent."""
-    made = object.__new__(Usage)  # the parts are made right here, and need no look
-    made.requests = spent.requests
-    made.input_tokens = spent.input_tokens
-    made.input_tokens_details = InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens)
-    made.output_tokens = spent.output_tokens
-    made.output_tokens_details = OutputTokensDetails(spent.reasoning_tokens)
-    made.total_tokens = spent.input_tokens + spent.output_tokens
+    made = _counted((spent,))
     made.request_usage_entries = []
+    return made
+
+
+def _counted(spent: tuple[SpentUsage, ...]) -> Usage:
+    """The usage of these replies, each with an entry of its own."""
+    made = object.__new__(Usage)
+    first, *others = spent or (SpentUsage(),)
+    made.requests = first.requests
+    made.input_tokens = first.input_tokens
+    made.output_tokens = first.output_tokens
+    made.total_tokens = first.input_tokens + first.output_tokens
+    made.__dict__["_spent"] = (first,)
+    for one in others:
+        count(made, one)
     return made
 
 
@@ -141,24 +194,19 @@ class Spending:
 
     def __init__(self) -> None:
         self._usage: Usage | None = None
-        self._waiting: list[SpentUsage] = []
+        self._waiting: tuple[SpentUsage, ...] = ()
 
     def add(self, spent: SpentUsage) -> None:
         """Count a reply, now or once it is asked for."""
         if self._usage is None:
-            self._waiting.append(spent)
+            self._waiting = (*self._waiting, spent)
         else:
             count(self._usage, spent)
 
     def usage(self) -> Usage:
         """The same object each time."""
         if self._usage is None:
-            first, *others = self._waiting or (SpentUsage(),)
-            self._usage = usage_of(first)
-            _add_entry(self._usage, first)
-            for spent in others:
-                count(self._usage, spent)
-            self._waiting.clear()
+            self._usage, self._waiting = _counted(self._waiting), ()
         return self._usage
 
 
@@ -168,22 +216,18 @@ def count(usage: Usage, spent: SpentUsage) -> None:
     usage.input_tokens += spent.input_tokens
     usage.output_tokens += spent.output_tokens
     usage.total_tokens += spent.input_tokens + spent.output_tokens
-    if spent.cached_tokens or spent.cache_write_tokens:
+    made = usage.__dict__
+    if "_spent" in made:
+        made["_spent"] = (*made["_spent"], spent)
+    if "input_tokens_details" in made and (spent.cached_tokens or spent.cache_write_tokens):
         given = usage.input_tokens_details
         usage.input_tokens_details = InputTokensDetails(
             given.cached_tokens + spent.cached_tokens, given.cache_write_tokens + spent.cache_write_tokens
         )
-    if spent.reasoning_tokens:
+    if "output_tokens_details" in made and spent.reasoning_tokens:
         usage.output_tokens_details = OutputTokensDetails(usage.output_tokens_details.reasoning_tokens + spent.reasoning_tokens)
-    _add_entry(usage, spent)
-
-
-def _add_entry(usage: Usage, spent: SpentUsage) -> None:
-    total = spent.input_tokens + spent.output_tokens
-    if spent.requests == 1 and total:
-        details = InputTokensDetails(spent.cached_tokens, spent.cache_write_tokens)
-        made = OutputTokensDetails(spent.reasoning_tokens)
-        usage.request_usage_entries.append(RequestUsage(spent.input_tokens, spent.output_tokens, total, details, made))
+    if "request_usage_entries" in made and _has_entry(spent):
+        usage.request_usage_entries.append(_entry(spent))
 
 
 def spent_of(usage: Usage) -> SpentUsage:

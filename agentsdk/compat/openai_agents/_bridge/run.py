@@ -86,7 +86,7 @@ class Call:
         if given_hooks is None and scope.translation.has_hooks:
             given_hooks = RunHooksBase[Any, Any]()
         hooks = None if given_hooks is None else BridgedRunHooks(given_hooks)
-        handlers = _handlers(scope, self.handlers) if self.handlers else None
+        handlers: Any = _handlers(scope, self.handlers) if self.handlers else None
         run, begin = await begun_with(self.agent, given, run_config=self._config(), context=scope, hooks=hooks, session=bridged)
         run.on_reply = take_note
         if begun is not None:
