@@ -54,14 +54,14 @@ MUTANTS = [
     Mutant(
         "an event dropped: not in the log",
         "agentsdk/core/state.py",
-        "    log = state.log.extended((event,))\n",
-        "    log = state.log if type(event) is ToolsIntended else state.log.extended((event,))\n",
+        '"log", state.log.extended((event,)))',
+        '"log", state.log if type(event) is ToolsIntended else state.log.extended((event,)))',
     ),
     Mutant(
         "turn count off by one: a reply not counted",
         "agentsdk/core/state.py",
-        "turns=state.turns + 1,",
-        "turns=state.turns,",
+        '_set(state, "turns", state.turns + 1)',
+        '_set(state, "turns", state.turns)',
     ),
     Mutant(
         "turn count off by one: a turn too many",
@@ -102,8 +102,8 @@ MUTANTS = [
     Mutant(
         "a pair lost: a call committed without its result",
         "agentsdk/core/state.py",
-        "for item in output if type(item) is FunctionCall]",
-        "for item in output if type(item) is FunctionCall and item.call_id in results]",
+        "    for item in output:\n        if type(item) is FunctionCall:\n            items",
+        "    for item in output:\n        if type(item) is FunctionCall and item.call_id in results:\n            items",
     ),
     Mutant("a pair lost: a history not repaired", "agentsdk/core/pairing.py", "missing.append(item)", "pass"),
     Mutant(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from agentsdk.types.base import JsonObject, Value
 from agentsdk.types.items import FunctionCall, Message, ProviderItem, Reasoning
-from agentsdk.types.usage import Usage
+from agentsdk.types.usage import NO_USAGE, Usage
 
 Finish = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
 """Why the model stopped. `"unknown"`: the server never said, which proves nothing: text may be kept, a call never runs."""
@@ -22,7 +22,7 @@ class ModelResponse(Value, tag=False):
     """
 
     output: tuple[OutputItem, ...]
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     finish: Finish = "stop"
     response_id: str = ""
     model: str = ""

@@ -44,6 +44,10 @@ class Usage(Compact):
         )
 
 
+NO_USAGE = Usage()
+"""That of a reply which says nothing of it."""
+
+
 class SpentAttempt(Compact):
     """What a request to a model cost that gave no reply to use. `model` is the name it was asked by, `""` where not told."""
 
