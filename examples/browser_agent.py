@@ -76,8 +76,9 @@ def screenshot_of(item: ToolCallOutputItem) -> bytes:
 async def order(address: str, model: Any) -> list[bytes]:
     """Run the agent, say what it does, and return what it saw."""
     # What a page says can do no harm here: the browser reaches this site only. So no step waits for a person.
+    reach = ["127.0.0.1"]
     async with ChromiumBrowser(
-        allowed_hosts=["127.0.0.1"], allowed_networks=["127.0.0.1"], start_url=address, size=(800, 500), unsafe=True
+        allowed_hosts=reach, allowed_networks=reach, start_url=address, size=(800, 500), seconds=60, unsafe=True
     ) as browser:
         agent = Agent[Any, str](name="Buyer", model=model, tools=[ComputerTool(browser, allowed_after_untrusted=True)])
         result = await Runner.run(agent, "Order the cheapest chair for Ada, 12 Mill Lane.")
@@ -86,6 +87,8 @@ async def order(address: str, model: Any) -> list[bytes]:
         if isinstance(item, ToolCallItem):
             actions = json.loads(item.raw_item.arguments)["actions"]
             print("does:", ", ".join(action["type"] for action in actions))
+        elif isinstance(item, ToolCallOutputItem) and isinstance(item.output, str):
+            print("fails:", item.output)
         elif isinstance(item, ToolCallOutputItem):
             said = json.loads("".join(getattr(part, "text", "") for part in item.output))
             print("sees:", said["url"].removeprefix(address[:-1]))
@@ -103,7 +106,7 @@ def main() -> None:
     try:
         model = os.environ.get("AGENTSDK_MODEL") or ScriptedModel(STEPS)
         shots = asyncio.run(order(f"http://127.0.0.1:{site.server_port}/", model))
-        if "--save" in given:
+        if "--save" in given and shots:
             with open(given[given.index("--save") + 1], "wb") as file:
                 file.write(shots[-1])
     except UserError as error:
