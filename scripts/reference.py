@@ -57,12 +57,17 @@ GENERAL = re.compile(
 def page() -> str:
     """The page."""
     modules = [importlib.import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES]
-    only_root = sorted(set(agentsdk.__all__).difference(*(module.__all__ for module in modules)))
     lines = [HEAD.format(names=len(agentsdk.__all__), submodules=" ".join(agentsdk.SUBMODULES))]
-    lines += ["## agentsdk", "", "These, and the names below that are marked with a star:", "", *_table(agentsdk, only_root)]
+    lines += ["## agentsdk", "", "These, and the names below that are marked with a star:", "", *_table(agentsdk, only_root())]
     for module in modules:
         lines += ["", f"## {module.__name__}", "", inspect.getdoc(module) or "", "", *_table(module, module.__all__)]
     return "\n".join(lines) + "\n"
+
+
+def only_root() -> list[str]:
+    """The names that no submodule has."""
+    modules = [importlib.import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES]
+    return sorted(set(agentsdk.__all__).difference(*(module.__all__ for module in modules)))
 
 
 def _table(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
@@ -70,16 +75,22 @@ def _table(module: ModuleType, names: Iterable[str]) -> Iterator[str]:
     yield "|---|---|"
     for name in names:
         star = " *" if module is not agentsdk and name in agentsdk.__all__ else ""
-        topic = _topic(module, name)
-        shown = f"[`{name}`]({topic})" if topic else f"`{name}`"
+        page = topic(module, name)
+        shown = f"[`{name}`]({page})" if page else f"`{name}`"
         yield f"| {shown}{star} | {_about(module, name)}{_parameters(getattr(module, name))} |"
 
 
 def _about(module: ModuleType, name: str) -> str:
+    return " ".join(said(module, name).partition("\n\n")[0].split()).replace("|", "\\|")
+
+
+def said(module: ModuleType, name: str) -> str:
+    """The docstring of a name."""
     value = getattr(module, name)
-    text = inspect.getdoc(value) if inspect.isclass(value) or inspect.isroutine(value) else _said_at(module, name)
+    is_its_own = inspect.isclass(value) or inspect.isroutine(value)
+    text = inspect.getdoc(value) if is_its_own else _said_at(_home(module, name), name)
     assert text, f"{module.__name__}.{name} has no docstring"
-    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
+    return text
 
 
 def _parameters(value: object) -> str:
@@ -106,7 +117,7 @@ def _parameters(value: object) -> str:
     return f"<br>`({', '.join(shown)})`" if shown else ""
 
 
-def _topic(module: ModuleType, name: str) -> str:
+def topic(module: ModuleType, name: str) -> str:
     """The page that has most to say of a name; nothing where none names it."""
     noun = module.__name__.rpartition(".")[2]
     home = HOMES.get(name) or HOMES.get(noun, f"{noun}.md")
@@ -131,27 +142,38 @@ def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"\w+", " ".join([said, headings, *blocks.findall(text)])))
 
 
-def _said_at(module: ModuleType, name: str) -> str:
-    """The docstring of an alias, or of a function that was made a tool, in the module that `module` has it from."""
-    imports = [node for node in ast.walk(_tree(module)) if isinstance(node, ast.ImportFrom)]
+def assigned(module: ModuleType, name: str) -> str:
+    """The statement that gives an alias its value; nothing for what is no alias."""
+    return next((ast.unparse(node) for node in _home(module, name) if name_of(node) == name), "")
+
+
+def _home(module: ModuleType, name: str) -> list[ast.stmt]:
+    """The module that `module` has a name from."""
+    imports = [node for node in ast.walk(tree(module)) if isinstance(node, ast.ImportFrom)]
     home = next(node.module for node in imports if name in {alias.name for alias in node.names})
-    body = _tree(importlib.import_module(home or "")).body
+    return tree(importlib.import_module(home or "")).body
+
+
+def _said_at(body: list[ast.stmt], name: str) -> str:
+    """The docstring of an alias, or of a function that was made a tool."""
     for node, after in itertools.pairwise([*body, ast.Pass()]):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             return ast.get_docstring(node) or ""
-        if _name_of(node) == name and isinstance(after, ast.Expr):
+        if name_of(node) == name and isinstance(after, ast.Expr):
             return inspect.cleandoc(ast.literal_eval(after.value))
     return ""
 
 
-def _name_of(node: ast.stmt) -> str:
+def name_of(node: ast.stmt) -> str:
     """The name that an assignment gives a value."""
     if isinstance(node, ast.Assign):
         return ast.unparse(node.targets[0])
     return ast.unparse(node.target) if isinstance(node, ast.AnnAssign) else ""
 
 
-def _tree(module: ModuleType) -> ast.Module:
+@functools.cache
+def tree(module: ModuleType) -> ast.Module:
+    """The code of a module."""
     return ast.parse(inspect.getsource(module))
 
 

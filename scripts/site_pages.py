@@ -1,5 +1,5 @@
-"""What the site has besides `docs/*.md`: the navigation, which is that of docs/index.md, and a page for each file outside docs
-that a page links to.
+"""What the site has besides `docs/*.md`: the navigation, which is that of docs/index.md, a page for each file outside docs
+that a page links to, and one for each public module.
 
 mkdocs loads this as a hook (`make docs`). So the pages stay plain Markdown, with links that work on a code host too."""
 
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import reference_pages
 from markdown_links import links, relinked, slug
+
+import agentsdk
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -31,29 +34,34 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    """Add the pages of what lies outside docs."""
+    """Add the pages of what lies outside docs, and of the public modules."""
     from mkdocs.structure.files import File
 
     for path in outside():
         files.append(File.generated(config, site_uri(path), content=page_of(path)))
+    for uri, text in reference_pages.pages().items():
+        files.append(File.generated(config, uri, content=text))
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Links to the pages of the site, and what a block of code prints under a title."""
     uri = page.file.src_uri
     source = next((path for path in outside() if site_uri(path) == uri), f"docs/{uri}")
-    return _OUTPUT.sub('```text title="Output"', relinked(markdown, lambda target: _on_site(source, target)))
+    shown = relinked(markdown, lambda target: _on_site(source, target))
+    if uri == "reference.md":
+        shown = reference_pages.linked(shown)
+    return _OUTPUT.sub('```text title="Output"', shown)
 
 
 def navigation(index: str) -> list[dict[str, Any]]:
-    """The groups of the index, by its headings; those with one page beside the folder of examples have all of these."""
+    """The groups of the index, by its headings; all examples, and all modules, are behind the pages of theirs."""
     groups = list[dict[str, Any]]()
     for part in re.split(r"^## ", index, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         first, *subgroups = re.split(r"^### ", body, flags=re.MULTILINE)
         pages = list[Any]([] if groups else ["index.md"]) + list(_rows(first))
         pages += [{name: list(_rows(rows))} for name, _, rows in (group.partition("\n") for group in subgroups)]
-        groups.append({title.strip(): [*pages, *_examples()] if title.strip() == "Examples" else pages})
+        groups.append({title.strip(): [*pages, *_MORE.get(title.strip(), list)()]})
     return groups
 
 
@@ -119,6 +127,15 @@ def _examples() -> Iterable[dict[str, Any]]:
         folders.setdefault(path.split("/")[1] if path.count("/") > 1 else "", []).append(path)
     yield from (site_uri(path) for path in folders.pop(""))  # pyright: ignore[reportReturnType]
     yield from ({folder: [site_uri(path) for path in paths]} for folder, paths in folders.items())
+
+
+def _modules() -> Iterable[dict[str, Any]]:
+    names = ["agentsdk", *(f"agentsdk.{name}" for name in agentsdk.SUBMODULES)]
+    yield {"Modules": [{name: reference_pages.uri(name)} for name in names]}
+
+
+_MORE: dict[str, Callable[[], Iterable[Any]]] = {"Examples": _examples, "Reference": _modules}
+"""What stands in a group of the navigation after the pages that the index names."""
 
 
 def _is_prose(path: str) -> bool:

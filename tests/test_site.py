@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -23,6 +24,11 @@ def site_pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("site_pages")
 
 
+@pytest.fixture
+def reference_pages(site_pages: ModuleType) -> ModuleType:
+    return site_pages.reference_pages
+
+
 def test_the_navigation_is_that_of_the_index(site_pages: ModuleType) -> None:
     start = "## Start\n\n| Page | About |\n|---|---|\n| [A b](a_b.md) | `c` |\n\n"
     index = f"# x\n\n{start}## How\n\n### Part\n\n| [C](../CHANGELOG.md) | d |\n"
@@ -40,6 +46,34 @@ def test_links_out_of_the_pages_go_to_pages_of_the_files(site_pages: ModuleType)
     assert site_pages.site_uri("examples/hello.py") == "examples/hello.py.md"
     shown = site_pages.page_of("examples/hello.py")
     assert (ROOT / "examples" / "hello.py").read_text(encoding="utf-8").rstrip() in shown
+
+
+def test_a_name_of_the_reference_leads_to_its_entry(reference_pages: ModuleType) -> None:
+    pages = reference_pages.pages()
+    shown = reference_pages.linked((ROOT / "docs" / "reference.md").read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| \[`(\w+)`\]\((\S+?)#(\S+?)\)", shown, re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| \[?`", shown, re.MULTILINE)) > 500
+    assert [name for name, uri, anchor in rows if f"## {name}\n" not in pages[uri] or anchor != name.lower()] == []
+    assert "A name links to all of it" in shown
+
+
+def test_an_entry_has_types_defaults_fields_and_methods(reference_pages: ModuleType) -> None:
+    pages = reference_pages.pages()
+    entries = {
+        uri: dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)) for uri, text in pages.items()
+    }
+    runner, agent = entries["reference/agentsdk.md"]["Runner"], entries["reference/agentsdk.md"]["Agent"]
+    assert "async def run(\n    starting_agent: Agent[TContext, TOutput],\n    input: RunInput,\n    *,\n" in runner
+    assert ") -> RunResult[TOutput]\n" in runner
+    assert "class Agent(\n    name: str,\n" in agent
+    assert '    tool_use_behavior: ToolUseBehavior[TContext] = "run_llm_again",\n' in agent
+    assert "def clone(**changes: Any) -> Self" in agent
+    assert "- `driver`: `Driver | None`. What drives its runs" in agent
+    assert "[Agents](../agents.md)" in agent
+    assert "Base: `LimitExceededError`" in entries["reference/errors.md"]["DeadlineExceededError"]
+    assert "- `command`: `Required[str]`" in entries["reference/mcp.md"]["MCPServerStdioParams"]
+    assert "async def get_items(limit: int | None = None)" in entries["reference/sessions.md"]["SQLiteSession"]
+    assert "RunEvent = " in entries["reference/events.md"]["RunEvent"]
 
 
 def check(site: Path) -> tuple[int, list[str]]:
