@@ -83,6 +83,7 @@ _ARGUMENTS = Fields(
     arguments=optional(mapping_of(ANYTHING, "a dict of the arguments by name; give all that the call is to have")),
     reason=any_text("a str; say why"),
     by=any_text("a str; say who decided"),
+    message=any_text("a str; write what the model is told"),
     expires_at=optional(number("a finite Unix timestamp in seconds")),
     result=any_text("a str; write what the call returned as text, with json.dumps say"),
     allowed=optional(
@@ -311,11 +312,17 @@ class RunState:
         call = item.call if arguments is None else self._edit(item, turn, arguments, always_approve, by)
         self._decide(item, turn, call, True, always_approve, reason, by, expires_at)
 
-    def reject(self, item: PendingCall, always_reject: bool = False, *, reason: str = "", by: str = "") -> None:
-        """Keep a call from running; the model is told `reason`. Raises `UserError` if it does not wait."""
-        _ARGUMENTS.check_given("RunState.reject", always_reject=always_reject, reason=reason, by=by)
+    def reject(
+        self, item: PendingCall, always_reject: bool = False, *, reason: str = "", by: str = "", message: str = ""
+    ) -> None:
+        """Keep a call from running; the model is told so, and the `reason`. With a `message` it is told that alone, and the
+        reason is for the record.
+
+        Raises `UserError` if it does not wait.
+        """
+        _ARGUMENTS.check_given("RunState.reject", always_reject=always_reject, reason=reason, by=by, message=message)
         turn = self._require(item, ToolApprovalItem)
-        self._decide(item, turn, item.call, False, always_reject, reason, by, None)
+        self._decide(item, turn, item.call, False, always_reject, reason, by, None, message)
 
     def answer(self, item: PendingCall, value: object, *, by: str = "") -> None:
         """Answer a call of an external tool: `value`, anything that has a JSON form, is its result. `by` says who answers.
@@ -486,6 +493,7 @@ class RunState:
         reason: str,
         by: str,
         expires_at: float | None,
+        message: str = "",
     ) -> None:
         asked = turn.asked[item.call_id]
         digest = approval_key(self._started.keys, self._state.run_id, item.path, call)
@@ -501,6 +509,7 @@ class RunState:
             expires_at,
             asked.fingerprint,
             bool(asked.reason),
+            clean_text(message),
         )
         self._append(item.path, event)
 

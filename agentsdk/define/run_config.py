@@ -170,8 +170,9 @@ class RunConfig:
 
     `workflow_name` goes into the run's span. `max_tool_concurrency`: tools at once. `max_output_retries`: feedback turns for a
     final output that does not fit its type or that a validator does not accept, in a row. `max_continuations`: how often text
-    cut at its length is continued. `cancel_grace`: seconds a cancelled run has to wind down in all, its tools four fifths of
-    them. `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within agents as tools.
+    cut at its length is continued. `accept_empty_replies`: a reply of nothing is the final output `""`, where that is text;
+    without it the model is asked again. `cancel_grace`: seconds a cancelled run has to wind down in all, its tools four fifths
+    of them. `max_tool_result_chars`: a longer result is cut. `max_depth`: agents as tools within agents as tools.
     `max_calls_per_reply`: a reply with more calls is an error, and none of them is run. `state_key` seals the states of this
     run, 32 random bytes or more; of several the first seals, and all are tried on a state that is loaded with them.
 
@@ -248,6 +249,7 @@ class RunConfig:
     max_tool_result_chars: int = 100_000
     max_output_retries: int = 1
     max_continuations: int = 3
+    accept_empty_replies: bool = False
     max_depth: int = 8
     max_calls_per_reply: int = 1_000
     cancel_grace: float = 5.0
@@ -356,6 +358,7 @@ _FIELDS = Fields(
     max_tool_result_chars=_COUNT,
     max_output_retries=_COUNT,
     max_continuations=_COUNT,
+    accept_empty_replies=FLAG,
     max_depth=_COUNT,
     max_calls_per_reply=_AT_LEAST_ONE,
     cancel_grace=number("finite seconds, 0 or more; 5 suits most", least=0),

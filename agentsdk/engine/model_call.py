@@ -109,8 +109,8 @@ _Attempt = _Reply | _Partial | _Empty | _TooLong
 async def _ask(run: Run, prepared: Prepared, last: str = "") -> None:
     """Ask until there is a reply, and record it.
 
-    An empty reply is asked for again, text that stopped at its length is continued and joined, both within a bound. `last` is
-    the prompt of a last answer: calls in it are left out.
+    An empty reply is asked for again unless the run accepts it, text that stopped at its length is continued and joined, both
+    within a bound. `last` is the prompt of a last answer: calls in it are left out.
     """
     model, window = run.deps.model_of(prepared.agent), run.deps.config.window
     if model is None:
@@ -193,7 +193,7 @@ async def _attempt(run: Run, prepared: Prepared, model: Model, system_prompt: st
     if response.finish == "length" and _continues(run, response):
         await _record_discarded_attempt(run, model, response, reservation, response.text)
         return _Partial()
-    if not partial and is_empty(response):
+    if not partial and is_empty(response) and not (config.accept_empty_replies and prepared.spec.output is None):
         await _record_discarded_attempt(run, model, response, reservation)
         return _Empty()
     return _Reply(_joined(partial, response) if partial else response, reservation, asked_at, request)

@@ -263,7 +263,7 @@ class _Rerun:
                 edited = None if call.edited is None else parse_arguments(call.edited.arguments)
                 state.approve(item, decided.always and not live, arguments=edited, reason=decided.reason, by=decided.by)
             else:
-                state.reject(item, decided.always, reason=decided.reason, by=decided.by)
+                state.reject(item, decided.always, reason=decided.reason, by=decided.by, message=decided.message)
         return any_decided
 
     def goes_on_after(self, error: AgentsException, state: RunState) -> bool:

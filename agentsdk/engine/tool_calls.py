@@ -316,7 +316,8 @@ def _expired(run: Run, decided: ApprovalDecided) -> bool:
 
 def _rejected(call: FunctionCall, decided: ApprovalDecided, begun: bool) -> ToolFinished:
     text = REJECTED_BEGUN if begun else REJECTED
-    return ToolFinished(call.call_id, f"{text} Reason: {decided.reason}" if decided.reason else text, True)
+    told = decided.message or (f"{text} Reason: {decided.reason}" if decided.reason else text)
+    return ToolFinished(call.call_id, told, True)
 
 
 async def _reconciled(job: Job) -> RunEvent:

@@ -187,7 +187,7 @@ class ApprovalJudged(Compact, tag="asked"):
 
 class ApprovalDecided(Compact, tag="decided"):
     """A person decided: `by` says who. `always` covers the agent's tool from now on. After `expires_at` (a Unix timestamp) it
-    counts no more.
+    counts no more. Of a rejected call the model is told `message` alone, where there is one.
 
     `digest` binds that to run, path, call, tool and canonical arguments, `fingerprint` to the tool's declaration.
     `after_untrusted`: they were told that the run is tainted, so that an `always` holds for such calls too.
@@ -204,6 +204,7 @@ class ApprovalDecided(Compact, tag="decided"):
     expires_at: float | None = None
     fingerprint: str = ""
     after_untrusted: bool = False
+    message: str = ""
 
 
 class ArgumentsEdited(Compact, tag="edited"):

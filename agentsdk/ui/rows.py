@@ -246,7 +246,7 @@ def _of_people(event: RunEvent, place: _Place) -> tuple[Kind, str, dict[str, Any
             return (
                 "decision",
                 title,
-                {**_call(event.call_id, place, event.reason), "status": "ok" if event.approved else "error"},
+                {**_call(event.call_id, place, event.reason or event.message), "status": "ok" if event.approved else "error"},
             )
         case ArgumentsEdited():
             title = f"arguments of {_tool(event.call_id, place)} edited{_by(event.by)}"

@@ -98,6 +98,18 @@ async def test_a_begun_call_does_not_run_as_another_tool(effect: Effect, always:
     assert known in str(told) and str(told).endswith("Reason: no")
 
 
+async def test_with_a_message_the_model_is_told_that_alone_of_a_rejected_call() -> None:
+    ran: list[Any] = []
+    agent = agent_of(call("clear", folder="x"), call("clear", folder="y"), "done", tools=[clear(ran, "once")])
+    state = reloaded(agent, (await Runner.run(agent, "x")).to_state())
+    state.reject(state.interruptions[0], True, reason="for the record", message="Not today.")
+    result = await Runner.run(agent, reloaded(agent, state))
+    told = [item["output"] for item in result.to_input_list() if item["type"] == "function_call_output"]
+    assert (told, ran) == (["Not today."] * 2, [])
+    (decided,) = [event for event in state.value.log if isinstance(event, ApprovalDecided)]
+    assert decided.reason == "for the record"
+
+
 async def test_a_begun_nested_run_waits_for_its_changed_tool() -> None:
     ran: list[Any] = []
     look = clear(ran, "none").clone(name="look")

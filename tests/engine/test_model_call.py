@@ -186,6 +186,17 @@ async def test_empty_replies_are_asked_for_again_three_times_and_then_an_error()
 
 
 @MODES
+async def test_an_empty_reply_is_the_answer_of_a_run_that_accepts_it(run: Any) -> None:
+    accepts = RunConfig(accept_empty_replies=True)
+    agent, model = agent_with("", "hello")
+    result = await run(agent, "go", run_config=accepts)
+    assert (result.final_output, len(model.requests), result.turns) == ("", 1, 1)
+    typed, asked = agent_with("", '{"response":4}', output_type=int)
+    assert (await run(typed, "go", run_config=accepts)).final_output == 4  # nothing is no number
+    assert len(asked.requests) == 2
+
+
+@MODES
 async def test_text_cut_at_its_length_is_continued_and_joined(run: Any) -> None:
     agent, model = agent_with(cut("one "), cut("two "), "three")
     result = await run(agent, "go")

@@ -77,10 +77,10 @@ async def resolve_agent_tool_input(
     input_builder: StructuredToolInputBuilder | None = None,
 ) -> str | list[Any]:
     """The input of the nested agent's run."""
-    if input_builder is not None or schema_info is not None:
+    info = schema_info or StructuredInputSchemaInfo()
+    if input_builder is not None or info.summary or info.json_schema:
         options: StructuredToolInputBuilderOptions = {"params": params}
-        options["summary"] = None if schema_info is None else schema_info.summary
-        options["json_schema"] = None if schema_info is None else schema_info.json_schema
+        options["summary"], options["json_schema"] = info.summary, info.json_schema
         made = (input_builder or default_tool_input_builder)(options)
         return await made if inspect.isawaitable(made) else made
     if isinstance(params, dict):

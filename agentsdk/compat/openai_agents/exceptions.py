@@ -22,6 +22,21 @@ if TYPE_CHECKING:
     )
 
 
+def agent_line(agent: Agent[Any]) -> str:
+    """An agent, where a result is printed."""
+    return f'Agent(name="{agent.name}", ...)'
+
+
+def count_lines(result: Any) -> list[str]:
+    """How much a result, or a run that raised, holds."""
+    return [
+        f"- {len(result.new_items)} new item(s)",
+        f"- {len(result.raw_responses)} raw response(s)",
+        f"- {len(result.input_guardrail_results)} input guardrail result(s)",
+        f"- {len(result.output_guardrail_results)} output guardrail result(s)",
+    ]
+
+
 @dataclass
 class RunErrorDetails:
     """How far a run had come when it raised."""
@@ -37,10 +52,12 @@ class RunErrorDetails:
     tool_output_guardrail_results: list[ToolOutputGuardrailResult] = field(default_factory=list["ToolOutputGuardrailResult"])
 
     def __str__(self) -> str:
-        return (
-            f"RunErrorDetails(last_agent={self.last_agent.name!r}, new_items={len(self.new_items)}, "
-            f"raw_responses={len(self.raw_responses)})"
-        )
+        counts = [
+            *count_lines(self),
+            f"- {len(self.tool_input_guardrail_results)} tool input guardrail result(s)",
+            f"- {len(self.tool_output_guardrail_results)} tool output guardrail result(s)",
+        ]
+        return "\n".join(["RunErrorDetails:", f"- Last agent: {agent_line(self.last_agent)}", *counts])
 
 
 class AgentsException(Exception):

@@ -60,6 +60,11 @@ class ModelSettings:
         is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if seconds is not None and not (is_number and 0 < seconds < math.inf):
             raise ValueError(f"timeout is {seconds!r}, expected finite seconds above 0")
+        reasoning: Any = self.reasoning
+        if isinstance(reasoning, Mapping):
+            from agentsdk.compat.openai_agents._bridge.openai_types import built
+
+            self.reasoning = built("Reasoning", dict(cast("Mapping[str, Any]", reasoning)))
 
     def resolve(self, override: ModelSettings | dict[str, Any] | None) -> ModelSettings:
         """These settings with every value that `override` gives. `extra_args` and retry settings are merged by name."""
@@ -129,10 +134,6 @@ def coerce_settings(given: ModelSettings | dict[str, Any]) -> ModelSettings:
         if isinstance(values["retry"].get("backoff"), Mapping):
             _require_known(values["retry"]["backoff"], ModelRetryBackoffSettings, "retry.backoff")
         values["retry"] = ModelRetrySettings(**values["retry"])
-    if isinstance(values.get("reasoning"), Mapping):
-        from agentsdk.compat.openai_agents._bridge.openai_types import built
-
-        values["reasoning"] = built("Reasoning", values["reasoning"])
     return ModelSettings(**values)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents._bridge.view import View
-from agentsdk.compat.openai_agents.exceptions import UserError
+from agentsdk.compat.openai_agents.exceptions import UserError, agent_line, count_lines
 from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
 from agentsdk.compat.openai_agents.items import ItemHelpers, ModelResponse, RunItem, ToolApprovalItem
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
@@ -154,6 +154,10 @@ class RunResultBase:
             raise UserError("the run has not begun, expected one that has; read its events first")
         return RunState.of(self._scope, self._run.snapshot(), self.max_turns)
 
+    def _output_lines(self) -> str:
+        lines = [f"- Final output ({type(self.final_output).__name__}):", f"    {self.final_output}", *count_lines(self)]
+        return "\n".join(lines)
+
 
 class RunResult(RunResultBase):
     """A run that has ended, or waits for a person. A test may make one of its fields: `RunResult(input=..., new_items=...)`."""
@@ -173,10 +177,7 @@ class RunResult(RunResultBase):
         return made
 
     def __str__(self) -> str:
-        return (
-            f"RunResult:\n- Last agent: {self.last_agent.name}\n- Final output ({type(self.final_output).__name__}):\n"
-            f"    {self.final_output}\n- {len(self.new_items)} new item(s)\n- {len(self.raw_responses)} raw response(s)"
-        )
+        return f"RunResult:\n- Last agent: {agent_line(self.last_agent)}\n{self._output_lines()}"
 
 
 class GivenResult(RunResult):
@@ -230,6 +231,7 @@ class RunResultStreaming(RunResultBase):
 
         inside = Inside(self._scope)
         try:
+            self.trace = inside.trace
             await run(self._begun)
         except asyncio.CancelledError:
             if self._cancelled != "immediate":
@@ -308,8 +310,6 @@ class RunResultStreaming(RunResultBase):
 
     def __str__(self) -> str:
         return (
-            f"RunResultStreaming:\n- Current agent: {self.current_agent.name}\n- Current turn: {self.current_turn}\n"
-            f"- Is complete: {self.is_complete}\n"
-            f"- Final output ({type(self.final_output).__name__}):\n    {self.final_output}\n"
-            f"- {len(self.new_items)} new item(s)\n- {len(self.raw_responses)} raw response(s)"
+            f"RunResultStreaming:\n- Current agent: {agent_line(self.current_agent)}\n- Current turn: {self.current_turn}\n"
+            f"- Max turns: {self.max_turns}\n- Is complete: {self.is_complete}\n{self._output_lines()}"
         )

@@ -112,7 +112,7 @@ class RunState(Generic[TContext, TAgent]):
             self._decide(approval_item, lambda own, call: None)
             self._scope.late_rejections.append((approval_item.call_id, always_reject, reason))
             return
-        self._decide(approval_item, lambda own, call: own.reject(call, always_reject, reason=reason))
+        self._decide(approval_item, lambda own, call: own.reject(call, always_reject, message=reason))
 
     def _decide(self, item: ToolApprovalItem, decide: Callable[[OwnState, PendingCall], None]) -> None:
         if not isinstance(cast(object, item), ToolApprovalItem):
@@ -126,7 +126,7 @@ class RunState(Generic[TContext, TAgent]):
             call_id, always, awaited = self._scope.late_rejections.pop(0)
             given: Any = await awaited
             reason = given if isinstance(given, str) else ""
-            self._settle(call_id, partial(_reject, always=always, reason=reason))
+            self._settle(call_id, partial(_reject, always=always, message=reason))
 
     def _settle(self, call_id: str | None, decide: Callable[[OwnState, PendingCall], None]) -> bool:
         assert self._own is not None
@@ -166,7 +166,7 @@ class RunState(Generic[TContext, TAgent]):
                 if decision.approved:
                     own.approve(call, decision.call_id is None)
                 else:
-                    own.reject(call, decision.call_id is None, reason=decision.message or "")
+                    own.reject(call, decision.call_id is None, message=decision.message or "")
 
     def to_json(
         self,
@@ -269,8 +269,8 @@ class RunState(Generic[TContext, TAgent]):
         return cast(Any, made)
 
 
-def _reject(own: OwnState, call: PendingCall, *, always: bool, reason: str) -> None:
-    own.reject(call, always, reason=reason)
+def _reject(own: OwnState, call: PendingCall, *, always: bool, message: str) -> None:
+    own.reject(call, always, message=message)
 
 
 async def _load_nested(state: RunState[Any, Any], data: Mapping[str, Any]) -> None:

@@ -109,10 +109,6 @@ class Translation:
         body = own._body  # pyright: ignore[reportPrivateUsage]
         return cast("theirs.Tool", body.tool if isinstance(body, Body) else own)
 
-    def named(self, agent: Agent[Any], name: str) -> Any:
-        """A tool of an agent, by its name; None where it has none of it."""
-        return next((tool for tool in agent.tools if tool.name == name), None)
-
     def is_offered(self, tool: theirs.Tool, names: set[str]) -> bool:
         """Whether a tool is among those that the model is told of this turn."""
         match tool:
@@ -249,6 +245,8 @@ def own_input_guardrail(guardrail: InputGuardrail[Any], agent: Agent[Any] | None
         scope.input_results.append(result)
         if result.output.tripwire_triggered:
             scope.tripped = result
+            if scope.session is not None:
+                await scope.session.keep_input()
         return OwnVerdict(None, bool(result.output.tripwire_triggered))
 
     return OwnInputGuardrail(ask, guardrail.get_name(), guardrail.run_in_parallel)
@@ -292,11 +290,11 @@ def _tool_use(agent: Agent[Any]) -> Any:
         if not callable(given):
             for place, result in enumerate(results):
                 if names is None or result.tool_name in names:
-                    return _final(scope, outputs[place])
+                    return _final(scope, agent, outputs[place])
             return OwnFinalOutput(False)
         told = [
             theirs.FunctionToolResult(
-                scope.translation.named(agent, result.tool_name),
+                scope.tool_named(agent, result.tool_name),
                 output,
                 ToolCallOutputItem(agent, scope.originals.entry(result.output), output),
             )
@@ -309,7 +307,7 @@ def _tool_use(agent: Agent[Any]) -> Any:
                 f"tool_use_behavior of agent {agent.name!r} returned {type(answer).__name__!r}, expected a "
                 "ToolsToFinalOutputResult"
             )
-        return _final(scope, answer.final_output) if answer.is_final_output else OwnFinalOutput(False)
+        return _final(scope, agent, answer.final_output) if answer.is_final_output else OwnFinalOutput(False)
 
     return decide
 
@@ -318,10 +316,11 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _final(scope: RunScope, output: Any) -> OwnFinalOutput:
-    """The run ends with `output`, which the run beneath keeps as text."""
-    scope.final_output = output
-    return OwnFinalOutput(True, output if isinstance(output, str) else str(output))
+def _final(scope: RunScope, agent: Agent[Any], output: Any) -> OwnFinalOutput:
+    """The run ends with `output`: as text where the agent's output is text, else as it is. The run beneath keeps text."""
+    text = output if isinstance(output, str) else str(output)
+    scope.final_output = text if agent.output_type in (None, str) else output
+    return OwnFinalOutput(True, text)
 
 
 def translation_of(agent: Agent[Any]) -> Translation:

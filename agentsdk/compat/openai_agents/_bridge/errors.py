@@ -35,7 +35,7 @@ def their_error(error: own.AgentsException, scope: RunScope) -> BaseException:
                 return theirs.ToolInputGuardrailTripwireTriggered(cast(Any, guardrail), output)
             return theirs.ToolOutputGuardrailTripwireTriggered(guardrail, output)
         case own.MaxTurnsExceeded():
-            return theirs.MaxTurnsExceeded(f"Max turns ({int(error.limit)}) exceeded")
+            return theirs.MaxTurnsExceeded(f"Max turns ({scope.max_turns}) exceeded")
         case own.InvalidOutputError():
             return scope.raised or theirs.ModelBehaviorError(str(error))
         case own.ModelRefusalError():

@@ -46,7 +46,7 @@ class _Bridged:
         if not self._has("on_llm_start"):
             return
         entries = [scope.originals.entry(item) for item in input_items]
-        prompt = system_prompt if system_prompt or agent.instructions is not None else None
+        prompt = system_prompt if system_prompt or isinstance(agent.instructions, str) else None
         await self._hooks.on_llm_start(scope.wrapper, scope.translation.given(agent), prompt, entries)
 
     async def on_llm_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], response: OwnResponse) -> None:

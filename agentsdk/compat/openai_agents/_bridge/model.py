@@ -192,7 +192,7 @@ class AgentModel:
         if offered is None or offered[0] is not request.tools:
             offered = scope.offered[agent] = (request.tools, *_offered(scope, agent, request))
         return {
-            "system_instructions": request.instructions or (None if agent.instructions is None else ""),
+            "system_instructions": request.instructions or ("" if isinstance(agent.instructions, str) else None),
             "input": entries,
             "model_settings": settings,
             "tools": offered[1].copy(),

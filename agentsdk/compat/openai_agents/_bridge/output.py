@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentsdk.compat.openai_agents._bridge.scope import current
+from agentsdk.compat.openai_agents._bridge.scope import NOTHING, current
 from agentsdk.compat.openai_agents.agent_output import AgentOutputSchemaBase
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError
 from agentsdk.define.output import AgentOutputSchema, InvalidOutput, read_json_partly
@@ -31,11 +31,13 @@ class BridgedOutput(AgentOutputSchema[Any]):
         return False
 
     def validate(self, text: str) -> Any:
-        """The model's final text as the output. Raises `InvalidOutput`."""
+        """The model's final text as the output; what a tool gave as the final output is not checked. Raises `InvalidOutput`."""
+        scope = current.get()
+        if scope is not None and scope.final_output is not NOTHING:
+            return text
         try:
             return self.given.validate_json(text)
         except ModelBehaviorError as error:
-            scope = current.get()
             if scope is not None:
                 scope.raised = error
             raise InvalidOutput(str(error)) from error

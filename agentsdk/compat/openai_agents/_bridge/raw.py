@@ -12,7 +12,6 @@ from agentsdk.compat.openai_agents._bridge.openai_types import built_item, shape
 from agentsdk.compat.openai_agents._bridge.outputs import own_part
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import plain
-from agentsdk.engine.tool_calls import REJECTED
 from agentsdk.models.openai_responses.calls import call_entry, kind_of, output_entries, read_call
 from agentsdk.types.items import (
     CallKind,
@@ -32,7 +31,6 @@ from agentsdk.types.items import (
 )
 
 PROVIDER = "openai"
-_REASON = f"{REJECTED} Reason: "
 NO_ID = "__fake_id__"
 _RESULTS: dict[str, CallKind] = {
     "function_call_output": "function",
@@ -43,6 +41,8 @@ _RESULTS: dict[str, CallKind] = {
     "custom_tool_call_output": "custom",
     "mcp_approval_response": "mcp_approval",
 }
+_RESULT_FIELDS = ("call_id", "output", "type")
+"""What a result begins with, as openai-agents has it: programs print and compare them."""
 _ROLES = ("user", "assistant", "system", "developer")
 
 
@@ -245,23 +245,24 @@ def to_dict(item: Item) -> dict[str, Any]:
             return {"id": item.id or NO_ID, "content": parts, **status}
         case Message():
             content = item.content
-            return {"role": item.role, "content": content if isinstance(content, str) else list(map(_part_dict, content))}
+            return {"content": content if isinstance(content, str) else list(map(_part_dict, content)), "role": item.role}
         case FunctionCall():
             return call_entry(item, item.id)
         case FunctionCallOutput():
-            output = said(item)
-            return output_entries(item, output if isinstance(output, str) else list(map(_part_dict, output)))[0]
+            output = item.output
+            entry = output_entries(item, output if isinstance(output, str) else list(map(_part_dict, output)))[0]
+            return {name: entry[name] for name in _RESULT_FIELDS if name in entry} | entry
         case Reasoning():
-            entry: dict[str, Any] = {
+            thought: dict[str, Any] = {
                 "id": item.id or NO_ID,
                 "summary": [{"text": text, "type": "summary_text"} for text in item.summary],
                 "type": "reasoning",
             }
             if item.text and not item.summary:
-                entry["content"] = [{"text": item.text, "type": "reasoning_text"}]
+                thought["content"] = [{"text": item.text, "type": "reasoning_text"}]
             if item.encrypted:
-                entry["encrypted_content"] = item.encrypted
-            return entry
+                thought["encrypted_content"] = item.encrypted
+            return thought
         case ProviderItem():
             return dict(item.data)
 
@@ -276,12 +277,6 @@ def built_of(item: Item) -> Any:
             return shaped("ResponseFunctionToolCall", data)
         case _:
             return built_item(data)
-
-
-def said(result: FunctionCallOutput) -> str | tuple[Part, ...]:
-    """What a result says: of a rejected call for which the program gave a text, that text alone."""
-    output = result.output
-    return output.removeprefix(_REASON) if result.is_error and isinstance(output, str) else output
 
 
 def _output_text(text: str) -> dict[str, Any]:

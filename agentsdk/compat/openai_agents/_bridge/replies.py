@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import items as theirs
-from agentsdk.compat.openai_agents._bridge.raw import built_of, said
+from agentsdk.compat.openai_agents._bridge.raw import built_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
 from agentsdk.compat.openai_agents.usage import usage_of
 from agentsdk.define import run_items as own
@@ -90,9 +90,11 @@ def _transfer(scope: RunScope, result: FunctionCallOutput, source: Any, target: 
 def _tool_call(scope: RunScope, agent: Any, call: FunctionCall, raw: Callable[[], dict[str, Any]]) -> Any:
     if call.kind == "mcp_approval":
         return _lazy(theirs.MCPApprovalRequestItem, raw, agent=agent)
-    tool = scope.translation.named(agent, call.name)
+    tool = scope.tool_named(agent, call.name)
     origin = getattr(tool, "origin", None)
-    description = getattr(tool, "description", None) or None
+    if origin is not None:
+        scope.origins[call.call_id] = origin
+    description = getattr(tool, "description", None)
     return _lazy(theirs.ToolCallItem, raw, agent=agent, description=description, title=None, tool_origin=origin)
 
 
@@ -100,10 +102,9 @@ def _tool_output(scope: RunScope, agent: Any, result: FunctionCallOutput) -> Any
     entry = scope.originals.entry(result)
     if result.kind == "mcp_approval":
         return theirs.MCPApprovalResponseItem(agent, entry)
-    text = said(result)
-    shown = text if isinstance(text, str) else entry.get("output")
+    shown = result.output if isinstance(result.output, str) else entry.get("output")
     output = scope.outputs.get(result.call_id, shown)
-    item = theirs.ToolCallOutputItem(agent, entry, output)
+    item = theirs.ToolCallOutputItem(agent, entry, output, tool_origin=scope.origins.get(result.call_id))
     item.custom_data = scope.custom_data.get(result.call_id)
     return item
 

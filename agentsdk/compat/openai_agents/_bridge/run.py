@@ -69,16 +69,21 @@ class Call:
     async def drive(self, begun: Callable[[Run], None] | None = None) -> Run:
         """Take the run to its end, or to where it waits: the run beneath, which `begun` is told of when it begins."""
         scope, session = self.scope, self.session
+        scope.max_turns = self.max_turns
         if self.max_turns is not None and self.max_turns <= 0:
             scope.may_ask = False
         given: Any = self.given
-        bridged = None if session is None else BridgedSession(session, scope)
+        bridged: BridgedSession | None = None
         if self.state is not None:
             await self.state.settle_late()
         if self.state is not None and (own := self.state.ready()) is not None:
             given = own
-        elif bridged is not None and scope.config.session_input_callback is not None:
-            given = await bridged.merged(ItemHelpers.input_to_new_input_list(given))
+            bridged = None if session is None else BridgedSession(session, scope)
+        elif session is not None:
+            new = ItemHelpers.input_to_new_input_list(given)
+            bridged = BridgedSession(session, scope, new)
+            given = new if scope.config.session_input_callback is None else await bridged.merged(new)
+        scope.session = bridged
         if isinstance(given, list):
             entries = cast("list[Any]", given)
             given = [scope.originals.item(raw, f"entry {at}") for at, raw in enumerate(entries)]
@@ -133,6 +138,7 @@ def _own_config(turns: int | None, tracing_disabled: bool, concurrency: int | No
         max_tool_concurrency=concurrency or 1000,
         max_tool_result_chars=_MOST,
         max_output_retries=0,
+        accept_empty_replies=True,
         after_untrusted="allow",
     )
 
@@ -287,17 +293,17 @@ def _kept(value: Any) -> Any:
 class Inside:
     """A run that goes on in this task: callbacks find its scope, and its trace, until it is left."""
 
-    __slots__ = ("_scope", "_token", "_trace")
+    __slots__ = ("_scope", "_token", "trace")
 
     def __init__(self, scope: RunScope) -> None:
         self._scope = scope
         self._token = current.set(scope)
-        self._trace = begin_trace(scope.config)
+        self.trace = begin_trace(scope.config)
 
     def leave(self) -> None:
         """The run has ended, or failed."""
-        if self._trace is not None:
-            self._trace.finish(reset_current=True)
+        if self.trace is not None:
+            self.trace.finish(reset_current=True)
         current.reset(self._token)
 
     def seen(self, error: OwnError) -> BaseException:

@@ -18,6 +18,8 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents._bridge.agents import Translation
     from agentsdk.compat.openai_agents._bridge.model import FoundModel
+    from agentsdk.compat.openai_agents._bridge.session import BridgedSession
+    from agentsdk.compat.openai_agents._tools.function import ToolOrigin
     from agentsdk.compat.openai_agents.agent import Agent
     from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
     from agentsdk.compat.openai_agents.run_state import RunState
@@ -52,6 +54,7 @@ class RunScope:
 
     originals = Made(Originals)
     outputs: Made[dict[str, Any]] = Made(dict)  # what tools returned, by the id of the call
+    origins: Made[dict[str, ToolOrigin]] = Made(dict)  # of the tools that were called, by the id of the call
     custom_data: Made[dict[str, dict[str, Any]]] = Made(dict)
     # Runs of agents as tools that wait for a person, by the id of the call.
     nested: Made[dict[str, RunState[Any, Any]]] = Made(dict)
@@ -77,6 +80,8 @@ class RunScope:
     is_unstored = False  # whether the provider was told not to keep the last reply
     last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
     auto_previous_response_id = False
+    session: BridgedSession | None = None
+    max_turns: int | None = None
     may_ask = True  # whether the run may take a turn at all
 
     def __init__(
@@ -105,6 +110,10 @@ class RunScope:
         """Whether a call among these items has no result yet: what is sent of them must not be made smaller."""
         called = {item.call_id for item in items if isinstance(item, FunctionCall)}
         return not called <= {item.call_id for item in items if isinstance(item, FunctionCallOutput)}
+
+    def tool_named(self, agent: Agent[Any], name: str) -> Any:
+        """A tool of the turn that goes on, by its name; None where there is none of it."""
+        return next((tool for tool in self.tools_of(agent) if tool.name == name), None)
 
     def tools_of(self, agent: Agent[Any]) -> list[Any]:
         """The tools of the turn that goes on, those of MCP servers too."""

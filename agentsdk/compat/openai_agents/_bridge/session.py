@@ -16,11 +16,12 @@ from agentsdk.types.items import InputItem, Item
 
 
 class BridgedSession:
-    """A session of the program. `kept` items are in it already, or are not to be: the first that a run would add."""
+    """A session of the program. `new` is the input of a run that begins, None for one that goes on."""
 
-    def __init__(self, session: Any, scope: RunScope) -> None:
+    def __init__(self, session: Any, scope: RunScope, new: list[Any] | None = None) -> None:
         self._session = session
         self._scope = scope
+        self._new = new
         self.session_id = _id_of(session)
         self._limit = _limit(session, scope)
         self._instead: list[Any] | None = None
@@ -31,7 +32,10 @@ class BridgedSession:
         """The items as the run beneath has them."""
         if self._instead is not None:
             return []
-        return [self._scope.originals.item(entry, "an item of the session") for entry in await self.entries()]
+        entries = await self.entries()
+        if self._new is not None:
+            self._scope.original_input = [*entries, *self._new]  # results, guardrails and filters are told of all of it
+        return [self._scope.originals.item(entry, "an item of the session") for entry in entries]
 
     async def entries(self) -> list[Any]:
         """The items as they are."""
@@ -57,6 +61,13 @@ class BridgedSession:
             await self._session.add_items(entries)
             if is_alone and hasattr(self._session, "run_compaction") and not self._scope.is_waiting(items):
                 await self._compact(entries)
+
+    async def keep_input(self) -> None:
+        """Add the input alone: a guardrail has stopped the run on it."""
+        new, self._new = self._new, None
+        kept = new if self._instead is None else self._instead
+        if new is not None and kept:
+            await self._session.add_items(kept)
 
     def _changes(self) -> int | None:
         return getattr(self._session, "changes", None)
@@ -102,12 +113,18 @@ class BridgedSession:
         old = [*history]
         kept: list[Any] = []
         for entry in made:
-            if any(entry is one or entry == one for one in old):
-                old.remove(entry)
-            else:
+            if _has(new, entry) or entry not in old:
                 kept.append(entry)
+            else:
+                old.remove(entry)
         self._instead, self._merged = kept, len(made)
+        self._scope.original_input = made
         return made
+
+
+def _has(entries: list[Any], entry: Any) -> bool:
+    """Whether this very entry is among those: a new one may say what an old one says."""
+    return any(entry is one for one in entries)
 
 
 _BLOCKED = "The output was blocked by a guardrail."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents._bridge.openai_types import built_item
-from agentsdk.compat.openai_agents._bridge.raw import built_of
+from agentsdk.compat.openai_agents._bridge.raw import NO_ID, built_of
 from agentsdk.compat.openai_agents._bridge.replies import item_of, response_of
 from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents.agent import Agent
@@ -17,6 +17,8 @@ from agentsdk.compat.openai_agents.items import (
     ModelResponse,
     RunItem,
     ToolApprovalItem,
+    ToolCallOutputItem,
+    field_of,
 )
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem, interruptions
 from agentsdk.core.run_state import RunState as OwnState
@@ -25,7 +27,8 @@ from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.stream_events import RunItemStreamEvent
 from agentsdk.engine.items import ItemWalk
 from agentsdk.types.errors import StateMismatchError
-from agentsdk.types.events import InputReplaced, ModelReplied
+from agentsdk.types.events import ApprovalDecided, ApprovalJudged, InputReplaced, ModelReplied
+from agentsdk.types.items import FunctionCall
 
 
 class _Names(Mapping[str, OwnAgent[Any, Any]]):
@@ -61,19 +64,39 @@ class View:
     def new_items(self) -> list[RunItem]:
         """What the run added."""
         if self._items[0] != len(self.state.log):
-            names = _Names(self.scope)
-            walk = ItemWalk(names, names[self.state.first_agent])
-            found: list[RunItem] = []
-            for event in self.state.log:
-                if isinstance(event, InputReplaced):
-                    found.clear()
-                found += [
-                    item_of(self.scope, shown.item) for shown in walk.feed(event) if isinstance(shown, RunItemStreamEvent)
-                ]
+            found = self._walked()
             if self.scope.handled is not None and self.state.ended is not None:
                 found.append(_handled(*self.scope.handled))
             self._items = (len(self.state.log), found)
         return self._items[1]
+
+    def _walked(self) -> list[RunItem]:
+        names = _Names(self.scope)
+        walk = ItemWalk(names, names[self.state.first_agent])
+        found: list[RunItem] = []
+        waits: set[str] = set()
+        calls: dict[str, FunctionCall] = {}
+        begun = 0
+        for event in self.state.log:
+            match event:
+                case InputReplaced():
+                    found.clear()
+                    begun = 0
+                case ModelReplied():
+                    _in_order(found, begun, calls)
+                    begun = len(found)
+                    calls |= {item.call_id: item for item in event.response.output if isinstance(item, FunctionCall)}
+                case ApprovalDecided():
+                    _in_order(found, begun, calls)
+                    begun = len(found)
+                case ApprovalJudged(call_id=call_id, needed=True) if call_id not in waits and call_id in calls:
+                    waits.add(call_id)
+                    found.append(self._approval(PendingCall(calls[call_id], walk.agent.name)))
+                case _:
+                    pass
+            found += [item_of(self.scope, shown.item) for shown in walk.feed(event) if isinstance(shown, RunItemStreamEvent)]
+        _in_order(found, begun, calls)
+        return found
 
     @property
     def raw_responses(self) -> list[ModelResponse]:
@@ -108,7 +131,7 @@ class View:
             raw = built_of(call.call)
             scope.originals.keep(call.call, raw)
         agent = scope.translation.named_agent(call.agent)
-        tool = scope.translation.named(agent, call.tool_name) if agent is not None else None
+        tool = scope.tool_named(agent, call.tool_name) if agent is not None else None
         name = call.tool_name
         return ToolApprovalItem(cast("Agent[Any]", agent), raw, name, tool_origin=getattr(tool, "origin", None))
 
@@ -138,11 +161,22 @@ class View:
         )
 
 
+def _in_order(found: list[RunItem], begun: int, calls: Mapping[str, FunctionCall]) -> None:
+    """Have the results since `begun`, which came as their tools ended, in the order of their calls."""
+    places = [at for at in range(begun, len(found)) if isinstance(found[at], ToolCallOutputItem)]
+    if len(places) > 1:
+        order = list(calls)
+        results = [found[at] for at in places]
+        results.sort(key=lambda item: order.index(call_id) if (call_id := field_of(item.raw_item, "call_id")) in calls else -1)
+        for at, result in zip(places, results, strict=True):
+            found[at] = result
+
+
 def _handled(agent: Agent[Any], text: str) -> RunItem:
     """The message that an error handler's output is."""
     part: dict[str, Any] = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     message: dict[str, Any] = {
-        "id": "handled",
+        "id": NO_ID,
         "type": "message",
         "role": "assistant",
         "status": "completed",

@@ -121,7 +121,7 @@ class FunctionTool:
     output_json_schema: dict[str, Any] | None = field(default=None, kw_only=True)
     namespace: str | None = field(default=None, kw_only=True, repr=False)
     namespace_description: str | None = field(default=None, kw_only=True, repr=False)
-    origin: ToolOrigin | None = field(default=None, kw_only=True, repr=False)
+    origin: ToolOrigin = field(default=ToolOrigin(ToolOriginType.FUNCTION), kw_only=True, repr=False)
     agent_tool: Any = field(default=None, kw_only=True, repr=False)
     failure_error_function: ToolErrorFunction | None = field(default=None, kw_only=True, repr=False)
 
