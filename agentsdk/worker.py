@@ -285,14 +285,16 @@ class Worker:
             waits.append(asyncio.ensure_future(self._store.wait_due(seen, timeout)))
         try:
             await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            for due in waits[1:]:
+                if due.done() and not due.cancelled() and isinstance(error := due.exception(), Exception):
+                    logger.warning("%r could not wait for due runs: %s", self, error)
+                    await asyncio.wait([woken], timeout=timeout)  # a store that fails at once is not asked without a pause
         finally:
             for one in waits:
                 one.cancel()
             await asyncio.wait(waits)
         for due in waits[1:]:
-            if not due.cancelled() and isinstance(error := due.exception(), Exception):
-                logger.warning("%r could not wait for due runs: %s", self, error)
-            elif not due.cancelled():
+            if not due.cancelled() and due.exception() is None:
                 seen = due.result()
         return seen
 

@@ -30,6 +30,7 @@ from agentsdk import (
     function_tool,
     shared_limits,
 )
+from agentsdk.errors import StoreUnavailableError
 from agentsdk.limits import Budget
 from agentsdk.runs import Decision
 from agentsdk.stores import DueRuns
@@ -498,3 +499,29 @@ async def test_a_listing_of_any_length_is_read_page_by_page(open_store: OpenStor
         seen += [summary.run_id for summary in page]
         cursor = page[-1].cursor
     assert len(seen) == 130 and set(seen) == ids
+
+
+async def test_a_store_that_fails_at_once_is_not_asked_without_a_pause(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A path that is not there, say: the worker looks again after a second, not thousands of times within it."""
+    monkeypatch.setattr("agentsdk.worker.LOOK_INTERVAL", 3600.0)
+
+    class Away(MemoryRunStore):
+        async def due(self, query: DueRuns) -> list[RunSummary]:
+            raise StoreUnavailableError("no such folder")
+
+        async def wait_due(self, seen: int, timeout: float) -> int:
+            raise StoreUnavailableError("no such folder")
+
+    worker = Worker(Away(), agents=[clerk()])
+    working = asyncio.create_task(worker.run())
+    for _ in range(200):
+        await asyncio.sleep(0)
+    worker.stop()
+    await working
+    told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert [message.partition(") ")[2] for message in told] == [
+        "could not look for due runs: no such folder",
+        "could not wait for due runs: no such folder",
+    ]
