@@ -9,9 +9,9 @@ from agentsdk.models.anthropic.features import FEATURES as ANTHROPIC
 from agentsdk.models.bedrock.features import FEATURES as BEDROCK
 from agentsdk.models.features import Features
 from agentsdk.models.google.features import FEATURES as GOOGLE
+from agentsdk.models.known import PROFILES
 from agentsdk.models.openai_chat.features import FEATURES as OPENAI_CHAT
 from agentsdk.models.openai_responses.features import FEATURES as OPENAI_RESPONSES
-from agentsdk.models.profiles import PROFILES
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.hosted_tools import HOSTED_TOOLS
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentsdk.models import AnthropicModel, GoogleAuth, GoogleModel, OpenAIResponsesModel, profiles
+from agentsdk.models.known import PROFILES
 from agentsdk.models.provider import DEFAULT_PROVIDER
 from agentsdk.testing import FakeAnthropicServer, FakeBedrockServer, FakeGoogleServer, FakeOpenAIServer, FakeResponsesServer
 from agentsdk.testing.server import FakeServer
@@ -50,7 +51,7 @@ def arranged(way: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> tuple[Fake
         return FakeGoogleServer(["Paris."]), {"GOOGLE_VERTEX_BASE_URL": "base_url"}
     if kind == "bedrock":
         return FakeBedrockServer(["Paris."]), {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "base_url"}
-    variable = profiles.PROFILES[kind].base_url_variable if kind in profiles.PROFILES else "OPENAI_BASE_URL"
+    variable = PROFILES[kind].base_url_variable if kind in PROFILES else "OPENAI_BASE_URL"
     return FakeOpenAIServer(["Paris."]), {variable: "base_url"}
 
 
@@ -90,4 +91,4 @@ def test_all_ways_are_tried() -> None:
     """A way that the patterns above do not see would not be tried."""
     named = {way.get("AGENTSDK_MODEL", "").partition(":")[0] for way in WAYS}
     assert {*ADAPTERS, "bedrock", "vertex"} - {"openai"} <= named
-    assert set(profiles.PROFILES) - {"snowflake", "gemini-compatible"} <= named
+    assert set(PROFILES) - {"snowflake", "gemini-compatible"} <= named

@@ -7,26 +7,17 @@ from typing import Any
 
 from agentsdk.cli.codes import OK, WRONG
 from agentsdk.cli.shown import console, plain, print_json, say
+from agentsdk.models.known import KEYS, OTHER_KEYS
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import UserError
 
-KEYS = {
-    "openai": "OPENAI_API_KEY",
-    "openai-chat": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GEMINI_API_KEY",
-    "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
-    "vertex": "GOOGLE_CLOUD_PROJECT",
-}
-OTHER_KEYS = {"google": "GOOGLE_API_KEY"}
-"""What is read where the key is not set."""
 MOST = 40
 """Models that are listed without `--json`."""
 
 
 def providers() -> list[JsonObject]:
     """The first parts of names, and whether their key is set."""
-    from agentsdk.models.profiles import PROFILES
+    from agentsdk.models.known import PROFILES
 
     known: list[JsonObject] = []
     for name, key in KEYS.items():

@@ -17,6 +17,7 @@ from agentsdk.models.auth import Auth, AuthRequest, authorized, says_expired
 from agentsdk.models.errors import error_from_response
 from agentsdk.models.exchange import Exchange
 from agentsdk.models.httpx_transport import as_transport
+from agentsdk.models.known import key_hint
 from agentsdk.models.network import RequestHeaders, check_header, check_url
 from agentsdk.models.options import HttpModelOptions, check_options, two_credentials
 from agentsdk.models.prefix import Body
@@ -122,7 +123,8 @@ class HttpEndpoint:
         if self._at_home and not self._has_credential:
             variables = " or ".join(self._key_variables)
             remedy = f"set the environment variable {variables} or pass api_key=" if variables else "pass auth= or api_key="
-            raise UserError(f"no key for {self._who}: {remedy}; for another server pass base_url=")
+            hint = key_hint(*self._key_variables) if variables else ""
+            raise UserError(f"no key for {self._who}: {remedy}; for another server pass base_url={hint}")
         more = {"accept": accept}
         if request_id:
             more["idempotency-key"] = header_key(request_id)

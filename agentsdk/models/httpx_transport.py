@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from agentsdk.models.admission import Admission
+from agentsdk.models.network import is_loopback
 from agentsdk.models.prefix import Body
 from agentsdk.models.shared_client import shared_connections
 from agentsdk.models.shield import shielded
@@ -134,7 +135,7 @@ class HttpxTransport:
                 retryable=True,
             )
         if isinstance(error, httpx.ConnectError):
-            return ModelConnectionError("cannot connect to the provider; check base_url and the network", retryable=True)
+            return ModelConnectionError(_refused(error), retryable=True)
         if isinstance(error, zlib.error):
             return MalformedResponseError("the response's content encoding is broken; expected whole gzip or deflate data")
         if isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError):
@@ -144,6 +145,17 @@ class HttpxTransport:
         if self._client is not None and self._client.is_closed:
             return UserError("the http_client given to the model is closed; keep it open as long as the model is used")
         return ModelConnectionError(f"the HTTP client failed with {kind}")
+
+
+def _refused(error: httpx.ConnectError) -> str:
+    """Where nothing answers, and what to do there."""
+    try:
+        url = error.request.url
+    except RuntimeError:  # a client of the user's that says nothing of its request
+        return "cannot connect to the provider; check base_url and the network"
+    where = f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
+    remedy = "start the server, or check base_url" if is_loopback(str(url)) else "check base_url and the network"
+    return f"cannot connect to the provider at {where}; {remedy}"
 
 
 @cache

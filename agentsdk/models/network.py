@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
 
 _locks: list[object] = []
@@ -50,6 +51,8 @@ def check_url(url: str) -> str:
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good, parts = False, urlsplit("")
+    if "://" not in url and not {"@", "?", "#"} & {*url}:
+        raise UserError(f"base_url is {shown(url)}, expected it with its scheme; write 'http://...' or 'https://...'")
     if not good or parts.username is not None or parts.query or parts.fragment:
         raise UserError("base_url must be like 'https://host/v1', without user, query or fragment")
     return url.rstrip("/")

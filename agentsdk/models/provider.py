@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
+from agentsdk.models.known import PROFILES, elsewhere, key_hint, known_providers, provider_meant
 from agentsdk.ports.model import Model, ModelProvider
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import UserError
@@ -31,7 +32,7 @@ class DefaultModelProvider:
     - `"anthropic:NAME"`, `"google:NAME"`; `"bedrock:MODEL_ID"`, in the region of `AWS_REGION`.
     - `"vertex:gemini-..."`, `"vertex:claude-..."`, in GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION;
       `"vertex:PUBLISHER/NAME"`: another publisher's, by chat completions.
-    - `"groq:NAME"`, `"ollama:NAME"` and so on: a compatible server, see `agentsdk.models.profiles`.
+    - `"groq:NAME"`, `"ollama:NAME"` and so on: a compatible server, see `agentsdk.models.known`.
     - any other name: that model of the server named by `OPENAI_BASE_URL`, by chat completions; one that begins with an unknown
       provider is refused.
 
@@ -55,9 +56,11 @@ class DefaultModelProvider:
             model = _make(name)
         except UserError as error:
             if is_default and name == LOCAL_DEFAULT:
+                hint = (
+                    key_hint("OPENAI_API_KEY") or f"; or give the agent one, model='openai:NAME' say, or set {MODEL_VARIABLE}"
+                )
                 raise UserError(
-                    "the agent has no model and no OPENAI_API_KEY is set, so the local model is meant, but "
-                    f"{error}; or give the agent one, model='openai:NAME' say, or set {MODEL_VARIABLE}"
+                    f"the agent has no model and no OPENAI_API_KEY is set, so the local model is meant, but {error}{hint}"
                 ) from None
             raise
         self._found[name] = (environment, model)
@@ -95,17 +98,20 @@ def _make(name: str) -> Model:
         from agentsdk.models.vertex import vertex_model
 
         return vertex_model(rest)
-    from agentsdk.models.profiles import PROFILES, profiled_model
-
     if rest and kind in PROFILES:
+        from agentsdk.models.profiles import profiled_model
+
         return profiled_model(kind, rest)
     # A first part with a digit is a model's own name ("llama3:8b"), and "ft" begins those that OpenAI's users have tuned.
     if rest and kind != "ft" and kind.replace("-", "").replace("_", "").isalpha():
-        known = ", ".join(["local", *_ADAPTERS, "vertex", *PROFILES])
+        meant = provider_meant(name)
         raise UserError(
-            f"model {shown(name)} begins with an unknown provider, expected one of {known}; "
-            "for a model with a colon in its name at OPENAI_BASE_URL write 'openai-chat:NAME'"
+            f"model {shown(name)} begins with an unknown provider, expected one of {', '.join(known_providers())}; "
+            + (f"write {shown(meant)}; " if meant else "")
+            + "for a model with a colon in its name at OPENAI_BASE_URL write 'openai-chat:NAME'"
         )
+    if not os.environ.get("OPENAI_BASE_URL") and (there := elsewhere(name)):
+        raise UserError(f"model {shown(name)} is none of OpenAI's, expected the provider before its name; write {shown(there)}")
     from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 
     return OpenAIChatCompletionsModel(name)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentsdk import Model, UserError
+from agentsdk import Agent, Model, ModelRetrySettings, ModelSettings, Runner, UserError
+from agentsdk.errors import ModelConnectionError
+from agentsdk.models.known import PROFILES
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
 from agentsdk.models.openai_responses import OpenAIResponsesModel
-from agentsdk.models.profiles import PROFILES
-from agentsdk.models.provider import DefaultModelProvider, find_model
+from agentsdk.models.provider import DEFAULT_PROVIDER, DefaultModelProvider, find_model
 from agentsdk.testing import ScriptedModel
 
 
@@ -129,6 +130,74 @@ def test_without_key_and_weights_the_message_says_what_was_missing(monkeypatch: 
         UserError, match=r"no model and no OPENAI_API_KEY is set.*weights are not installed.*model='openai:NAME'"
     ):
         DefaultModelProvider().get_model(None)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_API_KEY is set: for that provider write model='anthropic:claude-sonnet-4-5'",
+        ),
+        ("GOOGLE_API_KEY", "GOOGLE_API_KEY is set: for that provider write model='google:gemini-2.5-flash'"),
+        ("GROQ_API_KEY", "GROQ_API_KEY is set: for that provider write model='groq:NAME'"),
+        ("OPENAI_KEY", "OPENAI_KEY is set, which nothing reads: is OPENAI_API_KEY meant?"),
+        ("OPEN_AI_API_KEY", "OPEN_AI_API_KEY is set, which nothing reads: is OPENAI_API_KEY meant?"),
+        ("ANTHROPIC_KEY", "ANTHROPIC_KEY is set, which nothing reads: is ANTHROPIC_API_KEY meant?"),
+    ],
+)
+@pytest.mark.parametrize("name", [None, "gpt-5"])
+def test_without_a_key_the_message_says_what_is_there_in_its_place(
+    given: str, told: str, name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*given: object, **options: object) -> None:
+        raise UserError("the weights are not installed")
+
+    monkeypatch.setattr("agentsdk.models.local.LocalModel", missing)
+    monkeypatch.setattr(DEFAULT_PROVIDER, "_found", {})
+    monkeypatch.setenv(given, "secret")
+    with pytest.raises(UserError) as caught:
+        Runner.run_sync(Agent(name="Guide", model=name), "Hi")
+    assert told in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"),
+        ("gemini-2.5-flash", "google:gemini-2.5-flash"),
+        ("groq/llama-3.3", "groq:llama-3.3"),
+    ],
+)
+def test_a_model_that_openai_does_not_have_is_refused_with_the_name_it_has_here(
+    name: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match=f"^model '{name}' is none of OpenAI's, .*; write '{meant}'$"):
+        DefaultModelProvider().get_model(name)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # any server may have a model of any name
+    assert isinstance(DefaultModelProvider().get_model(name), OpenAIChatCompletionsModel)
+
+
+def test_a_misspelt_provider_is_answered_with_the_one_that_is_meant() -> None:
+    with pytest.raises(UserError, match=r"begins with an unknown provider, .*; write 'anthropic:claude-x'; for"):
+        find_model("antropic:claude-x")
+
+
+def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://127.0.0.1:9/v1")
+    once = ModelSettings(retry=ModelRetrySettings(max_retries=0))
+    with pytest.raises(ModelConnectionError) as caught:
+        Runner.run_sync(Agent(name="Guide", model="ollama:qwen3", model_settings=once), "Hi")
+    told = "cannot connect to the provider at http://127.0.0.1:9; start the server, or check base_url"
+    assert str(caught.value) == told
+
+
+def test_an_address_without_its_scheme_is_shown() -> None:
+    with pytest.raises(UserError, match=r"^base_url is '127\.0\.0\.1:9/v1', expected it with its scheme; write"):
+        OpenAIChatCompletionsModel("m", base_url="127.0.0.1:9/v1")
+    with pytest.raises(UserError, match=r"^base_url must be like"):
+        OpenAIChatCompletionsModel("m", base_url="user:secret@127.0.0.1:9/v1")
 
 
 @pytest.mark.parametrize("name", ["cloudflare:llama", "vertex_ai:gemini", "litellm:x/y"])

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from agentsdk.models.known import PROFILES
 from agentsdk.models.openai_chat import OpenAIChatCompletionsModel
-from agentsdk.models.profiles import PROFILES, profiled_model
+from agentsdk.models.profiles import profiled_model
 from agentsdk.testing import FakeOpenAIServer
 from agentsdk.types.errors import UserError
 from tests.models.fault_matrix import BOTH
