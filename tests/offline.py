@@ -88,36 +88,41 @@ def run_page(path: Path) -> None:
 
 
 IMPORTED = (
+    "agentsdk",
     "agentsdk.stores",
     "agentsdk.testing",
     "agentsdk.tools",
     "agentsdk.workflow",
     "genai_prices.data",
+    "httpcore",
     "httpx",
     "pydantic",
 )
-"""What most pages import."""
+"""What most pages and examples import."""
 
 
-def serve() -> str:
-    """Fork a process for each line of standard input: JSON of a path, the folder it runs in, and files for what it prints.
+def serve() -> list[str]:
+    """Fork a process for each line of standard input: JSON of a path, its arguments, the folder it runs in, files for what it
+    prints, and its environment.
 
-    Returns the path in each fork. Here an exit code is written for each, until there are no more.
+    Returns path and arguments in each fork. Here an exit code is written for each, until there are no more.
     """
     for name in IMPORTED:
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", ()):
             getattr(module, public)
     while line := sys.stdin.readline():
-        path, folder, *files = json.loads(line)
+        path, arguments, folder, files, environment = json.loads(line)
         pid = os.fork()
         if pid == 0:
             os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             for number, target in enumerate([os.open(os.devnull, os.O_RDONLY), *[os.open(file, flags) for file in files]]):
                 os.dup2(target, number)
                 os.close(target)
-            return str(path)
+            return [path, *arguments]
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
     raise SystemExit
 
@@ -125,7 +130,7 @@ def serve() -> str:
 def main() -> None:
     install()
     if sys.argv[1] == "--serve":
-        sys.argv[1] = serve()
+        sys.argv[1:] = serve()
     path = Path(sys.argv[1])
     sys.argv = sys.argv[1:]
     if path.suffix == ".md":

@@ -9,13 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import importlib.util
-import json
-import os
 import re
-import select
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +17,7 @@ import pytest
 
 from agentsdk.errors import SandboxUnavailableError
 from agentsdk.sandboxes import best_sandbox
+from tests.forks import Forks
 from tests.offline import python_blocks
 
 ROOT = Path(__file__).parents[1]
@@ -30,51 +25,11 @@ QUOTE = re.compile(r"^<!-- code: (?P<path>\S+)(?: (?P<name>\w+))? -->\n```py\n(?
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-class Runner:
-    """Runs pages, each in a process of its own: forks of one that has imported the package."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
-
-    def run(self, path: Path, folder: Path) -> tuple[int, str, str]:
-        """The exit code of a page, what it printed, and what it said of its end."""
-        process = self._started()
-        assert process.stdin is not None and process.stdout is not None
-        files = [folder / ".printed", folder / ".errors"]
-        process.stdin.write(json.dumps([str(path), str(folder), *map(str, files)]) + "\n")
-        process.stdin.flush()
-        is_done = select.select([process.stdout], [], [], 120)[0]
-        said = [file.read_text(encoding="utf-8") if file.exists() else "" for file in files]
-        if not is_done:
-            self.close()
-            pytest.fail(f"{path.name} did not end; so far it printed: {said[0]!r} {said[1]!r}", pytrace=False)
-        return int(process.stdout.readline()), said[0], said[1]
-
-    def close(self) -> None:
-        """End it, and what it runs."""
-        if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            with self._process:
-                self._process = None
-
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-W", "error", "-m", "tests.offline", "--serve"],
-                env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                start_new_session=True,
-            )
-        return self._process
-
-
 @pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    runner = Runner()
-    yield runner
-    runner.close()
+def forks() -> Iterator[Forks]:
+    forks = Forks()
+    yield forks
+    forks.close()
 
 
 async def has_sandbox() -> bool:
@@ -85,10 +40,10 @@ async def has_sandbox() -> bool:
         return False
 
 
-def assert_runs(runner: Runner, path: Path, folder: Path) -> None:
+def assert_runs(forks: Forks, path: Path, folder: Path) -> None:
     if "LocalModel" in path.read_text(encoding="utf-8") and importlib.util.find_spec("xllamacpp") is None:
         pytest.skip("needs the local model: pip install 'agentsdk[local]' && python -m agentsdk.models.local")
-    code, printed, errors = runner.run(path, folder)
+    code, printed, errors = forks.run(path, folder)
     last = errors.strip().rpartition("\n")[2]
     if last.startswith("agentsdk.types.errors.SandboxUnavailableError") and not asyncio.run(has_sandbox()):
         pytest.skip(last)
@@ -96,9 +51,9 @@ def assert_runs(runner: Runner, path: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, runner: Runner) -> None:
+def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, forks: Forks) -> None:
     assert list(python_blocks(page.read_text(encoding="utf-8"))), "a page without a block that runs shows nothing"
-    assert_runs(runner, page, tmp_path)
+    assert_runs(forks, page, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -111,17 +66,17 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, runner: Runner
     ],
     ids=["raises", "prints something else", "leaves this machine", "one namespace"],
 )
-def test_a_broken_page_fails(page: str, says: str, tmp_path: Path, runner: Runner) -> None:
+def test_a_broken_page_fails(page: str, says: str, tmp_path: Path, forks: Forks) -> None:
     path = tmp_path / "page.md"
     path.write_text(page, encoding="utf-8")
-    code, _, errors = runner.run(path, tmp_path)
+    code, _, errors = forks.run(path, tmp_path)
     assert (code != 0) == bool(says)
     assert says in errors
 
 
 @pytest.mark.parametrize(("there", "outcome"), [(True, AssertionError), (False, pytest.skip.Exception)])
 def test_a_page_is_skipped_only_where_no_sandbox_can_be_had(
-    there: bool, outcome: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: Runner
+    there: bool, outcome: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: Forks
 ) -> None:
     async def has_one() -> bool:
         return there
@@ -132,7 +87,7 @@ def test_a_page_is_skipped_only_where_no_sandbox_can_be_had(
         "```python\nfrom agentsdk.errors import SandboxUnavailableError\nraise SandboxUnavailableError('none')\n```\n"
     )
     with pytest.raises(outcome):
-        assert_runs(runner, path, tmp_path)
+        assert_runs(forks, path, tmp_path)
 
 
 def source(path: str, name: str | None) -> str:

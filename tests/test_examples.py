@@ -20,10 +20,13 @@ from agentsdk.models.local.weights import find_weights
 from agentsdk.testing import FakeOpenAIServer, ServerReply, call
 from agentsdk.testing.scripted import Say
 from agentsdk.types.errors import UserError
+from tests.forks import Forks
 from tests.local_tools.chromium import chromium
 from tests.sandboxes.sandboxes import SANDBOXES, missing
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+_FORKS = Forks()
+
 
 _UNREAD = (
     "not read: the final output of agent 'Reader' was not accepted by output validator 'stands_there' "
@@ -585,6 +588,12 @@ SAMPLED = (
 ON_THE_LOCAL_MODEL = LOCALLY if os.environ.get("AGENTSDK_EXAMPLES") == "all" else SAMPLED
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forks_end() -> Iterator[None]:
+    yield
+    _FORKS.close()
+
+
 def test_no_example_is_forgotten() -> None:
     here = {path.name for path in EXAMPLES.glob("*.py")}
     here -= {"service.py", "hosted_tools.py", "test_triage.py", *SCRIPTED}  # test_service.py, and below
@@ -744,22 +753,11 @@ _ABORTED_AT_EXIT = "Fatal Python error: PyGILState_Release"
 
 async def run(name: str, folder: Path, server: Address | None = None, *arguments: str) -> str:
     """What the example prints, process ids and sizes replaced. It must end well, and have nothing to say on stderr."""
-    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "PYTHONWARNINGS": "error"} | _pointing_at(server)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.offline", str(EXAMPLES / name), *arguments),
-        cwd=folder,
-        env=environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(120):
-        out, err = await process.communicate()
-    ended = (process.returncode, err.decode())
-    if name == "temporal_run.py" and ended[0] == -signal.SIGABRT and ended[1].startswith(_ABORTED_AT_EXIT):
-        ended = (0, "")
-    assert ended == (0, ""), out.decode()
-    printed = re.sub(r"\b\d+ characters", "N characters", re.sub(r"run '[0-9a-f]{32}'", "run ID", out.decode()))
+    code, out, err = await asyncio.to_thread(_FORKS.run, EXAMPLES / name, folder, arguments, _pointing_at(server))
+    if name == "temporal_run.py" and code == -signal.SIGABRT and err.startswith(_ABORTED_AT_EXIT):
+        code, err = 0, ""
+    assert (code, err) == (0, ""), out
+    printed = re.sub(r"\b\d+ characters", "N characters", re.sub(r"run '[0-9a-f]{32}'", "run ID", out))
     ids = list(dict.fromkeys(re.findall(r"^process (\d+):", printed, re.MULTILINE)))
     return re.sub(r"^process (\d+):", lambda found: f"process {'AB'[ids.index(found[1])]}:", printed, flags=re.MULTILINE)
 
