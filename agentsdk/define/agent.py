@@ -362,7 +362,10 @@ class OutputGuardrail(Generic[TContext]):
 
 @dataclass(frozen=True, eq=False)
 class HandoffDeclaration(Generic[TContext]):
-    """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`."""
+    """What `handoff()` returns: the agent handed to and how the model sees it. Use it in `Agent.handoffs`.
+
+    `result` is what the result of its call says, where that is not the usual text.
+    """
 
     agent: Agent[TContext, Any]
     spec: HandoffSpec
@@ -370,6 +373,7 @@ class HandoffDeclaration(Generic[TContext]):
     payload: AgentOutputSchema[Any] | None = None
     input_filter: HandoffInputFilter | None = None
     is_enabled: bool | HandoffIsEnabled[TContext] = True
+    result: str = ""
 
     def __post_init__(self) -> None:
         _HANDOFF.check(self)

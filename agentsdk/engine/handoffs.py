@@ -42,7 +42,7 @@ async def hand_over(run: Run, prepared: Prepared, processed: ProcessedResponse, 
     declared = prepared.declared.handoffs[step.spec.name]
     target = declared.agent
     turn = open_turn(run)
-    events: list[RunEvent] = [ToolFinished(step.call.call_id, f"Handed over to {target.name}.")]
+    events: list[RunEvent] = [ToolFinished(step.call.call_id, declared.result or f"Handed over to {target.name}.")]
     events += [
         ToolFinished(call.call_id, f"Ignored: the conversation was handed over to {target.name} by an earlier call.", True)
         for call, _ in processed.handoffs

@@ -143,7 +143,7 @@ class RunResultBase:
     def to_input_list(self, *, mode: ToInputListMode = "preserve_all") -> list[Any]:
         """The input and what the run added, as dicts: fit for the input of another run."""
         seen = self._seen
-        return [] if seen is None else seen.to_input_list()
+        return [] if seen is None else seen.to_input_list(is_normalized=mode == "normalized")
 
     def release_agents(self, *, release_new_items: bool = True) -> None:
         """Nothing: agents are not held longer than the result."""

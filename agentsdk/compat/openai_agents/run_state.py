@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from agentsdk.compat.openai_agents._absent import names_absent_in
 from agentsdk.compat.openai_agents._bridge.agents import translation_of
+from agentsdk.compat.openai_agents._bridge.handed import Filtered
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
 from agentsdk.compat.openai_agents._bridge.tools import rejection_text
 from agentsdk.compat.openai_agents._bridge.view import View
@@ -190,6 +191,8 @@ class RunState(Generic[TContext, TAgent]):
             "context_type": kind,
             "decisions": [dataclasses.asdict(one) for one in scope.wrapper.decisions],
             "pending_input": plain(self._pending),
+            "handed": {call_id: filtered.to_json() for call_id, filtered in scope.handed.items()},
+            "is_nested": scope.is_nested,
             "nested": nested,
             "nested_agents": {call_id: state.starting_agent.name for call_id, state in scope.nested.items()},
         }
@@ -251,6 +254,9 @@ class RunState(Generic[TContext, TAgent]):
             wrapper.decisions = [Decision(**one) for one in state_json.get("decisions", [])]
         given = state_json["original_input"]
         scope = RunScope(cast("RunContextWrapper[Any]", wrapper), RunConfig(), translation_of(initial_agent), given)
+        handed: dict[str, Any] = state_json.get("handed") or {}
+        scope.handed.update({call_id: Filtered.from_json(one) for call_id, one in handed.items()})
+        scope.is_nested = bool(state_json.get("is_nested"))
         if isinstance(scope.original_input, list):
             for entry in scope.original_input:
                 scope.originals.item(entry)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import TYPE_CHECKING, Any, cast
 
+from agentsdk.compat.openai_agents._bridge.handed import Filtered
 from agentsdk.compat.openai_agents._bridge.output import AsItIs
 from agentsdk.compat.openai_agents._bridge.replies import raw_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, current_scope, scope_of
@@ -15,6 +17,7 @@ from agentsdk.compat.openai_agents.handoffs.history import nest_handoff_history
 from agentsdk.compat.openai_agents.items import (
     HandoffCallItem,
     HandoffOutputItem,
+    ItemHelpers,
     MessageOutputItem,
     ReasoningItem,
     RunItem,
@@ -36,10 +39,10 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
     """A handoff for the run beneath. The agent of one made by hand is known when it is handed over to."""
     known = cast("Agent[Any] | None", given.agent)
     target = translation.own(known) if known is not None else OwnAgent(name=given.agent_name)
+    result = json.dumps({"assistant": given.agent_name}) if known is None else given.get_transfer_message(known)
     spec = HandoffSpec(given.tool_name, given.tool_description, given.input_json_schema, target.name, given.strict_json_schema)
 
-    async def on_handoff(ctx: OwnContext[Any], arguments: str) -> None:
-        scope = scope_of(ctx)
+    async def take(scope: RunScope, arguments: str) -> None:
         reached: Any = await given.on_invoke_handoff(scope.wrapper, arguments)
         if not isinstance(reached, Agent):
             raise UserError(
@@ -54,8 +57,20 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
                 )
             translation.adopt(target, cast("Agent[Any]", reached))
 
-    def input_filter(data: OwnInputData) -> Any:
-        return _filtered(given, agent, current_scope(), data)
+    async def on_handoff(ctx: OwnContext[Any], arguments: str) -> None:
+        scope = scope_of(ctx)
+        if scope.invoked is not given:
+            await take(scope, arguments)
+        scope.invoked = None
+
+    async def input_filter(data: OwnInputData) -> OwnInputData:
+        scope = current_scope()
+        if not _is_filtered(given, scope):
+            return data
+        call = next(one for one in data.new_items if isinstance(one, FunctionCall) and one.name == given.tool_name)
+        await take(scope, call.arguments)  # a filter may lean on what the handoff's callback does
+        scope.invoked = given
+        return await _filtered(given, agent, scope, data, call.call_id)
 
     enabled: Any = given.is_enabled
     if callable(enabled):
@@ -66,26 +81,25 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
             return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
 
         enabled = asked
-    return HandoffDeclaration(target, spec, on_handoff, cast(Any, AsItIs()), input_filter, enabled)
+    return HandoffDeclaration(target, spec, on_handoff, cast(Any, AsItIs()), input_filter, enabled, result)
 
 
-async def _filtered(given: Handoff[Any, Any], agent: Agent[Any], scope: RunScope, data: OwnInputData) -> OwnInputData:
-    """What the next agent sees."""
-    chosen = given.input_filter or scope.config.handoff_input_filter
-    nested = given.nest_handoff_history
-    is_nested = scope.config.nest_handoff_history if nested is None else nested
-    if chosen is None and not is_nested:
-        return data
-    history: Any = tuple([scope.originals.entry(item) for item in data.input_history])
-    if isinstance(scope.original_input, str) and len(history) == 1:
-        history = scope.original_input
+def _is_filtered(given: Handoff[Any, Any], scope: RunScope) -> bool:
+    config, nested = scope.config, given.nest_handoff_history
+    is_nested = config.nest_handoff_history if nested is None else nested
+    return bool(given.input_filter or config.handoff_input_filter or is_nested)
+
+
+async def _filtered(
+    given: Handoff[Any, Any], agent: Agent[Any], scope: RunScope, data: OwnInputData, call_id: str
+) -> OwnInputData:
+    """What the next agent sees, and the run has as its input and its items from now on."""
+    history, before = _split(scope, data)
     sorted_ = _Sorted(scope, agent, given)
-    told = HandoffInputData(
-        history,
-        tuple([sorted_.run_item(item) for item in data.pre_handoff_items]),
-        tuple([sorted_.run_item(item) for item in data.new_items]),
-        scope.wrapper,
-    )
+    turn = [sorted_.run_item(item) for item in data.new_items]
+    turn.sort(key=lambda item: isinstance(item, HandoffOutputItem))  # the results of tools come first
+    told = HandoffInputData(history, tuple([sorted_.run_item(item) for item in before]), tuple(turn), scope.wrapper)
+    chosen = given.input_filter or scope.config.handoff_input_filter
     if chosen is not None:
         answer = chosen(told)
         told = await answer if inspect.isawaitable(answer) else answer
@@ -96,13 +110,23 @@ async def _filtered(given: Handoff[Any, Any], agent: Agent[Any], scope: RunScope
     else:
         told = nest_handoff_history(told, history_mapper=scope.config.handoff_history_mapper)
     left = told.input_history
-    entries: list[Any] = [{"role": "user", "content": left}] if isinstance(left, str) else list(left)
+    scope.original_input = left if isinstance(left, str) else list(left)
+    scope.is_nested = chosen is None
+    scope.handed[call_id] = Filtered.of(turn, told.new_items)
     new = told.new_items if told.input_items is None else told.input_items
     return OwnInputData(
-        tuple([scope.originals.item(entry) for entry in entries]),
+        tuple([scope.originals.item(entry) for entry in ItemHelpers.input_to_new_input_list(scope.original_input)]),
         tuple([sorted_.item(item) for item in told.pre_handoff_items]),
         tuple([sorted_.item(item) for item in new]),
     )
+
+
+def _split(scope: RunScope, data: OwnInputData) -> tuple[str | tuple[Any, ...], tuple[Item, ...]]:
+    """The run's input, and what followed it before this turn. Once a filter was asked, the run beneath has both as one."""
+    given, items = scope.original_input, (*data.input_history, *data.pre_handoff_items)
+    if isinstance(given, str):
+        return given, items[1:]
+    return tuple(given), items[len(given) :]
 
 
 class _Sorted:

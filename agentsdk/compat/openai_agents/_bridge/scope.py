@@ -17,6 +17,7 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents._bridge.agents import Translation
+    from agentsdk.compat.openai_agents._bridge.handed import Filtered
     from agentsdk.compat.openai_agents._bridge.model import FoundModel
     from agentsdk.compat.openai_agents._bridge.session import BridgedSession
     from agentsdk.compat.openai_agents._tools.function import ToolOrigin
@@ -55,6 +56,7 @@ class RunScope:
     originals = Made(Originals)
     outputs: Made[dict[str, Any]] = Made(dict)  # what tools returned, by the id of the call
     origins: Made[dict[str, ToolOrigin]] = Made(dict)  # of the tools that were called, by the id of the call
+    handed: Made[dict[str, Filtered]] = Made(dict)  # by the id of the handoff's call, where a filter was asked
     custom_data: Made[dict[str, dict[str, Any]]] = Made(dict)
     # Runs of agents as tools that wait for a person, by the id of the call.
     nested: Made[dict[str, RunState[Any, Any]]] = Made(dict)
@@ -76,6 +78,8 @@ class RunScope:
     raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
     is_streamed = False
     given_usage: Usage | None = None  # of the reply that comes, where the program's own model says more than agentsdk keeps
+    is_nested = False  # the last handoff put its turn's messages into the input, as they are
+    invoked: Any = None  # the handoff that was taken before its filter was asked
     last_response_id: str | None = None
     is_unstored = False  # whether the provider was told not to keep the last reply
     last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it

@@ -48,6 +48,8 @@ class BridgedSession:
         """Add items of the run beneath."""
         added: Sequence[Any] = items
         entries = [self._scope.originals.entry(item) for item in added]
+        for filtered in self._scope.handed.values():
+            entries = filtered.entries(entries)
         if (message := blocked_message(self._scope)) is not None:
             for entry in reversed(entries):
                 if not str(entry.get("type")).endswith("_output"):

@@ -9,6 +9,7 @@ from agentsdk.compat.openai_agents._bridge.events import built_event, text_delta
 from agentsdk.compat.openai_agents._bridge.model import RawDelta
 from agentsdk.compat.openai_agents._bridge.replies import event_name, item_of
 from agentsdk.compat.openai_agents._bridge.scope import RunScope
+from agentsdk.compat.openai_agents.items import HandoffOutputItem, field_of
 from agentsdk.compat.openai_agents.stream_events import (
     AgentUpdatedStreamEvent,
     RawResponsesStreamEvent,
@@ -44,10 +45,16 @@ class Shown:
             return self._raw(delta)
         if kind is own.RunItemStreamEvent:
             item = item_of(self._scope, event.item)
+            if item.type == "handoff_output_item" and self._is_left_out(item):
+                return None
             return RunItemStreamEvent(cast(Any, event_name(event.name, item)), item)
         if kind is own.AgentUpdatedStreamEvent:
             return AgentUpdatedStreamEvent(self._scope.translation.given(event.new_agent))
         return None
+
+    def _is_left_out(self, item: HandoffOutputItem) -> bool:
+        filtered = self._scope.handed.get(str(field_of(item.raw_item, "call_id")))
+        return filtered is not None and not filtered.has(item)
 
     def _raw(self, delta: Delta) -> RawResponsesStreamEvent | None:
         if type(delta) is ResponseCompleted and self._has_raw:  # the program's own model has sent one of its own

@@ -27,7 +27,7 @@ from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.stream_events import RunItemStreamEvent
 from agentsdk.engine.items import ItemWalk
 from agentsdk.types.errors import StateMismatchError
-from agentsdk.types.events import ApprovalDecided, ApprovalJudged, InputReplaced, ModelReplied
+from agentsdk.types.events import ApprovalDecided, ApprovalJudged, HandedOff, InputReplaced, ModelReplied
 from agentsdk.types.items import FunctionCall
 
 
@@ -76,15 +76,15 @@ class View:
         found: list[RunItem] = []
         waits: set[str] = set()
         calls: dict[str, FunctionCall] = {}
-        begun = 0
+        turn = begun = 0
         for event in self.state.log:
             match event:
                 case InputReplaced():
                     found.clear()
-                    begun = 0
+                    turn = begun = 0
                 case ModelReplied():
                     _in_order(found, begun, calls)
-                    begun = len(found)
+                    turn = begun = len(found)
                     calls |= {item.call_id: item for item in event.response.output if isinstance(item, FunctionCall)}
                 case ApprovalDecided():
                     _in_order(found, begun, calls)
@@ -95,6 +95,9 @@ class View:
                 case _:
                     pass
             found += [item_of(self.scope, shown.item) for shown in walk.feed(event) if isinstance(shown, RunItemStreamEvent)]
+            if isinstance(event, HandedOff) and (filtered := self.scope.handed.get(_call_id(found[-1]))) is not None:
+                _in_order(found, begun, calls)
+                found[turn:] = filtered.items(found[turn:])
         _in_order(found, begun, calls)
         return found
 
@@ -135,10 +138,15 @@ class View:
         name = call.tool_name
         return ToolApprovalItem(cast("Agent[Any]", agent), raw, name, tool_origin=getattr(tool, "origin", None))
 
-    def to_input_list(self) -> list[Any]:
-        """The input and what the run added, as dicts."""
-        entries = ItemHelpers.input_to_new_input_list(self.scope.original_input)
-        made = [item.to_input_item() for item in self.new_items if item.type != "tool_approval_item"]
+    def to_input_list(self, *, is_normalized: bool = False) -> list[Any]:
+        """The input and what the run added, as dicts. Normalized, without what a handoff's filter kept from the model."""
+        if is_normalized and self.scope.handed:
+            entries, made = list[Any](), [self.scope.originals.entry(item) for item in self.state.view]
+        else:
+            entries = ItemHelpers.input_to_new_input_list(self.scope.original_input)
+            made = [item.to_input_item() for item in self.new_items if item.type != "tool_approval_item"]
+        if self.scope.is_nested:
+            made = [entry for entry in made if entry.get("type") != "message" or entry not in entries]
         if self.scope.config.reasoning_item_id_policy == "omit":
             for item in made:
                 if item.get("type") == "reasoning":
@@ -161,13 +169,17 @@ class View:
         )
 
 
+def _call_id(item: RunItem) -> str:
+    return str(field_of(item.raw_item, "call_id"))
+
+
 def _in_order(found: list[RunItem], begun: int, calls: Mapping[str, FunctionCall]) -> None:
     """Have the results since `begun`, which came as their tools ended, in the order of their calls."""
     places = [at for at in range(begun, len(found)) if isinstance(found[at], ToolCallOutputItem)]
     if len(places) > 1:
         order = list(calls)
         results = [found[at] for at in places]
-        results.sort(key=lambda item: order.index(call_id) if (call_id := field_of(item.raw_item, "call_id")) in calls else -1)
+        results.sort(key=lambda item: order.index(call_id) if (call_id := _call_id(item)) in calls else -1)
         for at, result in zip(places, results, strict=True):
             found[at] = result
 

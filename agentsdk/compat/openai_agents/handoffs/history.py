@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.handoffs import HandoffInputData
+    from agentsdk.compat.openai_agents.items import RunItem
 
 _START, _END = "<CONVERSATION HISTORY>", "</CONVERSATION HISTORY>"
 _wrappers = [_START, _END]
@@ -42,25 +43,39 @@ def default_handoff_history_mapper(transcript: list[Any]) -> list[Any]:
 def nest_handoff_history(
     handoff_input_data: HandoffInputData, *, history_mapper: Callable[[list[Any]], list[Any]] | None = None
 ) -> HandoffInputData:
-    """The same with the whole conversation as one message, or as `history_mapper` makes it."""
+    """The same with the conversation so far as `history_mapper` makes it.
+
+    Without one it is told in a message, and the messages of the turn stand in their places as they are.
+    """
     history = handoff_input_data.input_history
     items: list[Any] = [{"role": "user", "content": history}] if isinstance(history, str) else list(history)
     items = [one for item in items for one in _flat(item)]
-    generated = (*handoff_input_data.pre_handoff_items, *handoff_input_data.new_items)
-    items += [item.to_input_item() for item in generated if item.type != "tool_approval_item"]
-    mapped = (history_mapper or default_handoff_history_mapper)(items)
-    kept = tuple([item for item in handoff_input_data.new_items if item.type == "message_output_item"])
-    return handoff_input_data.clone(
-        input_history=tuple(mapped), pre_handoff_items=(), new_items=handoff_input_data.new_items, input_items=kept[:0]
-    )
+    items += _entries(handoff_input_data.pre_handoff_items)
+    new = [item for item in handoff_input_data.new_items if item.type != "tool_approval_item"]
+    if history_mapper is not None:
+        mapped = history_mapper([*items, *_entries(new)])
+    else:
+        mapped = list[Any]()
+        for item in new:
+            entry = item.to_input_item()
+            if item.type == "message_output_item":
+                mapped += [*(default_handoff_history_mapper(items) if items else ()), entry]
+                items = []
+            else:
+                items.append(entry)
+        if items or not mapped:
+            mapped += default_handoff_history_mapper(items)
+    return handoff_input_data.clone(input_history=tuple(mapped), pre_handoff_items=(), input_items=())
+
+
+def _entries(items: Iterable[RunItem]) -> list[Any]:
+    return [item.to_input_item() for item in items if item.type != "tool_approval_item"]
 
 
 def _line(item: Any) -> str:
     data = dict(item)
     if "role" in data and isinstance(data.get("content"), str) and "\n" not in data["content"]:
         return f"{data['role']}: {data['content']}"
-    for name in ("id", "status"):
-        data.pop(name, None)
     return json.dumps(data, ensure_ascii=False, default=str)
 
 
