@@ -9,6 +9,7 @@ from pathlib import Path
 
 import agentsdk
 from agentsdk import errors, testing, tools
+from tests.offline import python_blocks
 
 ROOT = Path(__file__).parents[1]
 ROW = re.compile(r"^\| `([a-z-]+)` \|", re.MULTILINE)
@@ -57,3 +58,15 @@ def test_every_public_name_is_on_a_page_that_tells_of_it() -> None:
     modules = [agentsdk, *(import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES)]
     names = {name for module in modules for name in module.__all__}
     assert sorted(names - words) == []
+
+
+def test_no_block_is_cut_on_the_site() -> None:
+    """A page of the site has room for 100 columns at 1280 pixels."""
+    wide = [
+        f"{path.name}:{number}"
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        for start, code, _ in python_blocks(path.read_text(encoding="utf-8"))
+        for number, line in enumerate(code.splitlines(), start + 1)
+        if len(line) > 100
+    ]
+    assert wide == []
