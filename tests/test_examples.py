@@ -178,7 +178,7 @@ SCRIPTS: dict[str, tuple[Sequence[Say], str]] = {
     "approval_web.py": (
         [call("refund", order=1815)],
         'waits:    refund({"order":1815})\nkilled:   the service, exit code -9\n'
-        "approved: by shop, HTTP 401\napproved: by ann, HTTP 202\napproved: by ann, HTTP 409\n"
+        "approved: by shop, HTTP 403\napproved: by ann, HTTP 202\napproved: by ann, HTTP 409\n"
         "finished: Order 1815 is paid back.\n",
     ),
     "scheduled_job.py": (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agentsdk.engine.callbacks import call_user
 from agentsdk.types.errors import CallbackError
+from agentsdk.types.signals import Decision
 from agentsdk.web.caller import Authenticate, Caller
 from agentsdk.web.event_stream import Streams
 from agentsdk.web.limits import Client, Rates, WebLimits
@@ -51,6 +52,12 @@ class Guard:
         if self.streams.of(client_of(caller)) >= self._limits.streams:
             headers = {"retry-after": str(math.ceil(self._limits.ping_seconds))}
             raise ProblemError(429, f"{self._limits.streams} streams are open, expected fewer; close one of them", headers)
+
+
+def require_may_decide(caller: Caller | None, decisions: Iterable[Decision]) -> None:
+    """Raises `ProblemError` where one that may only answer decides."""
+    if caller is not None and not caller.may_decide and any(decision.action != "answer" for decision in decisions):
+        raise ProblemError(403, "this user may not decide on calls, expected one who may (Caller.may_decide); ask one of them")
 
 
 def client_of(caller: Caller | None) -> Client:

@@ -15,7 +15,7 @@ from agentsdk.types.errors import UserError
 from agentsdk.types.items import InputItem, Message, messages_from_input
 from agentsdk.types.summary import RunQuery, RunSummary
 from agentsdk.web.bodies import Body
-from agentsdk.web.caller import TENANT, Caller
+from agentsdk.web.caller import Caller
 from agentsdk.web.limits import WebLimits
 from agentsdk.web.problems import ProblemError
 from agentsdk.workflow import Workflow
@@ -89,7 +89,7 @@ def query_of(request: Request, caller: Caller | None, most: int) -> RunQuery:
         agent=given.get("agent"),
         started_after=number_of(given, "started_after", float),
         started_before=number_of(given, "started_before", float),
-        metadata={} if caller is None else {TENANT: caller.tenant},
+        metadata={} if caller is None else caller.sees,
         limit=min(limit, most),
         after=given.get("after"),
     )

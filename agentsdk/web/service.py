@@ -50,7 +50,7 @@ from agentsdk.web.bodies import (
 from agentsdk.web.caller import Authenticate, Caller, may_see
 from agentsdk.web.event_stream import EventStream
 from agentsdk.web.feeds import Feeds
-from agentsdk.web.guard import Guard, Handler, client_of
+from agentsdk.web.guard import Guard, Handler, client_of, require_may_decide
 from agentsdk.web.inputs import body_of, input_for, key_of, last_event_of, query_of
 from agentsdk.web.keep_slashes import KeepSlashes, id_in_path
 from agentsdk.web.limits import WebLimits
@@ -179,7 +179,9 @@ class Service:
         """A person's word on a call that waits."""
         run = await self._run_of(request, caller)
         body = await body_of(request, DecisionBody, self._limits)
-        return await self._decided(run, Decision(**msgspec.structs.asdict(body), by=_by(caller)))
+        decision = Decision(**msgspec.structs.asdict(body), by=_by(caller))
+        require_may_decide(caller, (decision,))
+        return await self._decided(run, decision)
 
     async def answer(self, request: Request, caller: Caller | None) -> Response:
         """The answer to a call that waits for one."""

@@ -20,7 +20,7 @@ from agentsdk.testing import FaultyStore
 from agentsdk.web import Caller, WebLimits, web_app
 from agentsdk.web.limits import Rates
 from tests.asgi_server import listening
-from tests.web.served import ADA, ASKS, BOB, EVE, Client, by_token, clerk, driven, nap, refund, served
+from tests.web.served import ADA, ASKS, BOB, EVE, PAYS, TOKENS, Client, by_token, clerk, driven, nap, refund, served
 
 pytestmark = pytest.mark.anyio
 
@@ -236,6 +236,52 @@ async def test_a_run_is_not_there_for_other_tenants_and_for_nobody() -> None:
         assert (await client.get("/runs", headers=EVE)).json()["runs"] == []
         for route in ROUTES:
             assert (await ask(run_id, route, BOB)).status_code not in (401, 404), "a tenant's users share its runs"
+
+
+async def test_one_who_may_not_decide_is_refused_and_may_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOKENS, "of ada", Caller("acme", "ada", may_decide=False))
+    async with served(clerk(*PAYS, *ASKS)) as client:
+        run_id = await client.begin()
+        call_id = (await client.until(run_id, "waiting"))["calls"][0]["call_id"]
+        before = await client.store.summary(run_id)
+        for action in ("approve", "reject", "provide_result", "retry", "mark_failed"):
+            answer = await client.post(f"/runs/{run_id}/decisions", json={"call_id": call_id, "action": action})
+            refusal(answer, 403, "may not decide", "one who may")
+        assert await client.store.summary(run_id) == before
+        decision = {"call_id": call_id, "action": "approve"}
+        assert (await client.post(f"/runs/{run_id}/decisions", json=decision, headers=BOB)).status_code == 202
+        await client.until(run_id, "finished")
+
+        run_id = await client.begin("A coffee.")
+        call_id = (await client.until(run_id, "waiting"))["calls"][0]["call_id"]
+        decision = {"call_id": call_id, "action": "answer", "answer": "large"}
+        assert (await client.post(f"/runs/{run_id}/decisions", json=decision)).status_code == 202
+        assert (await client.until(run_id, "finished"))["output"] == "A large one."
+
+
+async def test_one_who_sees_their_own_runs_only_sees_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOKENS, "of ada", Caller("acme", "ada", own_runs_only=True))
+    async with served(clerk(*[PAYS[0]] * 3)) as client:
+        own, bobs = await client.begin(), await client.begin(headers=BOB)
+        await client.until(own, "waiting")
+        await client.until(bobs, "waiting")
+
+        async def listed(who: Any) -> set[str]:
+            return {run["run_id"] for run in (await client.get("/runs", headers=who)).json()["runs"]}
+
+        assert (await listed(ADA), await listed(BOB)) == ({own}, {own, bobs})
+        for route in ROUTES:
+            method = "POST" if route in BODIES else "GET"
+            refusal(await client.request(method, f"/runs/{bobs}{route}", json=BODIES.get(route)), 404)
+        fork = (await client.post(f"/runs/{own}/fork", json={})).json()["run_id"]
+        assert await listed(ADA) == {own, fork}
+
+
+def test_own_runs_are_told_by_the_user() -> None:
+    with pytest.raises(UserError, match="has no user"):
+        Caller("acme", own_runs_only=True)
+    with pytest.raises(UserError, match="may_decide='no'"):
+        Caller("acme", "ada", may_decide="no")  # pyright: ignore[reportArgumentType]
 
 
 async def test_nobody_begins_a_run() -> None:

@@ -20,9 +20,9 @@ from agentsdk.testing import call
 from agentsdk.testing.scripted import to_response
 from agentsdk.types.deltas import ResponseCompleted
 from agentsdk.types.items import FunctionCallOutput
-from agentsdk.web import WebLimits, ag_ui_app, vercel_app
+from agentsdk.web import Caller, WebLimits, ag_ui_app, vercel_app
 from tests.web.fronts import Front, fronted
-from tests.web.served import ADA, EVE
+from tests.web.served import ADA, BOB, EVE, TOKENS
 
 pytestmark = pytest.mark.anyio
 
@@ -309,6 +309,26 @@ async def test_a_thread_is_its_tenants() -> None:
         answer = await client.post(ag_ui(user("Hello.")), headers=EVE)
         assert not answer.is_refused and "Ada" not in str(answer.events)
         assert client.bank.paid == [] and len(await client.front.store.list(RunQuery(metadata={"web.thread": "thread"}))) == 2
+
+
+async def test_one_who_may_not_decide_does_not_in_a_conversation_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOKENS, "of ada", Caller("acme", "ada", may_decide=False))
+    async with attacked(ag_ui_app) as client:
+        [interrupt] = await waits(client)
+        entry = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+        assert (await client.post(ag_ui(resume=[entry]))).is_refused and client.bank.paid == []
+        assert not (await client.post(ag_ui(resume=[entry]), headers=BOB)).is_refused and len(client.bank.paid) == 1
+
+
+async def test_a_thread_of_one_who_sees_their_own_runs_only_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for user_of in ("ada", "bob"):
+        monkeypatch.setitem(TOKENS, f"of {user_of}", Caller("acme", user_of, own_runs_only=True))
+    async with attacked(ag_ui_app) as client:
+        await waits(client)
+        assert (await client.post(ag_ui(), headers=BOB)).is_refused, "for him there is no such thread"
+        answer = await client.post(ag_ui(user("Pay Ada.")), headers=BOB)
+        runs = await client.front.store.list(RunQuery(metadata={"web.thread": "thread"}))
+        assert not answer.is_refused and {run.metadata["web.user"] for run in runs} == {"ada", "bob"}
 
 
 async def test_of_two_messages_at_once_one_begins_a_run() -> None:

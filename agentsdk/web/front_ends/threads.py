@@ -22,11 +22,12 @@ from agentsdk.types.events import ApprovalDecided, RunStarted, unnested
 from agentsdk.types.items import Item, Message
 from agentsdk.types.signals import Decision
 from agentsdk.types.summary import RunQuery, RunSummary, check_run_id
-from agentsdk.web.caller import TENANT, Caller
+from agentsdk.web.caller import Caller
 from agentsdk.web.front_ends.client_tools import offer_of
 from agentsdk.web.front_ends.follow import Going
 from agentsdk.web.front_ends.narrator import Narrator
 from agentsdk.web.front_ends.told import public_id
+from agentsdk.web.guard import require_may_decide
 
 THREAD, MESSAGE = "web.thread", "web.message"
 """Where a run's metadata has its thread, and the client's id of the message that it answers."""
@@ -143,8 +144,8 @@ class Threads:
         for message in said.messages:
             check_id("the message", message.id)
         latest = "" if thread.run is None else thread.run.run_id
-        tenant = () if thread.caller is None else (thread.caller.tenant,)
-        run_id = digest("web thread", *tenant, thread.id, latest)
+        seen_by = () if thread.caller is None else thread.caller.sees.values()
+        run_id = digest("web thread", *seen_by, thread.id, latest)
         whose: Mapping[str, str] = {} if thread.caller is None else thread.caller.metadata
         metadata = {**(self._config.metadata or {}), **whose, THREAD: thread.id, MESSAGE: said.id}
         await submit_with(
@@ -168,7 +169,11 @@ class Threads:
             raise UserError("the state does not fit, expected what the agent's context takes; send that") from error
 
     async def decide(self, thread: Thread, decisions: Sequence[Decision]) -> Going:
-        """Post decisions on calls that wait. Raises `RunConflictError`, and `UserError` for one that does not fit its call."""
+        """Post decisions on calls that wait. Raises `RunConflictError`, and `UserError` for one that does not fit its call.
+
+        Raises `ProblemError` where the caller may not decide.
+        """
+        require_may_decide(thread.caller, decisions)
         for decision in decisions:
             await Runner.decide(thread.state.run_id, decision, run_config=self._config)
         return Going(thread.state.run_id, self._narrator(thread.state))
@@ -198,7 +203,7 @@ class Threads:
         return started.input[: started.history] if anew else transcript(state)
 
     async def _latest(self, id: str, caller: Caller | None, more: Mapping[str, str]) -> RunSummary | None:
-        whose = {} if caller is None else {TENANT: caller.tenant}
+        whose: Mapping[str, str] = {} if caller is None else caller.sees
         runs = await self._store.list(RunQuery(metadata={THREAD: id, **whose, **more}, limit=1))
         return runs[0] if runs else None
 
