@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentsdk.types.declared import having, is_real, shown
 from agentsdk.types.errors import RunConflictError, RunNotFoundError, UserError
 from agentsdk.types.queue import QueueStatus
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 POLL_INTERVAL = 0.05
 """Seconds between two looks at a store that cannot tell when it changes."""
@@ -77,8 +77,8 @@ class RunStore(Protocol):
         """
         ...
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
-        """The runs that `query` asks for, by `started_at` and then `run_id`, both descending."""
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
+        """The runs that `query` asks for (left out: all), by `started_at` and then `run_id`, both descending."""
         ...
 
     async def post(self, run_id: str, signal: bytes) -> int:

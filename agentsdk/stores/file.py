@@ -36,7 +36,7 @@ from agentsdk.stores.file_ready import ReadyFile, ReadyWatch
 from agentsdk.stores.waiters import LoopWaiters, Waiters
 from agentsdk.types.declared import Expected, Fields, number, one_of
 from agentsdk.types.errors import StoreBusyError, StoreError, UserError
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -143,7 +143,7 @@ class FileRunStore(RunStore):
 
         return await self._run(lambda: read_twice(read))
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """The runs that fit."""
 
         def find() -> list[RunSummary]:

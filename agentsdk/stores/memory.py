@@ -8,7 +8,7 @@ from functools import partial
 from agentsdk.ports.run_store import RunStore, conflict, not_found, not_open
 from agentsdk.stores.waiters import REVISION, SIGNALS, Waiters
 from agentsdk.types.errors import StoreError
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 
 class MemoryRunStore(RunStore):
@@ -59,7 +59,7 @@ class MemoryRunStore(RunStore):
         self._require(run_id)
         return self._signals.get(run_id, [])[after:]
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """The runs that fit."""
         self._require_open()
         found = [summary for summary in self._summaries.values() if query.fits(summary)]

@@ -21,7 +21,7 @@ from agentsdk.stores import postgres_statements as statements
 from agentsdk.stores.postgres_notify import Notifier, subscribe
 from agentsdk.stores.waiters import DUE, REVISION, SIGNALS, Waiters
 from agentsdk.types.queue import QueueStatus
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 
 class PostgresRunStore(RunStore):
@@ -119,7 +119,7 @@ class PostgresRunStore(RunStore):
             raise not_found(run_id)
         return [row[0] for row in rows if row[0] is not None]
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """The runs that fit."""
         statement, values = _selecting(query)
         return [_summary(row) for row in await self._database.fetch(statement, *values)]

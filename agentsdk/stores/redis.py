@@ -22,7 +22,7 @@ from agentsdk.ports.run_store import RunStore, conflict, not_found, not_open
 from agentsdk.stores import redis_scripts as scripts
 from agentsdk.stores.waiters import REVISION, SIGNALS, LoopWaiters, Waiters
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary, check_run_id
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary, check_run_id
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -150,7 +150,7 @@ class RedisRunStore(RunStore):
                 return found[: query.limit]
             size = min(2 * size, _PAGE)
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """The runs that fit."""
         if query.abandoned_at is not None and query.status not in (None, "running"):
             return []

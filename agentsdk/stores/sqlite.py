@@ -19,7 +19,7 @@ from agentsdk.stores.sqlite_tables import TABLES
 from agentsdk.stores.sqlite_watch import SQLiteWatch
 from agentsdk.stores.waiters import REVISION, SIGNALS, LoopWaiters, Waiters
 from agentsdk.types.errors import StoreError
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 if TYPE_CHECKING:
     import sqlite3
@@ -118,7 +118,7 @@ class SQLiteRunStore(RunStore):
             )
         return kept
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """The runs that fit."""
         return await self._find(*_listed(query))
 

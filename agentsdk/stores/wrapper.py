@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from agentsdk.ports.run_store import RunStore, claim_runs, queue_of, wait_for_revision
 from agentsdk.types.queue import QueueStatus
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 
 class RunStoreWrapper(RunStore):
@@ -46,7 +46,7 @@ class RunStoreWrapper(RunStore):
         """What was posted to a run. Raises `RunNotFoundError`."""
         return await self._store.signals(run_id, after)
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """The runs that fit."""
         return await self._store.list(query)
 

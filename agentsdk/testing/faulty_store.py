@@ -7,7 +7,7 @@ from typing import Literal, TypeVar, get_args
 
 from agentsdk.ports.run_store import RunStore, wait_for_revision
 from agentsdk.types.errors import StoreBusyError, StoreError, StoreUnavailableError, UserError
-from agentsdk.types.summary import DueRuns, RunQuery, RunStatus, RunSummary
+from agentsdk.types.summary import ALL_RUNS, DueRuns, RunQuery, RunStatus, RunSummary
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class FaultyStore(RunStore):
         """As `RunStore.signals`, or the fault."""
         return await self._operate(lambda: self.store.signals(run_id, after))
 
-    async def list(self, query: RunQuery) -> list[RunSummary]:
+    async def list(self, query: RunQuery = ALL_RUNS) -> list[RunSummary]:
         """As `RunStore.list`, or the fault."""
         return await self._operate(lambda: self.store.list(query))
 

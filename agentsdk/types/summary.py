@@ -235,3 +235,7 @@ def check_run_id(run_id: str) -> str:
     if "\0" in given or any("\ud800" <= char <= "\udfff" for char in given):
         raise UserError(f"run_id is {shown(run_id)}, expected text without NUL and lone surrogates; choose another")
     return run_id
+
+
+ALL_RUNS = RunQuery()
+"""What a store lists unless told otherwise: the latest runs, of any kind."""
