@@ -5,8 +5,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
-PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile
-# 0 runs the test files by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
+PYTEST = $(RUN) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# 0 runs the long test files first, then the others by name, so that one commit has one answer; another number shuffles them. `make orders` tries three.
 SEED ?= 0
 NPM_SERVERS := $(foreach name,filesystem everything memory sequential-thinking,@modelcontextprotocol/server-$(name)@2026.8.31)
 NPM_CLIENT := @modelcontextprotocol/client@2.4.0
@@ -21,7 +21,7 @@ export PIP_NO_INPUT := 1
 export PYTHONDONTWRITEBYTECODE :=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test docs orders examples coverage lint types cover-core second bench compat mutants clients release api clean
+.PHONY: help demo test docs orders examples whole coverage lint types cover-core second bench compat mutants clients release api clean
 
 help:
 	@echo 'make demo      install, then run an agent on a real local model: stream, tool call, approval, resume'
@@ -29,6 +29,7 @@ help:
 	@echo 'make docs      the documentation as a site in site/, its links checked: open site/index.html'
 	@echo 'make orders    the tests in three random orders of their files'
 	@echo 'make examples  every example on the local model; make test runs a sample of them there'
+	@echo 'make whole     every case of what make test takes a sample of'
 	@echo 'make coverage  the tests once more, and the branches of the package that they run'
 	@echo 'make lint      ruff (rules and format) and import-linter'
 	@echo 'make types     pyright and mypy, both strict'
@@ -60,6 +61,9 @@ orders: $(VENV)/.dev $(VENV)/.model $(VENV)/.npm $(VENV)/.clients $(VENV)/.peers
 
 examples: $(VENV)/.dev $(VENV)/.model
 	AGENTSDK_EXAMPLES=all $(PYTEST) tests/test_examples.py
+
+whole: $(VENV)/.dev
+	AGENTSDK_TESTS=whole $(PYTEST) tests/models tests/engine/test_durability.py
 
 coverage: $(VENV)/.dev $(VENV)/.model
 	$(RUN) -m coverage run -m pytest

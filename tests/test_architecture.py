@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -64,6 +65,14 @@ def test_a_planted_import_is_found(case: str, tree: Path) -> None:
     assert says in " ".join(outcome.stdout.split())
 
 
+@cache
+def imports_of(text: str) -> tuple[list[str], list[ast.ImportFrom]]:
+    """What a module's text imports, in both forms, wherever in it."""
+    nodes = list(ast.walk(ast.parse(text)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return names, [node for node in nodes if isinstance(node, ast.ImportFrom)]
+
+
 def import_cycle(root: Path) -> list[str]:
     """The modules of an import cycle, in order; none where there is none.
 
@@ -78,14 +87,12 @@ def import_cycle(root: Path) -> list[str]:
         modules[name.removesuffix(".__init__")] = path
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
-        imported: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                assert node.module and not node.level, f"{name} has a relative import, expected absolute ones"
-                inner = {f"{node.module}.{alias.name}" for alias in node.names}
-                imported |= (inner & modules.keys()) or {node.module}
+        whole, parts = imports_of(path.read_text(encoding="utf-8"))
+        imported = {*whole}
+        for node in parts:
+            assert node.module and not node.level, f"{name} has a relative import, expected absolute ones"
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= (inner & modules.keys()) or {node.module}
         graph[name] = imported & modules.keys()
     try:
         TopologicalSorter(graph).prepare()

@@ -25,8 +25,8 @@ from tests.models.wire import ask, request
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
-genai = pytest.importorskip("google.genai")
-anthropic = pytest.importorskip("anthropic")
+genai: Any
+anthropic: Any
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 TOOL = ToolSpec("add", "Add one.", SCHEMA)
@@ -39,6 +39,14 @@ ITEMS = [
 SETTINGS = ModelSettings(max_tokens=100, temperature=0.5, stop=("END",))
 ASKED: dict[str, Any] = {"items": ITEMS, "tools": (TOOL,), "instructions": "Be brief.", "settings": SETTINGS}
 OURS = ("authorization", "x-goog-user-project", "content-type", "anthropic-version", "anthropic-beta")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def both_clients() -> None:
+    """Imported by the process that runs these tests: it takes two seconds, which each one that collects them need not spend."""
+    global genai, anthropic
+    genai = pytest.importorskip("google.genai")
+    anthropic = pytest.importorskip("anthropic")
 
 
 @pytest.fixture(autouse=True)
