@@ -572,15 +572,12 @@ SAMPLED = (
     "hello.py",
     "streaming.py",
     "structured_output.py",
-    "output_function.py",
     "triage.py",
     "guardrails.py",
-    "effects.py",
     "durable_run.py",
     "agent_as_tool.py",
     "approval_resume.py",
     "sessions_chat.py",
-    "temporal_run.py",
     "demo.py",
 )
 """Of each kind one: text, calls, schemas, handoffs, several processes. `make examples` runs them all on the local model."""

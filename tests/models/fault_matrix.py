@@ -30,6 +30,8 @@ class FaultMatrix:
     before_text: ClassVar[int]
     after_text: ClassVar[int]
     nothing: ClassVar[bytes] = b": nothing but comments\n\n"
+    sampled: ClassVar[bool] = False
+    """Whether it speaks the protocol of another adapter, which is run against the whole: see `conftest.py`."""
     tally: Tally
 
     @pytest.fixture(scope="class", autouse=True)

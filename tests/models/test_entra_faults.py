@@ -29,6 +29,7 @@ class SameToken(Credential):
 
 class TestEntraFaults(ChatFaults):
     adapter = "OpenAIChatCompletionsModel with EntraAuth"
+    sampled = True
 
     def model(self, server: FakeServer, **options: Any) -> OpenAIChatCompletionsModel:
         return model_at(server, api_key=None, auth=EntraAuth(SameToken()), **options)

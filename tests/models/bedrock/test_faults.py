@@ -182,6 +182,7 @@ class TestSignedFaults(TestFaults):
     """The same with signatures in the place of a key."""
 
     adapter = "BedrockModel, signed"
+    sampled = True
 
     @pytest.fixture(autouse=True)
     @classmethod

@@ -47,6 +47,7 @@ class Renewed:
 
 class TestGoogleFaults(Renewed, WireFaults):
     adapter = "VertexGoogleModel"
+    sampled = True
     before_text = 0
     after_text = 0
 
@@ -64,6 +65,7 @@ class TestGoogleFaults(Renewed, WireFaults):
 
 class TestAnthropicFaults(Renewed, AnthropicFaults):
     adapter = "VertexAnthropicModel"
+    sampled = True
 
     def server(self, script: list[Any]) -> FakeServer:
         return FakeAnthropicServer(script)
