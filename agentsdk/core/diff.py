@@ -251,7 +251,7 @@ def _essence(event: RunEvent, names: _Names) -> RunEvent | None:
             return structs.replace(event, at=0.0)
         case ToolFinished():
             number = names.number(event.call_id)
-            return structs.replace(event, call_id=number, is_withheld=False, started_at=0.0, at=0.0, failure="")
+            return structs.replace(event, call_id=number, is_withheld=False, took_ms=None, at=0.0, failure="")
         case ArgumentsEdited():
             return ArgumentsEdited(names.number(event.call_id), canonical_arguments(event.arguments))
         case RunEnded():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable
+from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct, structs
@@ -49,6 +50,12 @@ class ModelCatalog(Protocol):
         ...
 
 
+_INEXACT_MS = 0.01
+"""What the product of a time may be too large by: whole milliseconds stay what they are."""
+
+_FAR = 1e12
+"""Where no time is: a replay may stand at the end of all time."""
+
 MODEL_OF_PROMPT = "openai:"
 """The name of no model: OpenAI takes that of the agent's prompt."""
 
@@ -86,6 +93,11 @@ class RunDeps(Struct, eq=False):
         config = dataclasses.replace(self.config, state_key=None)
         shared = structs.replace(self, config=config, tracer=None, meter=None)
         return type(self), structs.astuple(shared)
+
+    def stamp(self) -> float:
+        """The present, as events have it: rounded up to the millisecond."""
+        now = self.now()
+        return ceil(now * 1000 - _INEXACT_MS) / 1000 if abs(now) < _FAR else now
 
     @property
     def keeps_back(self) -> bool:

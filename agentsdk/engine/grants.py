@@ -100,4 +100,4 @@ def _refusal(run: Run, grants: Sequence[Grant], call: FunctionCall, tool: Functi
     text = f"{what} The tool {name!r} needs the permission {level!r}, which is not granted here."
     names = tuple([grant.name for grant in grants if grant.name])
     why = NotGranted(name, level, tuple(tool.tags), run.agent.name, names)
-    return ToolFinished(call.call_id, text, True, at=run.deps.now(), not_granted=why)
+    return ToolFinished(call.call_id, text, True, at=run.deps.stamp(), not_granted=why)

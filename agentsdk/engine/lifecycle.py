@@ -246,7 +246,7 @@ def _stop(run: Run, failure: BaseException) -> Stopped:
     is_ours = isinstance(failure, AgentsException)
     error = shortened(storable_text(str(failure)), MAX_ERROR_CHARS) if is_ours else ""
     by = "" if isinstance(failure, Exception) else run.cancelled_by
-    return Stopped(type(failure).__name__, error, by, run.deps.now())
+    return Stopped(type(failure).__name__, error, by, run.deps.stamp())
 
 
 async def _record_stop(run: Run, stopped: Stopped | None) -> None:
@@ -273,6 +273,6 @@ async def _handled(run: Run, error: AgentsException, handlers: RunErrorHandlers 
             ) from error
         run.final_output = given.final_output
         at_limit = isinstance(error, LimitExceededError)
-        await run.record(RunEnded(as_json(given.final_output), True, at_limit, run.deps.now(), run.stop_clock()))
+        await run.record(RunEnded(as_json(given.final_output), True, at_limit, run.deps.stamp(), run.stop_clock()))
         return True
     return False

@@ -24,7 +24,7 @@ from agentsdk.types.errors import (
     ModelBehaviorError,
     ModelError,
 )
-from agentsdk.types.events import AttemptSpent, ModelReplied
+from agentsdk.types.events import AttemptSpent, ModelReplied, milliseconds
 from agentsdk.types.items import FunctionCall, Message, OutputText
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings
@@ -227,7 +227,8 @@ async def _record_reply(run: Run, prepared: Prepared, model: Model, reply: _Repl
     asked = "" if response.model == model.name else model.name
     hidden = _hidden(prepared, reply.request)
     disabled = (*prepared.disabled, *hidden) if hidden else prepared.disabled
-    await run.record(ModelReplied(response, run.deps.now(), disabled, counted, asked, is_last, reply.asked_at))
+    at = run.deps.stamp()
+    await run.record(ModelReplied(response, at, disabled, counted, asked, is_last, milliseconds(reply.asked_at, at)))
     if reservation is not None:
         await reservation.spent(response, turns=1)
     await hooks.llm_ended(run, response)

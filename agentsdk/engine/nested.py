@@ -164,7 +164,7 @@ async def _begin(child: Run, job: Job, tool: AgentTool[Any], session: Session | 
             given = as_untrusted(given)
         items, known = joined(() if session is None else await load_history(session), given)
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
-        await child.record(RunStarted("", tool.agent.name, items, known, child.deps.now(), version=version_of(tool.agent)))
+        await child.record(RunStarted("", tool.agent.name, items, known, child.deps.stamp(), version=version_of(tool.agent)))
         await hooks.agent_started(child)
     else:
         find_current_agent(child, tool.agent, f"tool {tool.name!r}")

@@ -15,7 +15,7 @@ from agentsdk.define.program_tool import ProgramInput
 from agentsdk.engine.prepare import Prepared
 from agentsdk.engine.run import Run
 from agentsdk.ports.interpreter import ProgramStep
-from agentsdk.types.events import ModelReplied, RunStarted, ToolFinished
+from agentsdk.types.events import ModelReplied, RunStarted, ToolFinished, milliseconds
 from agentsdk.types.items import FunctionCallOutput, Message
 from agentsdk.types.response import ModelResponse
 
@@ -34,8 +34,8 @@ async def take_step(run: Run, prepared: Prepared, program: ProgramInput[Any]) ->
     else:
         step = await interpreter.go_on(last.snapshot, await _results(run), functions)
     run.call_ids.update(call.call_id for call in step.calls)
-    reply, now = _reply(run, step), run.deps.now()
-    await run.record(ModelReplied(reply, now, prepared.disabled, asked_at=asked_at, snapshot=step.snapshot))
+    reply, now = _reply(run, step), run.deps.stamp()
+    await run.record(ModelReplied(reply, now, prepared.disabled, took_ms=milliseconds(asked_at, now), snapshot=step.snapshot))
 
 
 def last_reply(run: Run) -> ModelReplied | None:

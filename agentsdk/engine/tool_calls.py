@@ -66,6 +66,7 @@ from agentsdk.types.events import (
     RunEvent,
     ToolFinished,
     ToolsIntended,
+    milliseconds,
 )
 from agentsdk.types.items import FunctionCall
 
@@ -127,7 +128,7 @@ async def act(run: Run, prepared: Prepared, processed: ProcessedResponse) -> Non
 
 async def _intend(run: Run, jobs: Sequence[Job]) -> None:
     """Record that calls are about to run."""
-    await run.record(ToolsIntended(tuple([job.call.call_id for job in jobs]), run.deps.now()))
+    await run.record(ToolsIntended(tuple([job.call.call_id for job in jobs]), run.deps.stamp()))
     recorder = run.root.recorder
     if recorder is not None and not run.is_left:
         await recorder.before_calls(have_effect=any(job.tool.effect != "none" for job in jobs))
@@ -214,7 +215,7 @@ async def _misfit(turn: OpenTurn, job: Job, error: Exception) -> RunEvent:
 async def _held_off(run: Run, job: Job, error: Exception) -> RunEvent:
     """The result of a call that is not made as those before it failed."""
     text = await job.tool.error_text(job.context, error)
-    return ToolFinished(job.call.call_id, text, True, at=run.deps.now(), failure="circuit")
+    return ToolFinished(job.call.call_id, text, True, at=run.deps.stamp(), failure="circuit")
 
 
 def _unjudged(run: Run, prepared: Prepared, processed: ProcessedResponse) -> list[Job]:
@@ -453,14 +454,14 @@ async def _result(run: Run, job: Job) -> ToolFinished | None:
 def _timed(run: Run, job: Job, result: ToolFinished) -> ToolFinished:
     """A result as it is recorded: when it came, whether it is to be trusted, and that nobody is shown it before its guardrails
     have let it pass."""
-    tool, started_at = job.tool, job.started_at or 0.0
-    failure = "transient" if job.failed else ""
+    tool = job.tool
+    failure, at = ("transient", run.deps.now()) if job.failed else ("", run.deps.stamp())  # a circuit counts from a failure
     untrusted = tool.untrusted or (isinstance(tool, AgentTool) and _has_read_untrusted(run, job.call))
     return structs.replace(
         result,
         is_withheld=bool(tool.tool_output_guardrails),
-        started_at=started_at,
-        at=run.deps.now(),
+        took_ms=milliseconds(job.started_at or 0.0, at),
+        at=at,
         failure=failure,
         untrusted=untrusted,
     )

@@ -108,7 +108,7 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
         if run.has_signals and await _goes_on(run):  # posted while they judged
             return False
     release_output(run)
-    await run.record(RunEnded(step.output, step.is_json, at=run.deps.now(), elapsed=run.stop_clock()))
+    await run.record(RunEnded(step.output, step.is_json, at=run.deps.stamp(), elapsed=run.stop_clock()))
     await hooks.agent_ended(run, run.final_output)
     return True
 

@@ -87,5 +87,5 @@ class ValidatorRuns:
         if self._run.state.taint is not None:  # the output that is judged is of who has read what strangers wrote
             items = as_untrusted(items)
         child.call_ids = {item.call_id for item in items if type(item) is FunctionCall}
-        await child.record(RunStarted("", agent.name, items, 0, child.deps.now(), version=version_of(agent)))
+        await child.record(RunStarted("", agent.name, items, 0, child.deps.stamp(), version=version_of(agent)))
         await hooks.agent_started(child)

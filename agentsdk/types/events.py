@@ -2,10 +2,15 @@
 
 Time, ids and answers of user callables arrive inside events, so that folding a log always gives the same state. In a saved
 state each event is a JSON array whose first entry is its tag.
+
+Times are Unix timestamps in seconds. Those of replies, calls and ends are rounded up to the millisecond, which takes four
+digits less and is never before the start of the run. A reply and a result say when they came, and how many milliseconds that
+took.
 """
 
 from __future__ import annotations
 
+from math import floor
 from typing import Literal
 
 from agentsdk.types.base import Compact
@@ -18,8 +23,26 @@ from agentsdk.types.usage import Usage
 GuardrailKind = Literal["input", "output", "tool_input", "tool_output", "added_input"]
 GuardrailBehavior = Literal["allow", "reject_content", "raise_exception"]
 
+Took = int | float | None
+"""The whole milliseconds that something took, None where that is not known. Builds before wrote when it began, a float."""
+
+_MOST_MS = 10**15
+
 GuardrailPlace = tuple[str, int, int]
 """One of the guardrails declared together: its name, which of that name it is, from 0, and how many there are of it."""
+
+
+def milliseconds(start: float, end: float) -> int | None:
+    """The whole milliseconds from one time to another; None where `start` is 0, and where a clock told no times."""
+    took = (end - start) * 1000
+    return floor(took + 0.01) if start and -_MOST_MS < took < _MOST_MS else None
+
+
+def _start(end: float, took: Took) -> float:
+    """When that began which ended at `end`; 0 where that is not known."""
+    if isinstance(took, int):
+        return round(end - took / 1000, 3)
+    return took or 0.0
 
 
 class RunStarted(Compact, tag="started"):
@@ -154,8 +177,8 @@ class ModelReplied(Compact, tag="reply"):
     """The turn's reply, proven complete, its call ids unique in the run. `disabled` names tools that were not offered.
 
     `counted` are the tokens that were counted for its request; 0 where none were. `asked` is the name by which the model was
-    asked, where the response names another or none. `is_last`: it was asked for because a limit was reached. `asked_at` is when
-    the request was made (a Unix timestamp), 0 where that is not known.
+    asked, where the response names another or none. `is_last`: it was asked for because a limit was reached. `took_ms` are the
+    milliseconds from the request to here, None where that is not known.
 
     With a `snapshot` a program gave it, not a model: the program goes on from there once its calls have their results.
     """
@@ -166,8 +189,13 @@ class ModelReplied(Compact, tag="reply"):
     counted: int = 0
     asked: str = ""
     is_last: bool = False
-    asked_at: float = 0.0
+    took_ms: Took = None
     snapshot: str = ""
+
+    @property
+    def asked_at(self) -> float:
+        """When the request was made (a Unix timestamp), 0 where that is not known."""
+        return _start(self.at, self.took_ms)
 
 
 class ApprovalJudged(Compact, tag="asked"):
@@ -304,9 +332,10 @@ class ToolFinished(Compact, tag="result"):
     """A call's one result. `whole` is the id under which all of it is kept, where it was too long and is cut.
 
     `is_withheld`: its output guardrails have yet to let it pass; until then nobody is shown it. Its body ran, or it waited for
-    its answer, from `started_at` to `at` (Unix timestamps), the last time where it was tried again; both are 0 where it did
-    neither. `failure`: it failed with what may pass, or was refused, at `at`, because its tool's circuit was open. It was
-    refused at `at` as well where it is `not_granted`. `untrusted`: it may hold what strangers wrote, and taints the run.
+    its answer, for `took_ms` milliseconds up to `at` (a Unix timestamp), the last time where it was tried again; they are None
+    and 0 where it did neither. `failure`: it failed with what may pass, or was refused, at `at`, because its tool's circuit
+    was open. It was refused at `at` as well where it is `not_granted`. `untrusted`: it may hold what strangers wrote, and
+    taints the run.
     """
 
     call_id: str
@@ -314,11 +343,16 @@ class ToolFinished(Compact, tag="result"):
     is_error: bool = False
     whole: str = ""
     is_withheld: bool = False
-    started_at: float = 0.0
+    took_ms: Took = None
     at: float = 0.0
     failure: Literal["", "transient", "circuit"] = ""
     not_granted: NotGranted | None = None
     untrusted: bool = False
+
+    @property
+    def started_at(self) -> float:
+        """When its body, or its wait, began (a Unix timestamp), the last time; 0 where it did neither."""
+        return _start(self.at, self.took_ms)
 
 
 class ToolAttemptFailed(Compact, tag="attempt_failed"):

@@ -33,7 +33,7 @@ from agentsdk.types.errors import (
     UserError,
     WorkflowFailedError,
 )
-from agentsdk.types.events import RunStarted, ToolFinished
+from agentsdk.types.events import RunStarted, ToolFinished, milliseconds
 from agentsdk.types.items import Message
 from agentsdk.types.text import shortened
 from agentsdk.workflow.call import MAX_DETAIL, Call, Program, failure
@@ -119,7 +119,7 @@ class AgentCall(Call):
             detail = in_words(child.agent.name, error)
             if isinstance(error, InvalidOutputError):
                 detail = f"{detail} {last_rejection(child)[0]}"
-            return failure(self.key, type(error).__name__, shortened(detail, MAX_DETAIL), started_at, run.deps.now())
+            return failure(self.key, type(error).__name__, shortened(detail, MAX_DETAIL), started_at, run.deps.stamp())
         finally:
             PLACE.reset(place)
             if channel is not None:
@@ -130,12 +130,12 @@ class AgentCall(Call):
         last = None if self._replies is None else last_reply(child)
         if last is not None and last.response.finish == "error":
             detail = shortened(ended.output, MAX_DETAIL)
-            return failure(self.key, ToolError.__name__, detail, started_at, run.deps.now())
+            return failure(self.key, ToolError.__name__, detail, started_at, run.deps.stamp())
         started = child.state.log[0]
         version = started.version if isinstance(started, RunStarted) else ""
         output = AgentOutput(child.state.agent, ended.output, ended.is_json, version)
-        untrusted, text = child.taint is not None, msgspec.json.encode(output).decode()
-        return ToolFinished(self.key, text, started_at=started_at, at=run.deps.now(), untrusted=untrusted)
+        untrusted, text, at = child.taint is not None, msgspec.json.encode(output).decode(), run.deps.stamp()
+        return ToolFinished(self.key, text, took_ms=milliseconds(started_at, at), at=at, untrusted=untrusted)
 
     def read(self, result: ToolFinished) -> object:
         """The final output, of the output type of the agent that gave it."""
@@ -156,7 +156,7 @@ class AgentCall(Call):
         untrusted = self.run.taint is not None  # who wrote it has read what strangers wrote
         message = Message("user", self.text, untrusted=untrusted)
         version = version_of(self.agent)
-        await child.record(RunStarted("", self.agent.name, (message,), 0, child.deps.now(), version=version))
+        await child.record(RunStarted("", self.agent.name, (message,), 0, child.deps.stamp(), version=version))
         await hooks.agent_started(child)
 
 

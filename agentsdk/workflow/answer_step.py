@@ -9,7 +9,7 @@ import msgspec
 from agentsdk.core.state import Outside
 from agentsdk.engine.decisions import misfit_of_schema
 from agentsdk.engine.run import Run
-from agentsdk.types.events import AnswerAwaited, AnswerRefused, ToolFinished
+from agentsdk.types.events import AnswerAwaited, AnswerRefused, ToolFinished, milliseconds
 from agentsdk.workflow.call import Call, Program, failure
 from agentsdk.workflow.codec import Codec
 
@@ -63,7 +63,7 @@ class AnswerCall(Call):
         while (given := _outside(run).answers.get(key)) is not None:
             why = misfit_of_schema(awaited.schema, given.answer) or self._misfit(given.answer)
             if not why:
-                return ToolFinished(key, given.answer, started_at=awaited.at, at=now)
+                return ToolFinished(key, given.answer, took_ms=milliseconds(awaited.at, now), at=now)
             await program.record(AnswerRefused(key, why))
             logger.warning("an answer to step %r of run %r did nothing: %s", key, run.root_id, why)
         if awaited.deadline is None:
@@ -72,7 +72,7 @@ class AnswerCall(Call):
             program.wake_at(key, awaited.deadline)
             return None
         if self.default:
-            return ToolFinished(key, self.default, started_at=awaited.at, at=now)
+            return ToolFinished(key, self.default, took_ms=milliseconds(awaited.at, now), at=now)
         return failure(key, TIMED_OUT, "nobody has answered in time", awaited.at, now)
 
     def read(self, result: ToolFinished) -> object:
@@ -106,8 +106,7 @@ class ValueCall(Call):
 
     async def come_to_result(self, program: Program) -> ToolFinished | None:
         """The value that was made."""
-        now = program.run.deps.now()
-        return ToolFinished(self.key, self.codec.write(self.value), started_at=now, at=now)
+        return ToolFinished(self.key, self.codec.write(self.value), took_ms=0, at=program.run.deps.stamp())
 
     def read(self, result: ToolFinished) -> object:
         """The value."""

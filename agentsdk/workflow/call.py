@@ -11,7 +11,7 @@ import msgspec
 
 from agentsdk.core.keys import digest
 from agentsdk.engine.run import Run
-from agentsdk.types.events import RunEvent, StepBegan, ToolFinished
+from agentsdk.types.events import RunEvent, StepBegan, ToolFinished, milliseconds
 from agentsdk.types.spec import Effect
 from agentsdk.types.text import shortened, storable_text
 from agentsdk.workflow.timeouts import Timeouts
@@ -114,7 +114,7 @@ REHEARSAL: ContextVar[Rehearsal | None] = ContextVar("agentsdk rehearsal", defau
 def failure(key: str, error: str, detail: str = "", started_at: float = 0.0, at: float = 0.0) -> ToolFinished:
     """The recorded result of a step that failed for good."""
     text = msgspec.json.encode(Failure(error, detail)).decode()
-    return ToolFinished(key, text, True, started_at=started_at, at=at)
+    return ToolFinished(key, text, True, took_ms=milliseconds(started_at, at), at=at)
 
 
 def failure_of(result: ToolFinished) -> Failure:

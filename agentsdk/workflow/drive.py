@@ -77,7 +77,7 @@ async def drive(workflow: Driven, run: Run) -> None:
         if run.state.paused is not None:
             return
     run.final_output = _read(workflow, output)
-    await run.record(RunEnded(output, True, at=run.deps.now(), elapsed=run.stop_clock()))
+    await run.record(RunEnded(output, True, at=run.deps.stamp(), elapsed=run.stop_clock()))
     await hooks.agent_ended(run, run.final_output)
 
 
@@ -132,7 +132,7 @@ async def _stop(workflow: Driven, program: RunningProgram, done: str) -> None:
     cut = [step.call_id for step in steps if step.effect != "none" and step is not cancelled]
     if cut:
         done += f"; begun, and without a result: {', '.join(map(repr, cut))}"
-    await run.record(Stopped(CANCELLED, said.reason, said.by, run.deps.now()))
+    await run.record(Stopped(CANCELLED, said.reason, said.by, run.deps.stamp()))
     why = f": {said.reason}" if said.reason else ""
     raise RunCancelledError(
         f"run {run.root_id!r} of workflow {workflow.name!r} was cancelled by {said.by!r}{why}; {done}; begin a new run, or "

@@ -229,7 +229,7 @@ class RunningProgram:
             news = self.news
             if not self._is_held():
                 if key not in results.begun and rehearsal is None and (refused := await call.refusal(self)) is not None:
-                    await self.record(call.began(self.run.deps.now()), refused)
+                    await self.record(call.began(self.run.deps.stamp()), refused)
                     return
                 is_begun = await self._begin(call) or is_begun
                 turn = self._turn()
@@ -258,9 +258,9 @@ class RunningProgram:
         """Record that a step begins; False where it had begun before."""
         run = self.run
         if call.key not in self.results.begun:
-            await self.record(call.began(run.deps.now()))
+            await self.record(call.began(run.deps.stamp()))
         elif (program := self._turn().program) is not None and call.key in program.retried:
-            await self.record(ToolsIntended((call.key,), run.deps.now()))
+            await self.record(ToolsIntended((call.key,), run.deps.stamp()))
         else:
             return False
         recorder = self._root.recorder
@@ -287,7 +287,7 @@ class RunningProgram:
             self._timers[key][1].cancel()  # the run may be left without it
         if key in results.begun and key not in results.results:
             try:
-                await self.record(failure(key, CANCELLED, at=self.run.deps.now()))
+                await self.record(failure(key, CANCELLED, at=self.run.deps.stamp()))
             except Exception as error:
                 self.fail(error)
         result = results.results.get(key)

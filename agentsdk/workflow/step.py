@@ -12,7 +12,7 @@ from agentsdk.define.parameters import local_names
 from agentsdk.ports.clock import sleep
 from agentsdk.types.declared import CALLABLE, FLAG, Fields, a, a_name, either, number, one_of, optional, whole
 from agentsdk.types.errors import StepFailedError, UserError
-from agentsdk.types.events import CallsInDoubt, ToolAttemptFailed, ToolFinished
+from agentsdk.types.events import CallsInDoubt, ToolAttemptFailed, ToolFinished, milliseconds
 from agentsdk.types.settings import ToolRetrySettings, backoff
 from agentsdk.types.spec import Effect
 from agentsdk.workflow.call import Call, Program
@@ -134,7 +134,7 @@ class StepCall(Call):
         except UserError:
             raise
         except Exception as error:
-            return self.failed(error, started_at, deps.now())
+            return self.failed(error, started_at, deps.stamp())
         return None
 
     async def come_to_result(self, program: Program) -> ToolFinished | None:
@@ -159,11 +159,11 @@ class StepCall(Call):
             except Exception as error:
                 failed = error
             else:
-                text = step.signature.result.write(value)
-                return ToolFinished(self.key, text, started_at=started_at, at=run.deps.now(), untrusted=step.untrusted)
+                text, at = step.signature.result.write(value), run.deps.stamp()
+                return ToolFinished(self.key, text, took_ms=milliseconds(started_at, at), at=at, untrusted=step.untrusted)
             at = run.deps.now()
             if step.retry is None or failures >= step.retry.max_retries or isinstance(failed, StepFailedError):
-                return self.failed(failed, started_at, at)
+                return self.failed(failed, started_at, run.deps.stamp())
             next_at = at + backoff(step.retry, failures, random.random())
             await program.record(ToolAttemptFailed(self.key, type(failed).__name__, started_at, at, next_at))
             failures += 1

@@ -254,7 +254,7 @@ EVERY_EVENT: list[RunEvent] = [
         1.25,
         ("pay",),
         18,
-        asked_at=1.125,
+        took_ms=125,
         snapshot='{"by":"interpreter 1"}',
     ),
     ApprovalJudged("c1", False),
@@ -266,9 +266,7 @@ EVERY_EVENT: list[RunEvent] = [
     CallsOrdered((CallWaits("c3", ("c1",), ("look_up",)),)),
     ToolsIntended(("c1", "c3", "c4"), 2.25),
     GuardrailJudged("safe", "tool_output", "reject_content", "null", "c1", "hidden"),
-    ToolFinished(
-        "c1", (InputText("hidden"), InputFile(file_id="f", filename="n")), False, "0123456789abcdef", False, 2.25, 2.5
-    ),
+    ToolFinished("c1", (InputText("hidden"), InputFile(file_id="f", filename="n")), False, "0123456789abcdef", False, 250, 2.5),
     *(Nested("c4", event) for event in INNER),
     Nested("c4", ToolsIntended(("c2",))),
     ToolFinished("c4", "the helper failed", True, not_granted=NotGranted("helper", "admin", ("staff",), "clerk", ("till",))),

@@ -14,6 +14,7 @@ from agentsdk import (
     RunConfig,
     RunErrorHandlerResult,
     Runner,
+    RunState,
     ToolGuardrailFunctionOutput,
     UserError,
     function_tool,
@@ -86,6 +87,38 @@ async def test_requests_calls_and_the_end_have_their_times() -> None:
     assert times(await log_of(store)) == [(0, 2), (2,), (2, 7), (7, 9), (9,)]
     summary = await store.summary("r")
     assert summary is not None and (summary.started_at, summary.ended_at) == (T, T + 9)
+
+
+class Exact(FakeClock):
+    """Tells microseconds, and no two times alike."""
+
+    def time(self) -> float:
+        self.now += 0.000_137
+        return self.now
+
+
+async def test_times_of_a_saved_a_resumed_and_a_forked_run_are_those_that_were_told() -> None:
+    store, clock = MemoryRunStore(), Exact(T + 0.123_456)
+    work = slow_tool(clock, needs_approval=True)
+    agent = Agent("clerk", model=slow_model(clock, call("work"), call("work"), "done", "done"), tools=[work])
+    config = config_of(store, clock)
+    state = (await Runner.run(agent, "go", run_config=config)).to_state()
+    for _ in range(2):
+        state.approve(state.interruptions[0])
+        state = RunState.from_string(agent, state.to_string())
+        state = (await Runner.run(agent, state, run_config=config)).to_state()
+    log = await log_of(store)
+    assert list(state.value.log) == log, "a log in memory has the times that are stored"
+    assert list(RunState.from_string(agent, state.to_string()).value.log) == log
+    flat = [at for pair in times(log) for at in pair]
+    assert all(abs(at * 1000 - round(at * 1000)) < 0.001 for at in flat), "to the millisecond"
+    assert flat == sorted(flat), "each began when what was before it had ended"
+    assert [round(at) for at in flat] == [0, 2, 2, 2, 7, 7, 9, 9, 9, 14, 14, 16, 16]
+    started = log[0]
+    assert isinstance(started, RunStarted) and T + 0.1234 < started.at <= T + flat[0]
+    await Runner.fork("r", at=len(log) - 3, new_run_id="forked", run_config=RunConfig(store=store))
+    forked = decode_events(await store.read("forked"))
+    assert times(forked) == times(log[: len(log) - 3])
 
 
 async def test_a_guarded_result_and_a_nested_run_have_their_times() -> None:

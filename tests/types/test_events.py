@@ -36,7 +36,7 @@ def test_an_event_reads_as_it_was_written(event: RunEvent) -> None:
 
 def test_events_nest() -> None:
     event = Nested("a", Nested("b", ToolFinished("c", "1")))
-    result = b'["result","c","1",false,"",false,0.0,0.0,"",null,false]'
+    result = b'["result","c","1",false,"",false,null,0.0,"",null,false]'
     assert msgspec.json.encode(event) == b'["nested","a",["nested","b",%b]]' % result
     assert msgspec.json.decode(msgspec.json.encode(event), type=RunEvent) == event
 
