@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from agentsdk.compat.openai_agents.guardrail import InputGuardrail, OutputGuardr
 from agentsdk.compat.openai_agents.handoffs import Handoff, handoff
 from agentsdk.compat.openai_agents.items import ToolCallOutputItem
 from agentsdk.compat.openai_agents.logger import logger
+from agentsdk.compat.openai_agents.tracing.create import guardrail_span
 from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.agent import InputGuardrail as OwnInputGuardrail
 from agentsdk.define.agent import OutputGuardrail as OwnOutputGuardrail
@@ -241,7 +242,8 @@ def own_input_guardrail(guardrail: InputGuardrail[Any], agent: Agent[Any] | None
 
     async def ask(ctx: OwnContext[Any], own: OwnAgent[Any, Any], items: tuple[Item, ...]) -> OwnVerdict:
         scope = scope_of(ctx)
-        result = await guardrail.run(agent or scope.translation.given(own), scope.original_input, scope.wrapper)
+        asked = guardrail.run(agent or scope.translation.given(own), scope.original_input, scope.wrapper)
+        result = await (_in_span(guardrail.get_name(), asked) if scope.is_traced else asked)
         scope.input_results.append(result)
         if result.output.tripwire_triggered:
             scope.tripped = result
@@ -261,13 +263,22 @@ def own_output_guardrail(guardrail: OutputGuardrail[Any], agent: Agent[Any] | No
 
         scope = scope_of(ctx)
         given = scope_output(scope, output)
-        result = await guardrail.run(scope.wrapper, agent or scope.translation.given(own), given)
+        asked = guardrail.run(scope.wrapper, agent or scope.translation.given(own), given)
+        result = await (_in_span(guardrail.get_name(), asked) if scope.is_traced else asked)
         scope.output_results.append(result)
         if result.output.tripwire_triggered:
             scope.tripped = result
         return OwnVerdict(None, bool(result.output.tripwire_triggered))
 
     return OwnOutputGuardrail(ask, guardrail.get_name())
+
+
+async def _in_span(name: str, asked: Awaitable[Any]) -> Any:
+    """What a guardrail says, in a span of its own."""
+    with guardrail_span(name) as span:
+        result = await asked
+        span.span_data.triggered = bool(result.output.tripwire_triggered)
+        return result
 
 
 def _require(guardrail: object, kind: type) -> None:

@@ -24,6 +24,7 @@ from agentsdk.compat.openai_agents.items import (
     ToolCallItem,
     ToolCallOutputItem,
 )
+from agentsdk.compat.openai_agents.tracing.create import handoff_span
 from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.agent import HandoffDeclaration
 from agentsdk.define.context import RunContextWrapper as OwnContext
@@ -43,7 +44,12 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
     spec = HandoffSpec(given.tool_name, given.tool_description, given.input_json_schema, target.name, given.strict_json_schema)
 
     async def take(scope: RunScope, arguments: str) -> None:
-        reached: Any = await given.on_invoke_handoff(scope.wrapper, arguments)
+        if scope.is_traced:
+            with handoff_span(agent.name) as span:
+                reached: Any = await given.on_invoke_handoff(scope.wrapper, arguments)
+                span.span_data.to_agent = getattr(reached, "name", None)
+        else:
+            reached = await given.on_invoke_handoff(scope.wrapper, arguments)
         if not isinstance(reached, Agent):
             raise UserError(
                 f"the handoff {given.tool_name!r} gave {type(reached).__name__!r}, expected an Agent; return the one that "

@@ -119,6 +119,7 @@ class Call:
         if config.call_model_input_filter is not None:
             fields["wrap_model_call"] = filtered_call
         tracer = tracer_for(config)
+        self.scope.is_traced = tracer is not None
         if tracer is not None:
             fields["tracer"] = tracer
         if self.conversation_id is not None:

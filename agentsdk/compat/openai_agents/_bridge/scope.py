@@ -77,6 +77,7 @@ class RunScope:
     tripped: Any = None
     raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
     is_streamed = False
+    is_traced = False
     given_usage: Usage | None = None  # of the reply that comes, where the program's own model says more than agentsdk keeps
     is_nested = False  # the last handoff put its turn's messages into the input, as they are
     invoked: Any = None  # the handoff that was taken before its filter was asked

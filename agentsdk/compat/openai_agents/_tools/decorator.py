@@ -175,6 +175,7 @@ class _Body:
         except Exception as error:
             if self.describe is None:
                 raise
+            _show(self._schema.name, error)
             text = self.describe(ctx, error)
             return await text if inspect.isawaitable(text) else text
 
@@ -186,3 +187,14 @@ class _Body:
             raise ModelBehaviorError(f"Invalid JSON input for tool {schema.name}: {error}") from error
         args, named = schema.to_call_args(checked)
         return ([ctx, *args] if schema.takes_context else args), named
+
+
+def _show(name: str, error: Exception) -> None:
+    """Have the span of a call say what its tool raised, by its kind only: the message may hold what nobody is to see."""
+    from agentsdk.compat.openai_agents.tracing.scope import current_span
+    from agentsdk.compat.openai_agents.tracing.span_data import FunctionSpanData
+
+    span = current_span.get()
+    if span is not None and isinstance(span.span_data, FunctionSpanData):
+        data = {"tool_name": name, "error": type(error).__name__}
+        span.set_error({"message": "Error running tool (non-fatal)", "data": data})
