@@ -57,7 +57,7 @@ async def test_all_writers_go_on_when_there_is_room_again() -> None:
     await asyncio.sleep(0)
     writers[0].cancel()
     await channel.get()
-    await asyncio.wait_for(asyncio.gather(*writers[1:]), 1)
+    await asyncio.wait_for(asyncio.gather(*writers[1:]), 60)
     assert writers[0].cancelled()
 
 

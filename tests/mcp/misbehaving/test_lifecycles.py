@@ -40,11 +40,11 @@ async def test_an_error_in_the_block_comes_as_it_is() -> None:
 @pytest.mark.leaves_tasks
 def test_the_end_of_a_program_is_no_silence_of_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """A silent server is about to leave by itself, and is waited for; this one is told at once."""
-    monkeypatch.setattr(stdio_transport, "_NOTICE", 30)
+    monkeypatch.setattr(stdio_transport, "_NOTICE", 240)
     with lifecycles.place(Contestant(), MODERN) as here:
         began = time.monotonic()
         asyncio.run(here.opened())
-        assert time.monotonic() - began < 15 and here.count("eof") == 1
+        assert time.monotonic() - began < 120 and here.count("eof") == 1
 
 
 async def cancelled_200_times(run: Callable[[], Coroutine[Any, Any, None]], *, leaves: bool = False) -> int:
