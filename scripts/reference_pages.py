@@ -46,7 +46,7 @@ def linked(text: str) -> str:
 def module_page(module: ModuleType) -> str:
     """The page of one module."""
     names = reference.only_root() if module is agentsdk else list(module.__all__)
-    head = f"---\nsearch: {{boost: 0.3}}\n---\n\n# {module.__name__}\n\n{_prose(inspect.getdoc(module) or '')}\n"
+    head = f"---\nsearch: {{boost: 0.1}}\n---\n\n# {module.__name__}\n\n{_prose(inspect.getdoc(module) or '')}\n"
     return head + "".join(f"\n{_entry(module, name)}" for name in names)
 
 

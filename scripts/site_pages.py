@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = {".py": "py", ".yaml": "yaml", ".js": "js", ".html": "html", ".css": "css", ".md": "md", ".toml": "toml"}
+LISTS = {
+    f"{name}.md"
+    for name in ("index", "reference", "changelog", "examples", "glossary", "decisions", "providers", "contributing")
+}
+"""Pages that name everything: a search finds the page of a thing before them."""
 _ROW = re.compile(r"^\| \[(?P<title>[^]]+)\]\((?P<target>[^)#]+)\) \|", re.MULTILINE)
 _OUTPUT = re.compile(r"^```output$", re.MULTILINE)
 
@@ -46,6 +51,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Links to the pages of the site, and what a block of code prints under a title."""
     uri = page.file.src_uri
+    if uri in LISTS:
+        page.meta.setdefault("search", {"boost": 0.2})
     source = next((path for path in outside() if site_uri(path) == uri), f"docs/{uri}")
     shown = relinked(markdown, lambda target: _on_site(source, target))
     if uri == "reference.md":

@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -141,3 +142,55 @@ async def search(words: str, url: str) -> tuple[str, list[str]]:
         found = await page.locator(".md-search-result__item h1").first.inner_text()
         await browser.close()
         return found, asked
+
+
+SEARCHES = {
+    "approval": "approvals.html",
+    "resume": "results.html",
+    "retry": "models.html",
+    "timeout": "execution.html",
+    "streaming": "streaming.html",
+    "session": "sessions.html",
+    "redis": "stores.html",
+    "bedrock": "models.html",
+    "structured output": "output.html",
+    "handoff": "handoffs.html",
+    "human in the loop": "approvals.html",
+    "cost": "models.html",
+    "tracing": "tracing.html",
+    "mcp": "mcp.html",
+    "rate limit": "models.html",
+    "api key": "quickstart.html",
+    "function_tool": "reference/tools.html",
+}
+"""What users type, and a page that must be among the first three."""
+
+
+@needs_chromium
+@pytest.mark.skipif(not (ROOT / "site" / "search").exists(), reason="needs the site: make docs")
+def test_a_search_finds_the_page_of_a_thing_before_those_that_name_it() -> None:
+    found = asyncio.run(first_three(SEARCHES))
+    assert {words: pages for words, pages in found.items() if SEARCHES[words] not in pages} == {}
+
+
+async def first_three(searches: Iterable[str]) -> dict[str, list[str]]:
+    """The first three pages that each search of the site finds."""
+    from playwright.async_api import async_playwright
+
+    site, found = (ROOT / "site").as_uri(), dict[str, list[str]]()
+    async with async_playwright() as driver:
+        browser = await driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--no-zygote"])
+        page = await browser.new_page()
+        await page.goto(f"{site}/index.html")
+        await page.keyboard.press("/")
+        for words in searches:
+            await page.keyboard.press("Control+A")
+            await page.keyboard.press("Delete")
+            await page.get_by_text("Type to start searching").wait_for()
+            await page.keyboard.type(words)
+            await page.get_by_text("matching document").wait_for()
+            links = page.locator(".md-search-result__item > a:first-child")
+            addresses = [str(await links.nth(number).get_attribute("href")) for number in range(3)]
+            found[words] = [address.removeprefix(f"{site}/").partition("?")[0] for address in addresses]
+        await browser.close()
+    return found
