@@ -178,7 +178,7 @@ class Runner:
         already or is held elsewhere.
         """
         options = _Options(**arguments)
-        history = () if options.session is None else await _history(options.session, input, options.run_config)
+        history = () if options.session is None else await history_of(options.session, input, options.run_config)
         run, begin = _begun(starting_agent, input, history, context, options)
         await execute(run, begin, options.session, options.error_handlers, starting_agent)
         return RunResult(run)
@@ -443,7 +443,7 @@ class Runner:
         options = _Options(**arguments)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
-            history = () if options.session is None else await _history(options.session, input, options.run_config)
+            history = () if options.session is None else await history_of(options.session, input, options.run_config)
             run, events = _begun(starting_agent, input, history, context, options)
             stream.attach(run)
             stream_to(run, channel)
@@ -743,18 +743,19 @@ async def submit_with(
     return await submit(store_of(run_config), run, (*begin, *begun_with), agent, input, None, None)
 
 
-async def begun_with(
+def begun_with(
     agent: Agent[Any, Any],
     given: object,
+    history: tuple[Item, ...],
+    context: object,
     *,
     run_config: RunConfig,
-    context: object,
     hooks: RunHooks[Any] | None,
     session: Session | None,
 ) -> tuple[Run, tuple[RunEvent, ...]]:
-    """A run that has not begun yet, and the events it begins with, for who has it driven by `execute`. Raises like `run`."""
+    """A run that has not begun yet, and the events it begins with, for who has it driven by `execute`. `history` is what
+    `history_of` the session gave. Raises like `run`."""
     options = _Options(hooks=hooks, session=session, run_config=run_config)
-    history = () if session is None else await _history(session, given, run_config)
     return _begun(agent, given, history, context, options)
 
 
@@ -779,7 +780,7 @@ async def drive_with_run(
     options = _Options(run_config=run_config, **arguments)
 
     async def run(agent: Agent[Any, Any], given: object) -> RunResult[Any]:
-        history = () if options.session is None else await _history(options.session, given, run_config)
+        history = () if options.session is None else await history_of(options.session, given, run_config)
         run, begin = _begun(agent, given, history, context, options)
         on_begin(run)
         await execute(run, begin, options.session, options.error_handlers, agent)
@@ -815,7 +816,7 @@ async def _replay_with_changes(
     return await rerun(recorded, len(origin.log), start, change, config, play=play, find_model=find_model, price=price)
 
 
-async def _history(session: Session, given: object, config: RunConfig | None) -> tuple[Item, ...]:
+async def history_of(session: Session, given: object, config: RunConfig | None) -> tuple[Item, ...]:
     """What a new run takes from its session; one that goes on has it already."""
     if isinstance(given, RunState):
         return ()

@@ -33,7 +33,7 @@ class _Keeps(RunHooks[Any]):
 
     async def on_tool_end(self, context: RunContextWrapper[Any], agent: Any, tool: Any, result: Any) -> None:
         assert self.usage is context.usage
-        self.tokens.append(self.usage.total_tokens)
+        self.tokens.append(context.usage.total_tokens)
 
 
 async def test_a_usage_that_was_kept_counts_along() -> None:

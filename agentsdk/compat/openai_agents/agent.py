@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, cast, get_
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from agentsdk.compat.openai_agents._changes import Noticed
 from agentsdk.compat.openai_agents._tools.agent_call import AgentCall, check_agent_tool
 from agentsdk.compat.openai_agents.agent_tool_input import (
     AgentAsToolInput,
@@ -136,7 +137,7 @@ _IMPLICIT = ModelSettings()
 
 
 @dataclass
-class Agent(AgentBase[TContext], _Translated, Generic[TContext]):
+class Agent(AgentBase[TContext], _Translated, Noticed, Generic[TContext]):
     """A model with instructions, tools, handoffs, guardrails and an output type.
 
     `model_settings` may be given as a dict. Raises `TypeError` for a field of another type.

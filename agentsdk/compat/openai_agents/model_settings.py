@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agentsdk.compat.openai_agents._absent import names_absent_in
+from agentsdk.compat.openai_agents._changes import Noticed
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.retry import ModelRetrySettings
@@ -26,7 +27,7 @@ ToolChoice = Literal["auto", "required", "none"] | str | MCPToolChoice | None
 
 
 @dataclass
-class ModelSettings:
+class ModelSettings(Noticed):
     """What to ask of the model. `extra_args` go into the request as they stand, `extra_body` too."""
 
     temperature: float | None = None

@@ -20,7 +20,6 @@ from agentsdk.core.state import State
 from agentsdk.engine.channel import Channel
 from agentsdk.engine.run import Run
 from agentsdk.engine.streaming import stream_to
-from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.agent import Agent
@@ -227,26 +226,20 @@ class RunResultStreaming(RunResultBase):
 
     async def drive(self, run: Callable[[Callable[[Run], None]], Awaitable[Run]]) -> None:
         """Have the run beneath go on to its end. Its events are kept until they are read."""
-        from agentsdk.compat.openai_agents._bridge.run import Inside
-
-        inside = Inside(self._scope)
         try:
-            self.trace = inside.trace
             await run(self._begun)
         except asyncio.CancelledError:
             if self._cancelled != "immediate":
                 raise
-        except OwnError as error:
-            self._error = inside.seen(error)
         except BaseException as error:
             self._error = error
         finally:
-            inside.leave()
             self.is_complete = True
             self._events.close()
 
     def _begun(self, run: Run) -> None:
         self._run = run
+        self.trace = self._scope.own_trace
         if self._cancelled is not None:
             self._stop(run, self._cancelled)
         stream_to(run, self._events)

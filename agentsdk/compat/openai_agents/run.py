@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from agentsdk.compat.openai_agents._bridge.run import Inside, new_call, running_loop
+from agentsdk.compat.openai_agents._bridge.run import new_call, running_loop
 from agentsdk.compat.openai_agents.result import RunResult, RunResultStreaming
 from agentsdk.compat.openai_agents.run_config import DEFAULT_MAX_TURNS as DEFAULT_MAX_TURNS
 from agentsdk.compat.openai_agents.run_config import CallModelData as CallModelData
@@ -26,7 +26,6 @@ from agentsdk.compat.openai_agents.run_config import ToolNotFoundBehavior as Too
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper as RunContextWrapper
 from agentsdk.compat.openai_agents.run_context import TContext
 from agentsdk.compat.openai_agents.run_state import RunState
-from agentsdk.types.errors import AgentsException as OwnError
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.agent import Agent
@@ -71,14 +70,7 @@ class Runner:
             conversation_id=conversation_id,
             session=session,
         )
-        inside = Inside(call.scope)
-        try:
-            return RunResult.of(call.scope, await call.drive(), max_turns)
-        except OwnError as error:
-            raised = inside.seen(error)
-        finally:
-            inside.leave()
-        raise raised
+        return RunResult.of(call.scope, await call.run(), max_turns)
 
     @classmethod
     def run_sync(
@@ -150,7 +142,7 @@ class Runner:
         )
         call.scope.is_streamed = True
         result = RunResultStreaming(call.scope, max_turns, None if call.state is None else call.state.agent_at_work)
-        task = asyncio.get_running_loop().create_task(result.drive(call.drive), name="agentsdk compat run")
+        task = asyncio.get_running_loop().create_task(result.drive(call.run), name="agentsdk compat run")
         result.attach(task)
         return result
 

@@ -186,7 +186,7 @@ class RunOptions(TypedDict, Generic[TContext]):
 def coerce_run_config(value: RunConfig | dict[str, Any] | None) -> RunConfig:
     """A run's settings, which may be given as a dict. Raises `UserError` for a name there is not."""
     if value is None:
-        return _DEFAULT
+        return NO_SETTINGS
     if isinstance(value, RunConfig):
         return value
     if not isinstance(cast(object, value), Mapping):
@@ -197,13 +197,13 @@ def coerce_run_config(value: RunConfig | dict[str, Any] | None) -> RunConfig:
     return RunConfig(**value)
 
 
-_DEFAULT = RunConfig()
+NO_SETTINGS = RunConfig()
 """The settings of runs that are given none."""
 
 
 def provider_of(config: RunConfig) -> ModelProvider:
     """What finds the models of a run: of one without settings one of its own, which knows no model from before."""
-    return _default_provider() if config is _DEFAULT else config.model_provider
+    return _default_provider() if config is NO_SETTINGS else config.model_provider
 
 
 if not TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
-from agentsdk.compat.openai_agents.usage import Spending, Usage, count
+from agentsdk.compat.openai_agents.usage import Spending, Usage
 from agentsdk.types.usage import Usage as SpentUsage
 
 if sys.version_info >= (3, 13):
@@ -55,24 +55,17 @@ class RunContextWrapper(_OfRun, Generic[TContext]):
         made = object.__new__(cls)
         made.context = context
         made.turn_input = []
-        made.tool_input = None
         made.decisions = []
         made._spending = Spending()
         return made
 
     def spend(self, spent: SpentUsage) -> None:
         """Count what a reply of agentsdk's models has spent."""
-        if "usage" in self.__dict__:
-            count(self.usage, spent)
-        else:
-            self._spending.add(spent)
+        self._spending.add(spent)
 
     def share_usage(self, other: RunContextWrapper[Any]) -> None:
         """Have `other`, which is of the same run, show the same usage."""
-        if "usage" in self.__dict__:
-            other.usage = self.usage
-        else:
-            other._spending = self._spending
+        other._spending = self._spending
 
     def approve_tool(self, approval_item: ToolApprovalItem, always_approve: bool = False) -> None:
         """Let a call run; with `always_approve` also every later call of its tool."""
@@ -117,13 +110,15 @@ class RunContextWrapper(_OfRun, Generic[TContext]):
 
 
 class _UsageOfRun:
-    """The usage of a run's context that nobody has looked at yet. It becomes a plain field by that."""
+    """The usage of a context: that of what has been spent, until the program sets another."""
 
     def __get__(self, instance: RunContextWrapper[Any] | None, owner: type | None = None) -> Usage:
-        if instance is None or "_spending" not in instance.__dict__:
+        if instance is None:
             raise AttributeError("usage")
-        made = instance.__dict__["usage"] = instance.__dict__["_spending"].usage()
-        return made
+        return instance.__dict__["_spending"].usage()
+
+    def __set__(self, instance: RunContextWrapper[Any], value: Usage) -> None:
+        instance.__dict__["_spending"] = Spending(value)
 
 
 RunContextWrapper.usage = _UsageOfRun()  # type: ignore[assignment]

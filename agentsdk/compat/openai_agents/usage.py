@@ -192,8 +192,8 @@ class Spending:
 
     __slots__ = ("_usage", "_waiting")
 
-    def __init__(self) -> None:
-        self._usage: Usage | None = None
+    def __init__(self, usage: Usage | None = None) -> None:
+        self._usage = usage
         self._waiting: tuple[SpentUsage, ...] = ()
 
     def add(self, spent: SpentUsage) -> None:

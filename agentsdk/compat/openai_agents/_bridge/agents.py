@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import tool as theirs
@@ -17,6 +16,7 @@ from agentsdk.compat.openai_agents._bridge.output import BridgedOutput
 from agentsdk.compat.openai_agents._bridge.scope import RunScope, scope_of
 from agentsdk.compat.openai_agents._bridge.settings import own_settings
 from agentsdk.compat.openai_agents._bridge.tools import Body, own_tool
+from agentsdk.compat.openai_agents._changes import Noticed, last_change
 from agentsdk.compat.openai_agents.agent import Agent, ToolsToFinalOutputResult
 from agentsdk.compat.openai_agents.agent_output import AgentOutputSchema, AgentOutputSchemaBase
 from agentsdk.compat.openai_agents.exceptions import UserError
@@ -337,48 +337,76 @@ def _final(scope: RunScope, agent: Agent[Any], output: Any) -> OwnFinalOutput:
 def translation_of(agent: Agent[Any]) -> Translation:
     """The translation of an agent: the last one, unless it or one that it leads to has changed since."""
     kept: _Kept | None = getattr(agent, "translated", None)
-    if kept is not None and kept.agent is agent:
-        for now, then in kept.seen:
-            if now != then:
-                break
-        else:
-            return kept.translation
+    if kept is not None and kept.agent is agent and kept.holds():
+        return kept.translation
     try:
         made = Translation(agent)
     except Exception as error:
         raise unwrapped_user_error(error) from error
-    agent.translated = _Kept(agent, made, list(_seen(agent)))
+    agent.translated = _Kept(agent, made)
     return made
 
 
-@dataclass
 class _Kept:
-    """A translation, and what it was made of: the fields of agents, settings, tools and handoffs, each with a copy."""
+    """A translation, and what it was made of: the fields of agents, settings, tools and handoffs, as they are and as they were.
 
-    agent: Agent[Any]  # a copied agent brings along that of the one it was copied from
-    translation: Translation
-    seen: list[tuple[dict[str, Any], dict[str, Any]]]
+    Where none was set since, it is enough to look at what may be changed in place.
+    """
+
+    __slots__ = ("_change", "_fields", "_fields_then", "_in_place", "_in_place_then", "agent", "translation")
+
+    def __init__(self, agent: Agent[Any], translation: Translation) -> None:
+        self.agent = agent  # a copied agent brings along what was kept of the one that it was copied from
+        self.translation = translation
+        self._change = last_change()
+        self._fields: list[dict[str, Any]] = []
+        self._fields_then: list[dict[str, Any]] = []
+        self._in_place: list[Any] = []
+        self._in_place_then: list[Any] = []
+        for part in _parts(agent):
+            now: dict[str, Any] = part.__dict__
+            then = _copied(now)
+            self._fields.append(now)
+            self._fields_then.append(then)
+            if isinstance(part, Noticed):
+                lists = [name for name, one in now.items() if isinstance(one, list)]
+                self._in_place += [now[name] for name in lists]
+                self._in_place_then += [then[name] for name in lists]
+            else:
+                self._in_place.append(now)
+                self._in_place_then.append(then)
+
+    def holds(self) -> bool:
+        """Whether nothing has changed since."""
+        change = last_change()
+        if change is self._change:
+            return self._in_place == self._in_place_then
+        if self._fields != self._fields_then:
+            return False
+        self._change = change
+        return True
 
 
-def _seen(agent: Agent[Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The fields of what a translation of `agent` is made of, as they are and as they were."""
+def _copied(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields as they are now: the lists among them may be changed in place."""
+    return {name: cast("list[Any]", value).copy() if isinstance(value, list) else value for name, value in fields.items()}
+
+
+def _parts(agent: Agent[Any]) -> Iterator[Any]:
+    """What a translation of `agent` is made of."""
     known, waiting = set[int](), [agent]
     while waiting:
         one = waiting.pop()
         if id(one) in known:
             continue
         known.add(id(one))
-        parts: list[Any] = [one, one.model_settings, *one.tools]
+        yield one
+        yield one.model_settings
+        yield from one.tools
         for target in one.handoffs:
             given: Any = target
             if isinstance(given, Handoff):
-                parts.append(given)
+                yield given
                 given = cast("Any", given).agent
             if isinstance(given, Agent):
                 waiting.append(cast("Agent[Any]", given))
-        for part in parts:
-            fields: dict[str, Any] = part.__dict__
-            copied = {
-                name: cast("list[Any]", value).copy() if isinstance(value, list) else value for name, value in fields.items()
-            }
-            yield fields, copied

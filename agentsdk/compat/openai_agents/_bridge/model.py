@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 from msgspec import structs
 
 from agentsdk.compat.openai_agents._bridge.hosted import with_tools_of_provider
-from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope, scope_of
+from agentsdk.compat.openai_agents._bridge.scope import RunScope, current, current_scope
 from agentsdk.compat.openai_agents.agent import Agent
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, ModelTimeoutError, UserError
 from agentsdk.compat.openai_agents.items import ModelResponse, field_of
@@ -106,36 +106,37 @@ class AgentModel:
     def name(self) -> str:
         """Its name, in the run that goes on."""
         scope = current.get()
+        if scope is None:
+            return str(self._agent.model)
         try:
-            if scope is None:
-                return str(self._agent.model)
-            return (self._known(scope) or find_model(scope, self._agent)).name
+            return self._found(scope).name
         except Exception:  # a provider of the program's own: what it raises is raised when the model is asked
             return str(self._agent.model)
 
-    def _known(self, scope: RunScope) -> FoundModel | None:
-        """The model that was asked last, where it is an object that this run names too."""
+    def _found(self, scope: RunScope) -> FoundModel:
+        """The model that this run names: the one that was asked last, where that is an object, and it names it too."""
         given, last = scope.config.model, self._last
         if given is None:
             given = self._agent.model
-        return last if last is not None and last.given is given and last.is_object else None
+        if last is None or last.given is not given or not last.is_object:
+            last = self._last = find_model(scope, self._agent)
+        return last
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelStreamEvent, None]:
         """Ask for one reply."""
         scope, agent = current_scope(), self._agent
-        if not scope.may_ask:
+        if scope.max_turns is not None and scope.max_turns <= 0:
             raise OwnMaxTurns("the run may take no turn", kind="turns", used=0, limit=0)
         scope.translation.refresh(agent)
-        found = self._known(scope)
-        if found is None:
-            try:
-                found = self._last = find_model(scope, agent)
-            except Exception as error:
-                raise BridgedError(f"the model provider raised {type(error).__name__}") from error
+        try:
+            found = self._found(scope)
+        except Exception as error:
+            raise BridgedError(f"the model provider raised {type(error).__name__}") from error
         if scope.auto_previous_response_id and request.conversation is None:
             request = _continued(scope, request)
-        settings, of_run = agent.model_settings, scope.config.model_settings
-        seconds = settings.timeout if of_run is None else settings.resolve(of_run).timeout
+        of_run, seconds = scope.config.model_settings, agent.model_settings.timeout
+        if of_run is not None and of_run.timeout is not None:
+            seconds = of_run.timeout
         if found.native is None:
             events = (
                 self._given_streamed(scope, found, request) if scope.is_streamed else _whole(self._given(scope, found, request))
@@ -207,7 +208,7 @@ class AgentModel:
 
 def take_note(run: Run, request: ModelRequest, reply: OwnResponse) -> None:
     """A reply has come. A call of a tool that there is not ends the run, unless the model is to be told of it."""
-    scope = scope_of(run.context)
+    scope: RunScope = run.context.context
     given = scope.given_usage
     if given is None:
         scope.wrapper.spend(reply.usage)
@@ -219,9 +220,7 @@ def take_note(run: Run, request: ModelRequest, reply: OwnResponse) -> None:
             if type(item) is FunctionCall and item.kind != "mcp_approval" and not _has_tool(request, item.name):
                 error = ModelBehaviorError(f"Tool {item.name} not found in agent {scope.translation.given(run.agent).name}")
                 raise BridgedError(str(error)) from error
-    scope.last_response_id = reply.response_id or None
-    scope.is_unstored = request.settings.store is False
-    scope.last_output = reply.output
+    scope.last = request, reply
 
 
 def _has_tool(request: ModelRequest, name: str) -> bool:
@@ -266,12 +265,15 @@ def _continued(scope: RunScope, request: ModelRequest) -> ModelRequest:
 
     Where the history was changed since, all of it is sent.
     """
-    output, items = list(scope.last_output), list(request.items)
-    if not scope.last_response_id or not output:
+    if scope.last is None:
+        return request
+    last, items = scope.last[1], list(request.items)
+    output = list(last.output)
+    if not last.response_id or not output:
         return request
     for end in range(len(items), len(output) - 1, -1):
         if items[end - len(output) : end] == output:
-            conversation = ServerConversation(previous_response_id=scope.last_response_id, held=end)
+            conversation = ServerConversation(previous_response_id=last.response_id, held=end)
             return structs.replace(request, conversation=conversation)
     return request
 

@@ -30,7 +30,7 @@ from agentsdk.compat.openai_agents.agent_output import AgentOutputSchema
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import ItemHelpers
 from agentsdk.compat.openai_agents.lifecycle import RunHooksBase
-from agentsdk.compat.openai_agents.run_config import RunConfig, coerce_run_config
+from agentsdk.compat.openai_agents.run_config import NO_SETTINGS, RunConfig, coerce_run_config
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.run_error_handlers import RunErrorData, RunErrorHandlerInput, RunErrorHandlerResult
 from agentsdk.compat.openai_agents.run_state import RunState
@@ -42,8 +42,9 @@ from agentsdk.define.run_config import RunErrorHandlerInput as OwnHandlerInput
 from agentsdk.define.run_config import RunErrorHandlerResult as OwnHandlerResult
 from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.run import Run
-from agentsdk.runner import begun_with
+from agentsdk.runner import begun_with, history_of
 from agentsdk.types.errors import AgentsException as OwnError
+from agentsdk.types.items import Item
 
 if TYPE_CHECKING:
     from agentsdk.core.run_state import RunState as OwnState
@@ -51,14 +52,13 @@ if TYPE_CHECKING:
 _MOST = 10**9  # for what openai-agents has no limit of
 
 
-@dataclass
+@dataclass(slots=True)
 class Call:
     """A run that is about to begin, or to go on."""
 
     scope: RunScope
     agent: OwnAgent[Any, Any]
     given: Any
-    max_turns: int | None
     hooks: Any
     handlers: Mapping[str, Any] | None
     session: Any
@@ -66,58 +66,64 @@ class Call:
     conversation_id: str | None
     state: RunState[Any, Any] | None = None
 
-    async def drive(self, begun: Callable[[Run], None] | None = None) -> Run:
-        """Take the run to its end, or to where it waits: the run beneath, which `begun` is told of when it begins."""
-        scope, session = self.scope, self.session
-        scope.max_turns = self.max_turns
-        if self.max_turns is not None and self.max_turns <= 0:
-            scope.may_ask = False
-        given: Any = self.given
-        bridged: BridgedSession | None = None
-        if self.state is not None:
-            await self.state.settle_late()
-        if self.state is not None and (own := self.state.ready()) is not None:
+    async def run(self, begun: Callable[[Run], None] | None = None) -> Run:
+        """Take the run to its end, or to where it waits: the run beneath, which `begun` is told of when it begins.
+
+        Callbacks find its scope, and its trace, as long as it goes on. Errors are raised as the program knows them.
+        """
+        scope, agent, given, hooks = self.scope, self.agent, self.given, self.hooks
+        session: BridgedSession | None = None
+        history: tuple[Item, ...] = ()
+        scope.outer = current.get()
+        scope.begun = trace = begin_trace(scope.config)
+        token = current.set(scope)
+        try:
+            config = self._config()
+            if type(given) is not str or self.session is not None or self.state is not None:
+                given, session = await self._input()
+                scope.session = session
+                history = () if session is None else await history_of(session, given, config)
+            if hooks is None and scope.translation.has_hooks:
+                hooks = RunHooksBase[Any, Any]()
+            if hooks is not None:
+                hooks = BridgedRunHooks(hooks)
+            handlers: Any = _handlers(scope, self.handlers) if self.handlers else None
+            run, begin = begun_with(agent, given, history, scope, run_config=config, hooks=hooks, session=session)
+            run.on_reply = take_note
+            if begun is not None:
+                begun(run)
+            await execute(run, begin, session, handlers, agent)
+            return run
+        except OwnError as error:
+            raised = _seen(scope, error)
+        finally:
+            if trace is not None:
+                trace.finish(reset_current=True)
+            current.reset(token)
+        raise raised
+
+    async def _input(self) -> tuple[Any, BridgedSession | None]:
+        """The input of the run beneath, and its session."""
+        scope, given, state = self.scope, self.given, self.state
+        session: BridgedSession | None = None
+        if state is not None:
+            await state.settle_late()
+        if state is not None and (own := state.ready()) is not None:
             given = own
-            bridged = None if session is None else BridgedSession(session, scope)
-        elif session is not None:
+            session = None if self.session is None else BridgedSession(self.session, scope)
+        elif self.session is not None:
             new = ItemHelpers.input_to_new_input_list(given)
-            bridged = BridgedSession(session, scope, new)
-            given = new if scope.config.session_input_callback is None else await bridged.merged(new)
-        scope.session = bridged
+            session = BridgedSession(self.session, scope, new)
+            given = new if scope.config.session_input_callback is None else await session.merged(new)
         if isinstance(given, list):
             entries = cast("list[Any]", given)
             given = [scope.originals.item(raw, f"entry {at}") for at, raw in enumerate(entries)]
-        given_hooks = self.hooks
-        if given_hooks is None and scope.translation.has_hooks:
-            given_hooks = RunHooksBase[Any, Any]()
-        hooks = None if given_hooks is None else BridgedRunHooks(given_hooks)
-        handlers: Any = _handlers(scope, self.handlers) if self.handlers else None
-        run, begin = await begun_with(self.agent, given, run_config=self._config(), context=scope, hooks=hooks, session=bridged)
-        run.on_reply = take_note
-        if begun is not None:
-            begun(run)
-        await execute(run, begin, bridged, handlers, self.agent)
-        return run
+        return given, session
 
     def _config(self) -> OwnConfig:
-        config = self.scope.config
-        execution = config.tool_execution
-        concurrency = execution.max_function_tool_concurrency if execution is not None else None
-        turns = None if self.max_turns is None else max(1, self.max_turns)
-        made = _own_config(turns, config.tracing_disabled, concurrency)
+        config, most = self.scope.config, self.scope.max_turns
+        turns = None if most is None else max(1, most)
         fields: dict[str, Any] = {}
-        if config.workflow_name != made.workflow_name:
-            fields["workflow_name"] = config.workflow_name
-        if config.model_settings is not None:
-            from agentsdk.compat.openai_agents._bridge.settings import own_settings
-
-            fields["model_settings"] = own_settings(config.model_settings)
-        if config.input_guardrails:
-            fields["input_guardrails"] = [own_input_guardrail(one, None) for one in config.input_guardrails]
-        if config.output_guardrails:
-            fields["output_guardrails"] = [own_output_guardrail(one, None) for one in config.output_guardrails]
-        if config.call_model_input_filter is not None:
-            fields["wrap_model_call"] = filtered_call
         tracer = tracer_for(config)
         self.scope.is_traced = tracer is not None
         if tracer is not None:
@@ -126,7 +132,32 @@ class Call:
             fields["conversation_id"] = self.conversation_id
         if self.previous_response_id is not None:
             fields["previous_response_id"] = self.previous_response_id
+        if config is NO_SETTINGS:
+            made = _own_config(turns, False, None)
+        else:
+            execution = config.tool_execution
+            concurrency = execution.max_function_tool_concurrency if execution is not None else None
+            made = _own_config(turns, config.tracing_disabled, concurrency)
+            fields |= _own_settings(config)
         return dataclasses.replace(made, **fields) if fields else made
+
+
+def _own_settings(config: RunConfig) -> dict[str, Any]:
+    """What of the settings of a run is not the same for most runs."""
+    fields: dict[str, Any] = {}
+    if config.workflow_name != NO_SETTINGS.workflow_name:
+        fields["workflow_name"] = config.workflow_name
+    if config.model_settings is not None:
+        from agentsdk.compat.openai_agents._bridge.settings import own_settings
+
+        fields["model_settings"] = own_settings(config.model_settings)
+    if config.input_guardrails:
+        fields["input_guardrails"] = [own_input_guardrail(one, None) for one in config.input_guardrails]
+    if config.output_guardrails:
+        fields["output_guardrails"] = [own_output_guardrail(one, None) for one in config.output_guardrails]
+    if config.call_model_input_filter is not None:
+        fields["wrap_model_call"] = filtered_call
+    return fields
 
 
 @functools.lru_cache(maxsize=64)
@@ -134,7 +165,7 @@ def _own_config(turns: int | None, tracing_disabled: bool, concurrency: int | No
     """The config of a run that says no more than this, as most say nothing."""
     return OwnConfig(
         limits=RunLimits(turns=turns, consecutive_errors=None, repeated_rounds=None),
-        workflow_name="Agent workflow",
+        workflow_name=NO_SETTINGS.workflow_name,
         tracing_disabled=tracing_disabled,
         max_tool_concurrency=concurrency or 1000,
         max_tool_result_chars=_MOST,
@@ -146,7 +177,7 @@ def _own_config(turns: int | None, tracing_disabled: bool, concurrency: int | No
 
 def new_call(
     agent: Agent[Any],
-    given: Any,
+    given: str | list[Any] | RunState[Any, Any],
     *,
     context: Any,
     max_turns: int | None,
@@ -168,61 +199,44 @@ def new_call(
         raise TypeError(
             f"Run hooks must be instances of RunHooks. Received agent hooks or another type: {type(hooks).__name__}"
         )
-    config = coerce_run_config(run_config)
+    config = NO_SETTINGS if run_config is None else coerce_run_config(run_config)
+    state: RunState[Any, Any] | None = None
     if isinstance(given, RunState):
-        state = cast("RunState[Any, Any]", given)
-        scope = state.scope
-        _translate(scope, agent)
-        scope.may_ask = True
-        scope.config = config if run_config is not None else scope.config
-        scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
-        scope.models.clear()
-        scope.auto_previous_response_id = scope.auto_previous_response_id or auto_previous_response_id
-        if context is not None:
-            kept = scope.wrapper.decisions
-            scope.wrapper = _wrapper(context)
-            if scope.wrapper.decisions is not kept:
-                scope.wrapper.decisions = [*kept, *scope.wrapper.decisions]
-        return Call(
-            scope,
-            scope.translation.own(agent),
-            scope.original_input,
-            max_turns,
-            hooks,
-            error_handlers,
-            session,
-            None,
-            None,
-            state,
-        )
-    if type(given) is not str and not isinstance(given, str | list):
+        state = given
+        scope = _gone_on_with(given, agent, context, None if run_config is None else config)
+        given, previous_response_id, conversation_id = scope.original_input, None, None
+    elif type(given) is str or isinstance(cast(object, given), str | list):
+        if config.tool_name_collision_policy == "error":
+            raise_for_collisions(agent)
+        scope = RunScope(_wrapper(context), config, translation_of(agent), given)
+    else:
         raise UserError(f"the input is {type(given).__name__!r}, expected a str, a list of items or a RunState")
-    if config.tool_name_collision_policy == "error":
-        raise_for_collisions(agent)
-    scope = RunScope(_wrapper(context), config, translation_of(agent), cast("str | list[Any]", given))
     if auto_previous_response_id:
         scope.auto_previous_response_id = True
-    return Call(
-        scope,
-        scope.translation.first,
-        cast(Any, given),
-        max_turns,
-        hooks,
-        error_handlers,
-        session,
-        previous_response_id,
-        conversation_id,
-    )
+    scope.max_turns = max_turns
+    own = scope.translation.own(agent)
+    return Call(scope, own, given, hooks, error_handlers, session, previous_response_id, conversation_id, state)
 
 
-def _translate(scope: RunScope, agent: Agent[Any]) -> None:
+def _gone_on_with(state: RunState[Any, Any], agent: Agent[Any], context: Any, config: RunConfig | None) -> RunScope:
+    """The scope of a state that is gone on with."""
+    scope = state.scope
     scope.translation = translation_of(agent)
+    scope.config = config or scope.config
+    scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
+    scope.models.clear()
+    if context is not None:
+        kept = scope.wrapper.decisions
+        scope.wrapper = _wrapper(context)
+        if scope.wrapper.decisions is not kept:
+            scope.wrapper.decisions = [*kept, *scope.wrapper.decisions]
+    return scope
 
 
 def _wrapper(context: Any) -> RunContextWrapper[Any]:
-    return (
-        cast("RunContextWrapper[Any]", context) if isinstance(context, RunContextWrapper) else RunContextWrapper.of_run(context)
-    )
+    if isinstance(context, RunContextWrapper):
+        return cast("RunContextWrapper[Any]", context)
+    return RunContextWrapper.of_run(context)
 
 
 def _handlers(scope: RunScope, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,31 +305,14 @@ def _kept(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str)
 
 
-class Inside:
-    """A run that goes on in this task: callbacks find its scope, and its trace, until it is left."""
-
-    __slots__ = ("_scope", "_token", "trace")
-
-    def __init__(self, scope: RunScope) -> None:
-        self._scope = scope
-        self._token = current.set(scope)
-        self.trace = begin_trace(scope.config)
-
-    def leave(self) -> None:
-        """The run has ended, or failed."""
-        if self.trace is not None:
-            self.trace.finish(reset_current=True)
-        current.reset(self._token)
-
-    def seen(self, error: OwnError) -> BaseException:
-        """What the program is to see of an error of the run beneath."""
-        scope = self._scope
-        raised = their_error(error, scope)
-        if isinstance(raised, theirs.AgentsException) and raised.run_data is None:
-            raised.run_data = details_of(scope, cast(Any, error.state))
-        if raised.__cause__ is None and raised is not error.__cause__:
-            raised.__cause__ = error
-        return raised
+def _seen(scope: RunScope, error: OwnError) -> BaseException:
+    """What the program is to see of an error of the run beneath."""
+    raised = their_error(error, scope)
+    if isinstance(raised, theirs.AgentsException) and raised.run_data is None:
+        raised.run_data = details_of(scope, cast(Any, error.state))
+    if raised.__cause__ is None and raised is not error.__cause__:
+        raised.__cause__ = error
+    return raised
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from agentsdk.compat.openai_agents._bridge.raw import Originals
+from agentsdk.compat.openai_agents._going import current_run, current_trace
 from agentsdk.compat.openai_agents.run_config import RunConfig
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.tool_context import ToolContext
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.guardrail import InputGuardrailResult, OutputGuardrailResult
     from agentsdk.compat.openai_agents.run_state import RunState
     from agentsdk.compat.openai_agents.tool_guardrails import ToolInputGuardrailResult, ToolOutputGuardrailResult
+    from agentsdk.compat.openai_agents.tracing.traces import Trace
     from agentsdk.compat.openai_agents.usage import Usage
+    from agentsdk.ports.model import ModelRequest
+    from agentsdk.types.response import ModelResponse
 
 T = TypeVar("T")
 NOTHING: Any = object()
@@ -78,16 +82,15 @@ class RunScope:
     raised: BaseException | None = None  # by a callback, where the run beneath has to go on until it can end
     is_streamed = False
     is_traced = False
+    outer: RunScope | None = None  # of the run that it goes on inside of
+    begun: Trace | None = None  # the trace that it has begun, where somebody is told of it
     given_usage: Usage | None = None  # of the reply that comes, where the program's own model says more than agentsdk keeps
     is_nested = False  # the last handoff put its turn's messages into the input, as they are
     invoked: Any = None  # the handoff that was taken before its filter was asked
-    last_response_id: str | None = None
-    is_unstored = False  # whether the provider was told not to keep the last reply
-    last_output: Sequence[Any] = ()  # of the last reply, as the run beneath has it
+    last: tuple[ModelRequest, ModelResponse] | None = None  # the last reply, as the run beneath has it, and what was asked
     auto_previous_response_id = False
     session: BridgedSession | None = None
     max_turns: int | None = None
-    may_ask = True  # whether the run may take a turn at all
 
     def __init__(
         self,
@@ -100,6 +103,25 @@ class RunScope:
         self.config = config
         self.translation = translation
         self.original_input = original_input
+
+    @property
+    def trace(self) -> Trace:
+        """Its trace, where nobody is told of it."""
+        if self.outer is not None:
+            return self.outer.trace
+        made = self.__dict__.get("made_trace")
+        if made is None:
+            from agentsdk.compat.openai_agents.tracing.traces import UntoldTrace
+
+            made = self.__dict__["made_trace"] = UntoldTrace(self.config)
+        return made
+
+    @property
+    def own_trace(self) -> Trace | None:
+        """The trace that the run, which goes on here, has begun; None where it is of one that went on already."""
+        if self.begun is not None:
+            return self.begun
+        return None if self.outer is not None or current_trace.get() is not None else self.trace
 
     def context_of(self, ctx: OwnToolContext[RunScope], agent: Agent[Any]) -> ToolContext[Any]:
         """The context of a call: the same object each time."""
@@ -136,7 +158,7 @@ def call_of(originals: Originals, ctx: OwnToolContext[Any]) -> Any:
     return built_item({"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments})
 
 
-current: ContextVar[RunScope | None] = ContextVar("compat run", default=None)
+current = cast("ContextVar[RunScope | None]", current_run)
 """The run that goes on, for callbacks of agentsdk that are not given its context."""
 
 

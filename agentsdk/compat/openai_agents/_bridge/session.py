@@ -79,9 +79,10 @@ class BridgedSession:
         if self._limit is not None and len(await self._session.get_items(limit=self._limit + 1)) > self._limit:
             return
         scope, args = self._scope, OpenAIResponsesCompactionArgs()
-        if scope.last_response_id:
-            args["response_id"] = scope.last_response_id
-            if scope.is_unstored:
+        if scope.last is not None and scope.last[1].response_id:
+            request, reply = scope.last
+            args["response_id"] = reply.response_id
+            if request.settings.store is False:
                 args["store"] = False
         ends_with_output = str(entries[-1].get("type")).endswith("_output")
         if ends_with_output and (defer := getattr(self._session, "defer_compaction", None)) is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
+from agentsdk.compat.openai_agents._changes import Noticed
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
 from agentsdk.compat.openai_agents.strict_schema import ensure_strict_json_schema
@@ -100,7 +101,7 @@ class FunctionToolResult:
 
 
 @dataclass
-class FunctionTool:
+class FunctionTool(Noticed):
     """A tool with a Python body. `on_invoke_tool` is called with the context and the arguments as JSON text."""
 
     name: str

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentsdk.compat.openai_agents._changes import Noticed
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.handoffs.history import default_handoff_history_mapper as default_handoff_history_mapper
 from agentsdk.compat.openai_agents.handoffs.history import (
@@ -68,7 +69,7 @@ def function_name(text: str) -> str:
 
 
 @dataclass
-class Handoff(Generic[TContext, TAgent]):
+class Handoff(Noticed, Generic[TContext, TAgent]):
     """A handoff as the model sees it. `on_invoke_handoff` gives the agent that takes over, for the arguments as JSON text."""
 
     tool_name: str

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 from agentsdk.compat.openai_agents import exceptions
 from agentsdk.compat.openai_agents._bridge.errors import their_error
 from agentsdk.compat.openai_agents._bridge.scope import current
+from agentsdk.compat.openai_agents._going import current_span, current_trace, trace_now
 from agentsdk.compat.openai_agents.tracing.create import trace
 from agentsdk.compat.openai_agents.tracing.provider import DefaultTraceProvider
-from agentsdk.compat.openai_agents.tracing.scope import current_span, current_trace
 from agentsdk.compat.openai_agents.tracing.setup import get_trace_provider
 from agentsdk.compat.openai_agents.tracing.span_data import (
     AgentSpanData,
@@ -23,7 +23,7 @@ from agentsdk.compat.openai_agents.tracing.span_data import (
     TurnSpanData,
 )
 from agentsdk.compat.openai_agents.tracing.spans import Span
-from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace, UntoldTrace
+from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace
 from agentsdk.ports.tracer import Span as OwnSpan
 from agentsdk.ports.tracer import SpanAttributes, SpanKind
 from agentsdk.types.errors import AgentsException as OwnError
@@ -49,21 +49,15 @@ def tracer_for(config: RunConfig) -> BridgedTracer | None:
 
 
 def begin_trace(config: RunConfig) -> Trace | None:
-    """The trace of a run, which has begun; None where one goes on already."""
-    if current_trace.get() is not None:
+    """The trace of a run, which has begun; None where one goes on already, or where nobody is told of it."""
+    if current.get() is not None or current_trace.get() is not None:
         return None
     provider = get_trace_provider()
     if isinstance(provider, DefaultTraceProvider) and not (provider.processor.processors or config.tracing_disabled):
-        made: Trace = UntoldTrace(config)  # whether tracing is disabled need not be asked
-    else:
-        made = trace(
-            config.workflow_name,
-            config.trace_id,
-            config.group_id,
-            config.trace_metadata,
-            config.tracing,
-            config.tracing_disabled,
-        )
+        return None  # whether tracing is disabled need not be asked
+    made = trace(
+        config.workflow_name, config.trace_id, config.group_id, config.trace_metadata, config.tracing, config.tracing_disabled
+    )
     made.start(mark_as_current=True)
     return made
 
@@ -80,7 +74,7 @@ class BridgedTracer:
         """Begin a span. What the program begins is in that of the turn, the agent's turns or the run that goes on."""
         given: dict[str, Any] = dict(attributes or {})
         outer = parent if isinstance(parent, BridgedSpan) else _current.get()
-        above: Any = parent.span if isinstance(parent, BridgedSpan) else current_span.get() or current_trace.get()
+        above: Any = parent.span if isinstance(parent, BridgedSpan) else current_span.get() or trace_now()
         is_told = not (kind == "chat" and _asks_own_model(given))  # such a model tells of itself, if it likes
         span = get_trace_provider().create_span(
             self._data(kind, name, given), parent=above, disabled=isinstance(above, NoOpTrace) or above is None or not is_told

@@ -10,7 +10,7 @@ from typing import Any
 from agentsdk.compat.openai_agents.tracing import util
 from agentsdk.compat.openai_agents.tracing.config import TracingConfig
 from agentsdk.compat.openai_agents.tracing.processor_interface import TracingProcessor
-from agentsdk.compat.openai_agents.tracing.scope import current_span, current_trace
+from agentsdk.compat.openai_agents.tracing.scope import current_span, trace_now
 from agentsdk.compat.openai_agents.tracing.spans import NoOpSpan, Span, SpanImpl, TSpanData
 from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace, TraceImpl
 
@@ -155,7 +155,7 @@ class DefaultTraceProvider(TraceProvider):
 
     def get_current_trace(self) -> Trace | None:
         """The trace that goes on."""
-        return current_trace.get()
+        return trace_now()
 
     def get_current_span(self) -> Span[Any] | None:
         """The span that goes on."""
@@ -190,7 +190,7 @@ class DefaultTraceProvider(TraceProvider):
         """A span that has not begun. Outside of a trace nobody is told of it."""
         if self.is_disabled or disabled:
             return NoOpSpan(span_data)
-        trace, outer = current_trace.get(), current_span.get()
+        trace, outer = trace_now(), current_span.get()
         if parent is None:
             if trace is None:
                 logger.error("a span was begun outside of a trace: begin one with 'with trace(...)'")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
+from contextvars import Token
 from typing import TYPE_CHECKING, Any
+
+from agentsdk.compat.openai_agents._going import current_span as current_span
+from agentsdk.compat.openai_agents._going import current_trace as current_trace
+from agentsdk.compat.openai_agents._going import trace_now as trace_now
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.tracing.spans import Span
     from agentsdk.compat.openai_agents.tracing.traces import Trace
-
-current_trace: ContextVar[Trace | None] = ContextVar("current trace", default=None)
-current_span: ContextVar[Span[Any] | None] = ContextVar("current span", default=None)
 
 
 class Scope:
@@ -24,7 +25,7 @@ class Scope:
     @classmethod
     def get_current_trace(cls) -> Trace | None:
         """The trace that goes on."""
-        return current_trace.get()
+        return trace_now()
 
     @classmethod
     def set_current_span(cls, span: Span[Any] | None) -> Token[Span[Any] | None]:
