@@ -14,4 +14,4 @@ MYPY_OF_A_USER = [*MYPY, "--strict", "--config-file="]
 
 
 def check(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
