@@ -7,6 +7,7 @@ import importlib
 import inspect
 import types
 from collections.abc import Iterator
+from typing import get_origin
 
 import msgspec
 
@@ -19,7 +20,7 @@ def parameters(function: object) -> str:
     """Names of the parameters, with `=` where there is a default: what a call can rely on."""
     if isinstance(function, type) and issubclass(function, msgspec.Struct):
         return fields(function)
-    if getattr(function, "_is_protocol", False):
+    if getattr(function, "_is_protocol", False) or get_origin(function) is not None:  # an alias is called by nobody
         return ""
     try:
         signature = inspect.signature(function)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import get_origin
 
 import agentsdk
 
@@ -97,6 +98,7 @@ def _parameters(value: object) -> str:
     """What a function or a constructor takes, optional parameters with `=`; nothing for what is not called by programs."""
     if (
         not callable(value)
+        or get_origin(value) is not None
         or (isinstance(value, type) and issubclass(value, BaseException))
         or getattr(value, "_is_protocol", False)
     ):
