@@ -196,6 +196,17 @@ async def test_new_items_keep_the_calls_that_waited() -> None:
     assert short(result.to_input_list()) == ["user: hi", 'publish{"text":"a"}#c1', "ok a#c1", "assistant: done"]
 
 
+async def test_a_state_keeps_what_nested_runs_have_spent() -> None:
+    inner = Agent(name="Inner", model=ScriptedModel([called("publish", "p1", text="a"), said("in")]), tools=[publish])
+    model = ScriptedModel([called("ask", "c1", input="x"), said("done")])
+    agent = Agent(name="A", model=model, tools=[inner.as_tool("ask", "asks")])
+    paused = await Runner.run(agent, "hi")
+    assert paused.context_wrapper.usage.requests == 2
+    state = await RunState.from_string(agent, paused.to_state().to_string())
+    state.approve(state.get_interruptions()[0])
+    assert (await Runner.run(agent, state)).context_wrapper.usage.requests == 4
+
+
 async def test_results_as_text() -> None:
     result = await Runner.run(Agent(name="A", model=ScriptedModel([said("done")])), "hi")
     assert str(result).splitlines() == [

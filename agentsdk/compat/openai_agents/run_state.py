@@ -19,7 +19,7 @@ from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import ItemHelpers, ToolApprovalItem, plain
 from agentsdk.compat.openai_agents.run_config import DEFAULT_MAX_TURNS, RunConfig
 from agentsdk.compat.openai_agents.run_context import Decision, RunContextWrapper, TContext
-from agentsdk.compat.openai_agents.usage import usage_of
+from agentsdk.compat.openai_agents.usage import deserialize_usage, serialize_usage, usage_of
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem
 from agentsdk.core.next_step import ToolApprovalItem as OwnApproval
 from agentsdk.core.run_state import RunState as OwnState
@@ -191,6 +191,7 @@ class RunState(Generic[TContext, TAgent]):
             "context_type": kind,
             "decisions": [dataclasses.asdict(one) for one in scope.wrapper.decisions],
             "pending_input": plain(self._pending),
+            "usage": serialize_usage(scope.wrapper.usage),
             "handed": {call_id: filtered.to_json() for call_id, filtered in scope.handed.items()},
             "is_nested": scope.is_nested,
             "nested": nested,
@@ -270,7 +271,8 @@ class RunState(Generic[TContext, TAgent]):
         made._pending = list(state_json.get("pending_input") or [])
         if own is not None:
             if scope.wrapper.usage.requests == 0:
-                scope.wrapper.usage.add(usage_of(own.usage))
+                kept_usage = state_json.get("usage")
+                scope.wrapper.usage.add(usage_of(own.usage) if kept_usage is None else deserialize_usage(kept_usage))
             await _load_nested(made, state_json)
         return cast(Any, made)
 
