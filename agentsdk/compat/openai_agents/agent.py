@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, cast, get_
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from agentsdk.compat.openai_agents._answers import is_yes
 from agentsdk.compat.openai_agents._changes import Noticed
 from agentsdk.compat.openai_agents._tools.agent_call import AgentCall, check_agent_tool
 from agentsdk.compat.openai_agents.agent_tool_input import (
@@ -121,8 +122,7 @@ async def _is_enabled(tool: Tool, context: RunContextWrapper[Any], agent: AgentB
     rule = tool.is_enabled if isinstance(tool, FunctionTool) else True
     if isinstance(rule, bool):
         return rule
-    answer = rule(context, agent)
-    return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+    return await is_yes(rule(context, agent))
 
 
 class _Translated:

@@ -146,8 +146,20 @@ class HandoffOutputItem(RunItemBase):
     type: Literal["handoff_output_item"] = "handoff_output_item"
 
 
+class _OfCall:
+    """What is known of a call by its raw item."""
+
+    if TYPE_CHECKING:
+        raw_item: Any
+
+    @property
+    def call_id(self) -> str | None:
+        """The call's id."""
+        return field_of(self.raw_item, "call_id") or field_of(self.raw_item, "id")
+
+
 @dataclass(eq=False)
-class ToolCallItem(RunItemBase):
+class ToolCallItem(RunItemBase, _OfCall):
     """A call of a tool."""
 
     type: Literal["tool_call_item"] = "tool_call_item"
@@ -161,25 +173,15 @@ class ToolCallItem(RunItemBase):
         name = field_of(self.raw_item, "name") or field_of(self.raw_item, "type")
         return None if name is None else str(name).removesuffix("_call")
 
-    @property
-    def call_id(self) -> str | None:
-        """The call's id."""
-        return field_of(self.raw_item, "call_id") or field_of(self.raw_item, "id")
-
 
 @dataclass(eq=False)
-class ToolCallOutputItem(RunItemBase):
+class ToolCallOutputItem(RunItemBase, _OfCall):
     """A call's result: `output` is what the tool returned, as it is."""
 
     output: Any
     type: Literal["tool_call_output_item"] = "tool_call_output_item"
     tool_origin: ToolOrigin | None = None
     custom_data: dict[str, Any] | None = None
-
-    @property
-    def call_id(self) -> str | None:
-        """The call's id."""
-        return field_of(self.raw_item, "call_id") or field_of(self.raw_item, "id")
 
 
 @dataclass(eq=False)
@@ -218,7 +220,7 @@ class CompactionItem(RunItemBase):
 
 
 @dataclass(eq=False)
-class ToolApprovalItem(RunItemBase):
+class ToolApprovalItem(RunItemBase, _OfCall):
     """A call that waits for a person: `state.approve(item)` or `state.reject(item)`."""
 
     tool_name: str | None = None
@@ -250,11 +252,6 @@ class ToolApprovalItem(RunItemBase):
         raw = self.raw_item
         given = next((value for name in ("arguments", "params", "input") if (value := field_of(raw, name)) is not None), None)
         return given if given is None or isinstance(given, str) else json.dumps(given, default=str)
-
-    @property
-    def call_id(self) -> str | None:
-        """The call's id."""
-        return field_of(self.raw_item, "call_id") or field_of(self.raw_item, "id")
 
     def to_input_item(self) -> TResponseInputItem:
         """Raises `AgentsException`: a call that waits is no item of a conversation."""

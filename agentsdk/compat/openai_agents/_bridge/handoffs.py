@@ -6,6 +6,7 @@ import inspect
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from agentsdk.compat.openai_agents._answers import is_yes
 from agentsdk.compat.openai_agents._bridge.handed import Filtered
 from agentsdk.compat.openai_agents._bridge.output import AsItIs
 from agentsdk.compat.openai_agents._bridge.replies import raw_of
@@ -83,8 +84,7 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
         rule = enabled
 
         async def asked(ctx: OwnContext[Any], own: OwnAgent[Any, Any]) -> bool:
-            answer = rule(scope_of(ctx).wrapper, agent)
-            return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+            return await is_yes(rule(scope_of(ctx).wrapper, agent))
 
         enabled = asked
     return HandoffDeclaration(target, spec, on_handoff, cast(Any, AsItIs()), input_filter, enabled, result)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from agentsdk.compat.openai_agents import tool as theirs
+from agentsdk.compat.openai_agents._answers import is_yes
 from agentsdk.compat.openai_agents._bridge.approval import approval_of
 from agentsdk.compat.openai_agents._bridge.hosted import hosted_tool
 from agentsdk.compat.openai_agents._bridge.local_tools import invoke_computer, invoke_custom, invoke_patch, invoke_shell
@@ -88,22 +89,30 @@ def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool 
         case theirs.FunctionTool():
             return _function_tool(tool, agent)
         case theirs.ShellTool() if tool.executor is not None:
-            return _kind("shell", tool, agent, invoke_shell(tool), approval_of(tool, agent, _shell_approval(tool)), settings={})
+            return _kind(
+                "shell",
+                tool,
+                agent,
+                invoke_shell(tool),
+                approval_of(tool, agent, _approval(tool.needs_approval, _action)),
+                settings={},
+            )
         case theirs.LocalShellTool():
             return _kind("shell", tool, agent, invoke_shell(tool), {}, settings={})
         case theirs.ApplyPatchTool():
-            approval = approval_of(tool, agent, _patch_approval(tool))
+            approval = approval_of(tool, agent, _approval(tool.needs_approval, _operation))
             return _kind("apply_patch", tool, agent, invoke_patch(tool), approval, settings={})
         case theirs.ComputerTool():
             return _kind("computer", tool, agent, invoke_computer(tool), {}, settings=_screen(tool))
         case theirs.CustomTool():
             form: Any = tool.format
+            approval = approval_of(tool, agent, _approval(tool.needs_approval, _input))
             settings: JsonObject = {"grammar": form} if isinstance(form, dict) else {}
             made = tool_of(
                 tool.name,
                 Body(tool, agent, tool.description, _TEXT, invoke_custom(tool)),
                 False,
-                {"kind": "custom", "kind_settings": settings, **approval_of(tool, agent, _custom_approval(tool)), **_ERRORS},
+                {"kind": "custom", "kind_settings": settings, **approval, **_ERRORS},
             )
             return made
         case theirs.ShellTool() | theirs.ProgrammaticToolCallingTool():
@@ -204,62 +213,36 @@ def _rule(rule: Any, agent: Agent[Any]) -> Any:
         return rule
 
     async def enabled(ctx: OwnContext[Any], own_agent: Any) -> bool:
-        answer = rule(scope_of(ctx).wrapper, agent)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+        return await is_yes(rule(scope_of(ctx).wrapper, agent))
 
     return enabled
 
 
-def _approval(rule: Any) -> Any:
+def _approval(rule: Any, told: Callable[[Any, dict[str, Any]], Any] = lambda _, arguments: arguments) -> Any:
+    """Whether a call waits for a person: the rule is asked with what `told` makes of the run's context and the arguments."""
     if isinstance(rule, bool):
         return rule
-
-    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        answer = rule(scope_of(ctx).wrapper, arguments, call_id)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
-
-    return asks
-
-
-def _shell_approval(tool: theirs.ShellTool) -> Any:
-    rule = tool.needs_approval
-    if isinstance(rule, bool):
-        return rule
-
-    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        action = theirs.ShellActionRequest(
-            list(arguments.get("commands") or []), arguments.get("timeout_ms"), arguments.get("max_output_length")
-        )
-        answer = rule(scope_of(ctx).wrapper, action, call_id)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
-
-    return asks
-
-
-def _patch_approval(tool: theirs.ApplyPatchTool) -> Any:
-    rule = tool.needs_approval
-    if isinstance(rule, bool):
-        return rule
-    from agentsdk.compat.openai_agents._bridge.local_tools import operation_of
 
     async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
         wrapper = scope_of(ctx).wrapper
-        answer = rule(wrapper, operation_of(arguments, wrapper), call_id)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+        return await is_yes(rule(wrapper, told(wrapper, arguments), call_id))
 
     return asks
 
 
-def _custom_approval(tool: theirs.CustomTool) -> Any:
-    rule = tool.needs_approval
-    if isinstance(rule, bool):
-        return rule
+def _action(_: Any, arguments: dict[str, Any]) -> theirs.ShellActionRequest:
+    commands, milliseconds = list(arguments.get("commands") or []), arguments.get("timeout_ms")
+    return theirs.ShellActionRequest(commands, milliseconds, arguments.get("max_output_length"))
 
-    async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        answer = rule(scope_of(ctx).wrapper, str(arguments.get("input") or ""), call_id)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
 
-    return asks
+def _operation(wrapper: Any, arguments: dict[str, Any]) -> Any:
+    from agentsdk.compat.openai_agents._bridge.local_tools import operation_of
+
+    return operation_of(arguments, wrapper)
+
+
+def _input(_: Any, arguments: dict[str, Any]) -> str:
+    return str(arguments.get("input") or "")
 
 
 def _verdict(output: ToolGuardrailFunctionOutput) -> OwnVerdict:

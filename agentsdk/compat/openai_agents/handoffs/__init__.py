@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentsdk.compat.openai_agents._answers import is_yes
 from agentsdk.compat.openai_agents._changes import Noticed
 from agentsdk.compat.openai_agents.exceptions import ModelBehaviorError, UserError
 from agentsdk.compat.openai_agents.handoffs.history import default_handoff_history_mapper as default_handoff_history_mapper
@@ -170,8 +171,7 @@ def handoff(
         return agent
 
     async def enabled(context: RunContextWrapper[Any], asking: AgentBase[Any]) -> bool:
-        answer = cast("Callable[..., Any]", is_enabled)(context, asking)
-        return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+        return await is_yes(cast("Callable[..., Any]", is_enabled)(context, asking))
 
     return Handoff(
         tool_name=tool_name_override or Handoff.default_tool_name(agent),

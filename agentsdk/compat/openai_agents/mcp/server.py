@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import inspect
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NotRequired, Self, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, Self, cast
 from typing_extensions import TypedDict
 
 from agentsdk.compat.openai_agents._absent import names_absent_in
+from agentsdk.compat.openai_agents._answers import is_yes
 from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.mcp.util import ToolFilter, ToolFilterContext
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
@@ -99,8 +99,7 @@ class MCPServer(abc.ABC):
             ask: Callable[..., Any] = rule
 
             async def asks(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
-                answer = ask(context, agent, SimpleNamespace(name=tool_name))
-                return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+                return await is_yes(ask(context, agent, SimpleNamespace(name=tool_name)))
 
             return asks
         if isinstance(rule, Mapping):
@@ -184,8 +183,7 @@ class _Native(MCPServer):
         if callable(given):
             if context is None or agent is None:
                 raise UserError("run_context and agent are required for a dynamic tool filter; pass both to list_tools")
-            answer = given(ToolFilterContext(context, agent, self.name), tool)
-            return bool(await answer) if inspect.isawaitable(answer) else bool(answer)
+            return await is_yes(given(ToolFilterContext(context, agent, self.name), tool))
         allowed, blocked = given.get("allowed_tool_names"), given.get("blocked_tool_names") or ()
         return (allowed is None or tool.name in allowed) and tool.name not in blocked
 
