@@ -17,8 +17,9 @@ _BY_TEXT: tuple[tuple[str, str], ...] = (
     (_PRIVATE, "a private name"),
     (r"voice|realtime|sandbox", "voice, realtime, sandboxes"),
     (_STATES, "the format of states"),
-    (r"finds no step left in its script", "asks more often: an empty reply is asked again"),
+    (r"finds no step left in its script", "the model is asked more often"),
     (_ABSENT, "a name or argument that is not there"),
+    (r"^DID NOT RAISE", "an error that is not raised"),
 )
 _BY_MODULE: tuple[tuple[str, str], ...] = (
     (r"run_state|state_compat", "the format of states"),

@@ -67,4 +67,5 @@ def test_causes_are_told_apart() -> None:
     )
     assert cause_of("tests/test_run_state.py", "AssertionError", "assert 1 == 2") == "the format of states"
     assert cause_of("tests/test_a.py", "Failed", "Timeout (>8.0s) from pytest-timeout.") == "does not end"
+    assert cause_of("tests/test_a.py", "Failed", "DID NOT RAISE <class 'agents.UserError'>") == "an error that is not raised"
     assert cause_of("tests/test_a.py", "AssertionError", "assert 1 == 2") == "another behaviour"
