@@ -101,6 +101,8 @@ class AgentModel:
     def __init__(self, agent: Agent[Any]) -> None:
         self._agent = agent
         self._last: FoundModel | None = None
+        # Tools and handoffs, by those of the request.
+        self._offered: tuple[object, list[Any], list[Any]] | None = None
 
     @property
     def name(self) -> str:
@@ -189,9 +191,9 @@ class AgentModel:
             for one in entries:
                 if one.get("type") == "reasoning":
                     one.pop("id", None)
-        offered = scope.offered.get(agent)
-        if offered is None or offered[0] is not request.tools:
-            offered = scope.offered[agent] = (request.tools, *_offered(scope, agent, request))
+        offered = self._offered
+        if offered is None or offered[0] is not request.tools or agent.mcp_servers:  # whose tools are each turn's own
+            offered = self._offered = (request.tools, *_offered(scope, agent, request))
         return {
             "system_instructions": request.instructions or ("" if isinstance(agent.instructions, str) else None),
             "input": entries,

@@ -70,8 +70,6 @@ class RunScope:
     tool_input_results: Made[list[ToolInputGuardrailResult]] = Made(list)
     tool_output_results: Made[list[ToolOutputGuardrailResult]] = Made(list)
     models: Made[dict[Agent[Any], FoundModel]] = Made(dict)
-    # Tools and handoffs, by those of the request.
-    offered: Made[dict[Agent[Any], tuple[object, list[Any], list[Any]]]] = Made(dict)
     turn_tools: Made[dict[int, list[Any]]] = Made(dict)
     approved: Made[set[str]] = Made(set)  # calls that an `on_approval` has let run
     late_rejections: Made[list[tuple[str | None, bool, Awaitable[Any]]]] = Made(list)  # whose text an async formatter gives
