@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -184,12 +185,16 @@ class TestSignedFaults(TestFaults):
     adapter = "BedrockModel, signed"
     sampled = True
 
-    @pytest.fixture(autouse=True)
+    @pytest.fixture(scope="class", autouse=True)
     @classmethod
-    def _credentials(cls, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
-        monkeypatch.setenv("AWS_SESSION_TOKEN", KEY)
+    def _credentials(cls) -> Iterator[None]:
+        """Of the class: a search for them that outlives its test, on a machine under load, still finds them here."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+            patch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+            patch.setenv("AWS_SESSION_TOKEN", KEY)
+            patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+            yield
 
     def model(self, server: FakeServer, **options: Any) -> BedrockModel:
         return model_at(server, auth=AwsAuth("us-east-1"), **options)
