@@ -19,6 +19,7 @@ from agentsdk.core.arguments import canonical_arguments
 from agentsdk.core.codec import StateKey
 from agentsdk.core.keys import approval_key
 from agentsdk.core.limits.run_limits import allowed_number
+from agentsdk.core.limits.totals import Price, follow, followed
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem, ToolApprovalItem, ToolInDoubtItem, interruptions
 from agentsdk.core.pairing import joined
 from agentsdk.core.state import OpenTurn, State, apply, fold, transcript
@@ -144,10 +145,10 @@ class RunState:
 
     `RunState.from_string` trusts its text like code unless a `state_key` seals it: the one given there, or in the `RunConfig`
     of the run, which `to_string` and `to_json` then use by themselves. In the process of the run it also holds the run's
-    context object. Neither that nor the key is ever written: not in text, not in a pickle.
+    context object, and knows the prices. None of them, nor the key, is ever written: not in text, not in a pickle.
     """
 
-    __slots__ = ("_context", "_decisions", "_is_verified", "_key", "_state", "kept")
+    __slots__ = ("_context", "_decisions", "_is_verified", "_key", "_price", "_state", "kept")
 
     def __init__(
         self,
@@ -158,12 +159,14 @@ class RunState:
         context: object = None,
         is_verified: bool = True,
         kept: Kept | None = None,
+        price: Price | None = None,
     ) -> None:
         self._state = state
         self._decisions = list(decisions)
         self._key = state_key
         self._context = context
         self._is_verified = is_verified
+        self._price = price
         self.kept = kept
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -177,6 +180,7 @@ class RunState:
             context=self._context,
             is_verified=self._is_verified,
             kept=self.kept,
+            price=self._price,
         )
 
     def __deepcopy__(self, _: object) -> RunState:
@@ -206,6 +210,12 @@ class RunState:
     def usage(self) -> Usage:
         """What the run has spent, nested runs included."""
         return self._state.usage
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What the run has cost in US dollars, nested runs included; None where that is not known: of one that was loaded."""
+        log = self._state.log
+        return followed(log) if self._price is None else follow(log, self._price).total
 
     @property
     def is_finished(self) -> bool:

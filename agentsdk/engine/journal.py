@@ -89,7 +89,8 @@ class Journal(Struct, eq=False, kw_only=True):
         added = () if self.added is None else self.added.due()
         if added:
             unrecorded = (*unrecorded, InputAdded(added))
-        return RunState(self.state, unrecorded, self.deps.config.state_key, context=self.context.context, kept=kept)
+        key, context = self.deps.config.state_key, self.context.context
+        return RunState(self.state, unrecorded, key, context=context, kept=kept, price=self.deps.price)
 
     @property
     def is_ahead(self) -> bool:

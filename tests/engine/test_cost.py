@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from copy import copy
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from agentsdk import (
     function_tool,
     shared_limits,
 )
+from agentsdk.errors import InvalidOutputError
 from agentsdk.models.prices import price_with
 from agentsdk.testing import ScriptedModel, call
 
@@ -196,3 +198,20 @@ async def test_the_price_lists_are_read_once_and_not_on_the_event_loop(monkeypat
     monkeypatch.setattr(prices, "cost_of", noted)
     await asyncio.gather(*[prices.read_price_lists() for _ in range(5)])
     assert len(readers) == 1 and readers[0] is not threading.main_thread()
+
+
+async def test_a_run_that_failed_says_what_it_has_cost() -> None:
+    agent = Agent[None, int]("clerk", output_type=int, model=ScriptedModel(["many", "very many", '{"response": 3}']))
+    config = RunConfig(prices={"scripted": ModelPrice(input="1", output="2")})
+    with pytest.raises(InvalidOutputError) as caught:
+        await Runner.run(agent, "How many?", run_config=config)
+    state = caught.value.state
+    assert isinstance(state, RunState)
+    spent = state.usage
+    assert spent.requests == 2
+    assert state.cost == Decimal(spent.input_tokens + 2 * spent.output_tokens) / 1_000_000
+    assert copy(state).cost == state.cost
+    assert RunState.from_string(agent, state.to_string()).cost is None, "who loads it does not know the prices"
+    result = await Runner.run(agent, state, run_config=config)
+    assert result.cost == result.to_state().cost
+    assert result.cost is not None and result.cost > Decimal(0)
