@@ -78,8 +78,9 @@ def load_object(name: str) -> object:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise _broken(module, error) from error
+        remedy = f"write {module.removesuffix('.py')}:..." if module.endswith(".py") else "go to its folder"
         raise UserError(
-            f"there is no module {module!r}, expected one that can be imported from {os.getcwd()!r}; go to its folder"
+            f"there is no module {module!r}, expected one that can be imported from {os.getcwd()!r}; {remedy}"
         ) from None
     except Exception as error:
         raise _broken(module, error) from error

@@ -344,6 +344,13 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
+_BARE = {
+    "self": "make the method of an object a tool, not that of its class: function_tool(thing.method)",
+    **dict.fromkeys(("ctx", "context", "wrapper"), "annotate it as ToolContext[...] where it is to be the run's context"),
+}
+"""What to do about parameters without an annotation that are known by their names."""
+
+
 def _finished(
     schema: JsonObject, name: str, strict: bool, parameters: list[Parameter], described: dict[str, str]
 ) -> JsonObject:
@@ -354,10 +361,8 @@ def _finished(
         if description and parameter.name in properties:
             properties[parameter.name].setdefault("description", description)
         if strict and parameter.annotation is MISSING:
-            raise UserError(
-                f"parameter {parameter.name!r} of tool {name!r} has no annotation, expected a type; annotate it, "
-                "or take any value with strict_mode=False"
-            )
+            remedy = _BARE.get(parameter.name, "annotate it, or take any value with strict_mode=False")
+            raise UserError(f"parameter {parameter.name!r} of tool {name!r} has no annotation, expected a type; {remedy}")
     schema.pop("description", None)
     schema["additionalProperties"] = False
     if not strict:

@@ -115,8 +115,9 @@ def input_items(given: object, history: tuple[Item, ...]) -> tuple[tuple[Item, .
         return joined(history, items) if history else (items, 0)
     if isinstance(given, Sequence):
         return joined(history, items_from_input(cast(Sequence[InputItem], given)))
+    remedy = "result.to_state()" if hasattr(given, "to_state") else "one"
     raise UserError(
-        f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass one"
+        f"Runner was given the input {type(given).__name__!r}, expected a str, a list of items or a RunState; pass {remedy}"
     )
 
 

@@ -35,10 +35,15 @@ def call(name: str, /, **arguments: object) -> FunctionCall:
 class ScriptedModel:
     """A model that gives `replies` one after another and keeps the `requests` it got.
 
-    A streamed request gets its text word by word. Raises `UserError` when the script is at its end.
+    A streamed request gets its text word by word. Raises `UserError` when the script is at its end, and
+    for one reply in place of a list.
     """
 
     def __init__(self, replies: Iterable[ScriptedReply], *, name: str = "scripted", usage: Usage = USAGE) -> None:
+        if isinstance(replies, str | FunctionCall):
+            raise UserError(
+                f"ScriptedModel was given a {type(replies).__name__!r}, expected a list of replies; write [...] around it"
+            )
         self.name = name
         self.requests: list[ModelRequest] = []
         self._replies = list(replies)

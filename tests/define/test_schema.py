@@ -305,6 +305,19 @@ def keywords(**kw: int) -> None: ...
 def nested_anything(x: list[Address], y: list[dict[str, int]]) -> None: ...
 
 
+def bare_context(ctx) -> None: ...  # type: ignore[no-untyped-def]
+def bare_self(self) -> None: ...  # type: ignore[no-untyped-def]
+
+
+@pytest.mark.parametrize(
+    ("func", "told"),
+    [(bare_context, r"; annotate it as ToolContext\[\.\.\.\] "), (bare_self, r": function_tool\(thing\.method\)$")],
+)
+def test_what_a_bare_parameter_is_by_its_name_is_said(func: Callable[..., Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        function_schema(func)
+
+
 @pytest.mark.parametrize(
     ("func", "told"),
     [

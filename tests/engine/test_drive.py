@@ -275,3 +275,6 @@ async def test_a_conversation_delivered_again_is_the_same_input(open_store: Open
     wrong: Any = 5
     with pytest.raises(UserError, match="was given the input 'int'"):
         await Runner.drive(clerk("done"), "r", wrong, run_config=config)
+    wrong = result
+    with pytest.raises(UserError, match=r"was given the input 'RunResult', .*; pass result\.to_state\(\)$"):
+        await Runner.drive(clerk("done"), "r", wrong, run_config=config)

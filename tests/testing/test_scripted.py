@@ -89,3 +89,11 @@ async def test_a_stream() -> None:
 async def test_a_streamed_refusal() -> None:
     events = await events_of(ScriptedModel([Message("assistant", (Refusal("no"),))]), stream=True)
     assert "response.refusal.delta" in [event.type for event in events]
+
+
+@pytest.mark.parametrize("reply", ["Hello.", call("pay", amount=3)], ids=["a text", "a call"])
+def test_a_reply_in_place_of_a_script_is_refused(reply: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"^ScriptedModel was given a '\w+', expected a list of replies; write \[...\] around it$"
+    ):
+        ScriptedModel(reply)
