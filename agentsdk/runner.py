@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from agentsdk.core.run_state import Kept, RunState
 from agentsdk.define.agent import MODEL, RUN_HOOKS, Agent, RunHooks
+from agentsdk.define.misnamed import meant_for_run
 from agentsdk.define.run_config import ERROR_HANDLERS, RunConfig, RunErrorHandlers
 from agentsdk.define.stream_events import StreamEvent, WatchEvent
 from agentsdk.engine.begin import begin_run, clock_of
@@ -39,6 +40,7 @@ from agentsdk.types.errors import ResumableState, UserError
 from agentsdk.types.events import RunEvent
 from agentsdk.types.generics import TContext, TOutput
 from agentsdk.types.items import InputItem, Item
+from agentsdk.types.misnamed import unexpected
 from agentsdk.types.signature import shows_options
 from agentsdk.types.summary import check_run_id
 
@@ -112,6 +114,18 @@ class _Options(Struct, frozen=True, kw_only=True):
                 )
 
 
+def _options(arguments: Mapping[str, Any], run_config: RunConfig | None = None) -> _Options:
+    """The arguments of a call, of which one may stand by itself."""
+    try:
+        return _Options(**arguments) if run_config is None else _Options(run_config=run_config, **arguments)
+    except TypeError:
+        known = ("context", *_Options.__struct_fields__)
+        wrong = next((name for name in arguments if name not in known), None)
+        if wrong is None:
+            raise
+        raise unexpected("Runner", wrong, known, meant_for_run) from None
+
+
 class Runner:
     """Runs agents. Every way to run one is the same loop over the same turns.
 
@@ -177,7 +191,7 @@ class Runner:
         an argument that is wrong, `SessionError` for a session that cannot be read, `RunConflictError` for a run that exists
         already or is held elsewhere.
         """
-        options = _Options(**arguments)
+        options = _options(arguments)
         history = () if options.session is None else await history_of(options.session, input, options.run_config)
         run, begin = _begun(starting_agent, input, history, context, options)
         await execute(run, begin, options.session, options.error_handlers, starting_agent)
@@ -200,7 +214,7 @@ class Runner:
         it is held.
         `take_over` says that nobody works on it although its lease has not passed. Raises `RunNotFoundError`, and like `run`.
         """
-        _Options(**arguments)
+        _options(arguments)
         _ARGUMENTS.check_given(take_over=take_over)
         given = await _stored(run_id, run_config, take_over)
         return await Runner.run(starting_agent, given, context=context, run_config=run_config, **arguments)
@@ -255,7 +269,7 @@ class Runner:
         from agentsdk.engine.drive import drive
         from agentsdk.engine.stored import store_of
 
-        options = _Options(run_config=run_config, **arguments)
+        options = _options(arguments, run_config)
         store_of(run_config)
         config = dataclasses.replace(run_config, run_id=check_run_id(run_id))
 
@@ -440,7 +454,7 @@ class Runner:
 
         Raises `UserError` at once for an argument that is wrong.
         """
-        options = _Options(**arguments)
+        options = _options(arguments)
 
         async def begin(stream: RunResultStreaming[TOutput], channel: Channel[StreamEvent]) -> None:
             history = () if options.session is None else await history_of(options.session, input, options.run_config)
@@ -468,7 +482,7 @@ class Runner:
         """
         from agentsdk.engine.stored import store_of
 
-        options = _Options(run_config=run_config, **arguments)
+        options = _options(arguments, run_config)
         _ARGUMENTS.check_given(take_over=take_over)
         check_run_id(run_id)
         store_of(run_config)
@@ -777,7 +791,7 @@ async def drive_with_run(
     """
     from agentsdk.engine.drive import drive
 
-    options = _Options(run_config=run_config, **arguments)
+    options = _options(arguments, run_config)
 
     async def run(agent: Agent[Any, Any], given: object) -> RunResult[Any]:
         history = () if options.session is None else await history_of(options.session, given, run_config)

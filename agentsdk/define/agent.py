@@ -15,6 +15,7 @@ from agentsdk.define.agent_input import AgentInput, AgentInputBuilder
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput
 from agentsdk.define.handoff_filter import HandoffInputFilter
+from agentsdk.define.misnamed import meant_for_agent
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import guardrail_fields, guardrails_of
@@ -43,8 +44,10 @@ from agentsdk.types.generics import TContext, TInput, TOutput
 from agentsdk.types.hosted import PROMPT, Prompt
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import Item
+from agentsdk.types.misnamed import unexpected
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
+from agentsdk.types.signature import named_only
 from agentsdk.types.spec import HandoffSpec
 from agentsdk.types.text import require_text
 
@@ -120,6 +123,10 @@ def empty_list() -> Sequence[_T]:  # pyright: ignore[reportInvalidTypeVarUse]
 _NONE_GIVEN = ()  # an agent that is given no tools has a list of its own, to which some may be added
 
 
+def _unexpected(kind: type[Agent[Any, Any]], given: str) -> TypeError:
+    return unexpected(f"{kind.__name__}.__init__()", given, Agent.__dataclass_fields__, meant_for_agent)
+
+
 @dataclass(eq=False, repr=False)
 class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type. `toolsets` are asked for more tools each turn.
@@ -183,7 +190,10 @@ class Agent(Generic[TContext, TOutput]):
             prompt=None,
             output_validators=(),
             max_output_retries=None,
+            **unknown,
         ):
+            if unknown:
+                raise _unexpected(type(self), min(unknown))
             self.__dict__.update(
                 name=name,
                 instructions=instructions,
@@ -208,6 +218,7 @@ class Agent(Generic[TContext, TOutput]):
             self.__post_init__()
 
         __init__.__annotations__ = {**__annotations__, "return": None}
+        __init__.__signature__ = named_only(__init__)
 
         def __setattr__(self, field: str, value: object) -> None:
             fields = self.__dict__
@@ -224,7 +235,11 @@ class Agent(Generic[TContext, TOutput]):
     def clone(self, **changes: Any) -> Self:
         """A copy with some fields replaced; lists are shared unless replaced. Raises `UserError` for a field there is not."""
         if unknown := sorted(changes.keys() - self.__dataclass_fields__.keys()):
-            raise UserError(f"agent {self.name!r} has no fields {unknown}, expected some of those that Agent takes")
+            meant = meant_for_agent(unknown[0])
+            raise UserError(
+                f"agent {self.name!r} has no fields {unknown}, expected some of those that Agent takes"
+                + (f"; write {meant}" if meant else "")
+            )
         return replace(self, **changes)
 
     @shows_tool_options(CallOptions)

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, get_a
 
 from agentsdk.define.context import ToolContext
 from agentsdk.define.docstring import DocstringStyle
+from agentsdk.define.misnamed import meant_for_tool
 from agentsdk.define.parameters import local_names, unwrapped
 from agentsdk.define.schema import function_schema
 from agentsdk.define.tool import DESCRIPTION, FunctionTool, tool_of
@@ -16,6 +17,7 @@ from agentsdk.define.tool_body import FunctionBody
 from agentsdk.define.tool_options import FunctionToolOptions, ToolOptions, shows_tool_options
 from agentsdk.types.declared import FLAG, Fields, a_tool_name, one_of, optional
 from agentsdk.types.errors import UserError
+from agentsdk.types.misnamed import unexpected
 
 C = TypeVar("C")
 P = ParamSpec("P")
@@ -73,7 +75,7 @@ def function_tool(
     """
 
     if options and (unknown := options.keys() - ToolOptions.__optional_keys__):
-        raise TypeError(f"function_tool() got an unexpected keyword argument {min(unknown)!r}")
+        raise unexpected("function_tool()", min(unknown), ToolOptions.__optional_keys__, meant_for_tool)
     _OVERRIDES.check_given(
         name_override=name_override,
         description_override=description_override,

@@ -23,6 +23,7 @@ from agentsdk.define.agent import (
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.handoff_filter import HandoffInputFilter
 from agentsdk.define.inbox import Inbox
+from agentsdk.define.misnamed import meant_for_config
 from agentsdk.define.prices import ModelPrice, Prices
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_options import TIMEOUT, TOOL_RETRY
@@ -53,6 +54,7 @@ from agentsdk.types.declared import (
 from agentsdk.types.errors import AgentsException, LimitExceededError, UserError
 from agentsdk.types.generics import TContext
 from agentsdk.types.items import InputItem, Item
+from agentsdk.types.misnamed import says_what_is_meant
 from agentsdk.types.owner import RunOwner
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
@@ -158,6 +160,7 @@ class ContextCodec(Generic[TContext]):
 _CODEC = Fields("ContextCodec", encode=SYNC, decode=SYNC)
 
 
+@says_what_is_meant(meant_for_config)
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class RunConfig:
     """Settings of one run; every field has a default that suits production.

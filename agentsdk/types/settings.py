@@ -26,6 +26,7 @@ from agentsdk.types.declared import (
     whole,
 )
 from agentsdk.types.errors import UserError
+from agentsdk.types.misnamed import meant_for_settings, says_what_is_meant
 
 ThinkingEffort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 Verbosity = Literal["low", "medium", "high"]
@@ -142,6 +143,7 @@ _THINKING = Fields(
 )
 
 
+@says_what_is_meant(meant_for_settings)
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ModelSettings:
     """What to ask of the model; `None` leaves the provider's default.

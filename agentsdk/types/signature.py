@@ -30,6 +30,12 @@ def full_signature(function: Callable[..., Any], options: type, defaults: Mappin
     return inspect.Signature([*named, *shared])
 
 
+def named_only(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of `function` without its `**rest`."""
+    own = inspect.signature(function)
+    return own.replace(parameters=[each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD])
+
+
 def shows_options(options: type, defaults: Mapping[str, object] = _NONE) -> Callable[[F], F]:
     """A decorator: `help` and `inspect` show the `**options` of a function by name, with their defaults, as editors do."""
 

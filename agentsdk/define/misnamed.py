@@ -1,0 +1,75 @@
+"""What is meant by arguments that an agent, a run's config, a run or a tool does not have."""
+
+from __future__ import annotations
+
+from agentsdk.types.misnamed import meant_for_settings
+from agentsdk.types.settings import ModelSettings
+
+_AGENT = {
+    "instructions=...": "system_prompt system system_message instruction prompt_template",
+    "output_type=...": "result_type response_format output_schema response_model output_model output",
+    "toolsets=[...]": "mcp_servers mcp_server",
+    "tools=[...]": "functions",
+    "handoffs=[...]": "sub_agents subagents agents",
+    "input_guardrails=[...], or output_guardrails=[...]": "guardrails",
+    "handoff_description=...": "description",
+    "model=...": "llm model_name model_id",
+    "max_output_retries=...": "retries result_retries output_retries",
+    "Agent[Context, str](...) for its type, and Runner.run(..., context=...)": "context deps deps_type context_type",
+    "Runner.run(..., session=...)": "session memory",
+    "Runner.run(..., max_turns=...)": "max_turns max_iterations",
+}
+_RUN = {
+    "context=...": "deps ctx dependencies",
+    "session=...": "memory conversation",
+    "run_config=RunConfig(...)": "config settings",
+    "the input as the second argument": "messages prompt message user_prompt",
+    "Runner.run_streamed(...)": "stream streaming",
+}
+_TOOL = {
+    "name_override=...": "name",
+    "description_override=...": "description",
+    "needs_approval=...": "requires_approval approval",
+}
+
+
+def _known(table: dict[str, str], given: str) -> str:
+    return next((remedy for remedy, names in table.items() if given in names.split()), "")
+
+
+def _setting(given: str) -> str:
+    """The setting of a model of that name, or that is meant by it."""
+    if given in ModelSettings.__dataclass_fields__:
+        return f"model_settings=ModelSettings({given}=...)"
+    there = meant_for_settings(given)
+    return f"model_settings=ModelSettings({there})" if there else ""
+
+
+def _of_run(given: str) -> str:
+    from agentsdk.define.run_config import RunConfig
+
+    return f"run_config=RunConfig({given}=...)" if given in RunConfig.__dataclass_fields__ else ""
+
+
+def meant_for_agent(given: str) -> str:
+    """What of `Agent` is meant, or where else it belongs."""
+    of_run = _of_run(given)
+    return _known(_AGENT, given) or _setting(given) or (f"Runner.run(..., {of_run})" if of_run else "")
+
+
+def meant_for_config(given: str) -> str:
+    """What of `RunConfig` is meant, or where else it belongs."""
+    if given in ("max_turns", "hooks", "session", "context", "error_handlers"):
+        return f"Runner.run(..., {given}=...)"
+    return _setting(given)
+
+
+def meant_for_run(given: str) -> str:
+    """What of `Runner.run` is meant, or where else it belongs."""
+    setting = _setting(given)
+    return _known(_RUN, given) or _of_run(given) or (f"run_config=RunConfig({setting})" if setting else "")
+
+
+def meant_for_tool(given: str) -> str:
+    """What of `function_tool` is meant."""
+    return _known(_TOOL, given)

@@ -1,0 +1,56 @@
+"""Keyword arguments that there are not: the error says which one is meant."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=type)
+
+Meant = Callable[[str], str]
+"""What to write for a name from another library, or one that belongs elsewhere; `""` where nothing is known of it."""
+
+
+def unexpected(what: str, given: str, known: Collection[str], meant: Meant) -> TypeError:
+    """The error for the keyword argument `given`, which `what` does not have."""
+    close = get_close_matches(given, known, 1)
+    remedy = meant(given) or (f"{close[0]}=..." if close else "")
+    said = f"write {remedy}" if remedy else f"expected some of {', '.join(known)}"
+    return TypeError(f"{what} got an unexpected keyword argument {given!r}; {said}")
+
+
+def says_what_is_meant(meant: Meant) -> Callable[[T], T]:
+    """A decorator of a class: who makes an object of it with an argument that there is not, is told which one is meant."""
+
+    def decorate(kind: T) -> T:
+        make: Any = kind.__init__  # type: ignore[misc]
+
+        @functools.wraps(make)
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            try:
+                make(self, *args, **kwargs)
+            except TypeError:
+                known = [name for name in inspect.signature(make).parameters if name != "self"]
+                wrong = next((name for name in kwargs if name not in known), None)
+                if wrong is None:
+                    raise
+                raise unexpected(f"{kind.__name__}.__init__()", wrong, known, meant) from None
+
+        kind.__init__ = init  # type: ignore[misc]
+        return kind
+
+    return decorate
+
+
+def meant_for_settings(given: str) -> str:
+    """What of `ModelSettings` is meant."""
+    if given in ("max_output_tokens", "max_completion_tokens", "max_tokens_to_sample"):
+        return "max_tokens=..."
+    if given in ("stop_sequences", "stop_words"):
+        return "stop=[...]"
+    if given in ("reasoning", "effort"):
+        return "reasoning_effort=..., or thinking=..."
+    return "retry=ModelRetrySettings(max_retries=...)" if given in ("max_retries", "retries") else ""

@@ -1,0 +1,76 @@
+"""An argument that there is not: the error says which one is meant, or where it belongs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentsdk import Agent, ModelSettings, RunConfig, Runner, UserError, function_tool
+
+AGENT = Agent[None, str](name="Clerk")
+
+CASES: list[tuple[Callable[..., Any], str, str]] = [
+    (Agent, "system_prompt", "write instructions=..."),
+    (Agent, "instruction", "write instructions=..."),
+    (Agent, "result_type", "write output_type=..."),
+    (Agent, "mcp_servers", "write toolsets=[...]"),
+    (Agent, "temperature", "write model_settings=ModelSettings(temperature=...)"),
+    (Agent, "max_output_tokens", "write model_settings=ModelSettings(max_tokens=...)"),
+    (Agent, "store", "write model_settings=ModelSettings(store=...)"),
+    (Agent, "run_id", "write Runner.run(..., run_config=RunConfig(run_id=...))"),
+    (Agent, "max_turns", "write Runner.run(..., max_turns=...)"),
+    (Agent, "tool", "write tools=..."),
+    (Agent, "xyz", "expected some of name, instructions, tools"),
+    (RunConfig, "max_turns", "write Runner.run(..., max_turns=...)"),
+    (RunConfig, "temperature", "write model_settings=ModelSettings(temperature=...)"),
+    (RunConfig, "runid", "write run_id=..."),
+    (ModelSettings, "reasoning", "write reasoning_effort=..., or thinking=..."),
+    (ModelSettings, "temprature", "write temperature=..."),
+    (function_tool, "name", "write name_override=..."),
+    (function_tool, "need_approval", "write needs_approval=..."),
+]
+
+
+@pytest.mark.parametrize(("make", "given", "told"), CASES, ids=lambda case: case if isinstance(case, str) else None)
+def test_the_error_says_which_one_is_meant(make: Callable[..., Any], given: str, told: str) -> None:
+    name = {"name": "Clerk"} if make is Agent else {}
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '{given}'; ") as caught:
+        make(**name, **{given: 1})
+    assert told in str(caught.value)
+    assert (caught.value.__cause__ is None and caught.value.__suppress_context__) or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("deps", "write context=..."),
+        ("store", "write run_config=RunConfig(store=...)"),
+        ("temperature", "write run_config=RunConfig(model_settings=ModelSettings(temperature=...))"),
+        ("max_turn", "write max_turns=..."),
+    ],
+)
+def test_so_does_the_error_of_a_run(given: str, told: str) -> None:
+    run: Any = Runner.run_sync
+    with pytest.raises(TypeError, match=rf"^Runner got an unexpected keyword argument '{given}'; ") as caught:
+        run(AGENT, "Hi", **{given: 1})
+    assert str(caught.value).endswith(told)
+
+
+def test_so_does_the_error_of_a_copy() -> None:
+    with pytest.raises(UserError, match=r"^agent 'Clerk' has no fields \['system_prompt'\], .*; write instructions=\.\.\.$"):
+        AGENT.clone(system_prompt="Be brief.")
+
+
+def test_an_error_of_another_kind_stays_what_it_is() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        RunConfig(1)  # type: ignore[misc]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(UserError, match=r"RunConfig\(max_depth="):
+        RunConfig(max_depth="deep")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_what_is_taken_is_shown_as_before() -> None:
+    assert list(inspect.signature(Agent).parameters) == list(Agent.__dataclass_fields__)
+    assert list(inspect.signature(RunConfig).parameters) == list(RunConfig.__dataclass_fields__)
