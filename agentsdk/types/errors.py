@@ -115,6 +115,16 @@ Number = int | float | Decimal
 class ResumableState(Protocol):
     """What `.state` of an error is: pass it to `Runner.run` to go on."""
 
+    @property
+    def usage(self) -> Usage:
+        """What the run has spent."""
+        ...
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What that came to in US dollars; None where it is not known."""
+        ...
+
     def to_string(self) -> str:
         """The state as JSON text."""
         ...
