@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from agentsdk.types.misnamed import meant_for_settings
 from agentsdk.types.settings import ModelSettings
 
@@ -46,9 +48,8 @@ def _setting(given: str) -> str:
 
 
 def _of_run(given: str) -> str:
-    from agentsdk.define.run_config import RunConfig
-
-    return f"run_config=RunConfig({given}=...)" if given in RunConfig.__dataclass_fields__ else ""
+    config = import_module("agentsdk.define.run_config").RunConfig  # which says what is meant by means of this module
+    return f"run_config=RunConfig({given}=...)" if given in config.__dataclass_fields__ else ""
 
 
 def meant_for_agent(given: str) -> str:
