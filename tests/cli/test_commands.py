@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import metadata
 from pathlib import Path
@@ -156,7 +157,7 @@ def test_a_store_that_is_not_there_is_not_made_and_a_damaged_one_is_told(ran: An
     (tmp_path / "bad.db").write_bytes(b"this is no database" * 100)
     assert ran("runs", "--store", str(tmp_path / "bad.db")).code == 1
     ran("run", CLERK, "hello", "--run-id", "r")
-    with sqlite3.connect(tmp_path / "runs.db") as database:
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as database, database:
         database.execute("UPDATE agentsdk_run_events SET data = ? WHERE number = 1", (b'["nonsense"]',))
     assert ran("show", "r").code == 1
     assert ran("runs").code == 0
@@ -170,7 +171,7 @@ def test_no_command_on_a_run_makes_a_store(ran: Any, tmp_path: Path, command: li
 
 def test_a_run_of_a_newer_version_is_told(ran: Any, tmp_path: Path) -> None:
     ran("run", CLERK, "hello", "--run-id", "r")
-    with sqlite3.connect(tmp_path / "runs.db") as database:
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as database, database:
         (first,) = database.execute("SELECT data FROM agentsdk_run_events WHERE number = 1").fetchone()
         text = first if isinstance(first, str) else first.decode()
         newer = re.sub(r"^\[\d+,", "[999,", text)  # an event begins with its version

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -67,7 +68,7 @@ async def test_a_store_of_a_newer_version_is_not_touched(tmp_path: Path) -> None
     store = SQLiteRunStore(tmp_path / "runs.db")
     assert await store.list(RunQuery()) == []
     await store.aclose()
-    with sqlite3.connect(tmp_path / "runs.db") as database:
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as database, database:
         database.execute("UPDATE agentsdk_schema SET version = 99")
     database.close()
     done = served(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,7 @@ async def test_tables_of_others_are_refused(tmp_path: Path) -> None:
     AdvancedSQLiteSession(session_id="s", db_path=place, create_tables=True).close()
     with pytest.raises(ValueError, match="already belongs to 'agent_messages'"):
         AdvancedSQLiteSession(session_id="s", db_path=place, create_tables=True, messages_table="mine")
-    with sqlite3.connect(place) as connection:
+    with closing(sqlite3.connect(place)) as connection, connection:
         connection.execute("DROP TABLE agent_messages")
     with pytest.raises(ValueError, match="no table 'agent_messages'"):
         AdvancedSQLiteSession(session_id="s", db_path=place)

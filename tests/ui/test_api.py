@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -336,7 +337,7 @@ async def test_a_record_that_was_written_by_a_newer_version_or_damaged_is_said_s
 
     await finished(store, "r")
     await finished(store, "s")
-    with sqlite3.connect(tmp_path / "runs.db") as database:
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as database, database:
         changed = database.execute(DAMAGE, (b'["nonsense"]',)).rowcount
         assert changed == 1
     async with page_of(store) as (_, client):
