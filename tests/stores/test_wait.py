@@ -477,7 +477,7 @@ async def test_a_worker_without_work_asks_redis_nothing(own_redis: redis_server.
     with counted(own_redis.url, calls):
         for _ in range(3):
             assert await store.wait_due(seen, SOON) == seen
-    assert set(calls) <= {"config", "info"}
+    assert {name.partition("|")[0] for name in calls} <= {"config", "info"}, "some versions of Redis add what of it"
     assert subscribed(own_redis.url) == 1
     task = asyncio.create_task(store.wait_due(seen, LONG))
     await other.append("r", 1, [], summed("r", 1, status="ready"))
