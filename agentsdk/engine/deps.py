@@ -91,7 +91,7 @@ class RunDeps(Struct, eq=False):
     def __reduce__(self) -> tuple[Callable[..., RunDeps], tuple[object, ...]]:
         """What a pickle of a result has of it: not the key that seals the run's states, nor who saw the run."""
         config = dataclasses.replace(self.config, state_key=None)
-        shared = structs.replace(self, config=config, tracer=None, meter=None)
+        shared = structs.replace(self, config=config, tracer=None, meter=None, _price=None)  # found anew, it is a closure
         return type(self), structs.astuple(shared)
 
     def stamp(self) -> float:
