@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from copy import copy, deepcopy
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -112,6 +113,15 @@ def test_what_a_snapshot_shows() -> None:
         ("ToolApprovalItem", "x", ("c",), "inner"),
     ]
     assert RunState(fold([*LOG, RunEnded("done")])).is_finished
+
+
+def test_the_cost_is_known_where_prices_are() -> None:
+    def price(usage: Usage, model: str, asked: str = "") -> Decimal | None:
+        return Decimal(usage.requests)
+
+    state = fold(LOG)
+    assert RunState(state).cost is None
+    assert RunState(state, price=price).cost == 2, "that of the nested run as well"
 
 
 @pytest.mark.parametrize("always", [False, True])
