@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import offline
+from tests.conftest import LONG
 
 pytest_plugins = ["pytester"]
 
@@ -129,3 +130,8 @@ def test_what_a_passing_test_counted_is_printed(pytester: pytest.Pytester, worke
     outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider", *workers)
     outcome.assert_outcomes(passed=1)
     assert outcome.outlines.count("twelve cases") == 1
+
+
+def test_every_file_that_begins_first_is_there() -> None:
+    folder = Path(__file__).parent
+    assert [name for name in LONG if not (folder / name).is_file()] == []

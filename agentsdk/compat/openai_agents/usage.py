@@ -175,14 +175,11 @@ def usage_of(spent: SpentUsage) -> Usage:
 def _counted(spent: tuple[SpentUsage, ...]) -> Usage:
     """The usage of these replies, each with an entry of its own."""
     made = object.__new__(Usage)
-    first, *others = spent or (SpentUsage(),)
-    made.requests = first.requests
-    made.input_tokens = first.input_tokens
-    made.output_tokens = first.output_tokens
-    made.total_tokens = first.input_tokens + first.output_tokens
-    made.__dict__["_spent"] = (first,)
-    for one in others:
-        count(made, one)
+    made.requests = sum([one.requests for one in spent])
+    made.input_tokens = sum([one.input_tokens for one in spent])
+    made.output_tokens = sum([one.output_tokens for one in spent])
+    made.total_tokens = made.input_tokens + made.output_tokens
+    made.__dict__["_spent"] = spent
     return made
 
 
@@ -194,19 +191,20 @@ class Spending:
 
     def __init__(self, usage: Usage | None = None) -> None:
         self._usage = usage
-        self._waiting: tuple[SpentUsage, ...] = ()
+        self._waiting: list[SpentUsage] = []
 
     def add(self, spent: SpentUsage) -> None:
         """Count a reply, now or once it is asked for."""
         if self._usage is None:
-            self._waiting = (*self._waiting, spent)
+            self._waiting.append(spent)
         else:
             count(self._usage, spent)
 
     def usage(self) -> Usage:
         """The same object each time."""
         if self._usage is None:
-            self._usage, self._waiting = _counted(self._waiting), ()
+            self._usage = _counted(tuple(self._waiting))
+            self._waiting.clear()
         return self._usage
 
 
@@ -216,17 +214,14 @@ def count(usage: Usage, spent: SpentUsage) -> None:
     usage.input_tokens += spent.input_tokens
     usage.output_tokens += spent.output_tokens
     usage.total_tokens += spent.input_tokens + spent.output_tokens
-    made = usage.__dict__
-    if "_spent" in made:
-        made["_spent"] = (*made["_spent"], spent)
-    if "input_tokens_details" in made and (spent.cached_tokens or spent.cache_write_tokens):
+    if spent.cached_tokens or spent.cache_write_tokens:
         given = usage.input_tokens_details
         usage.input_tokens_details = InputTokensDetails(
             given.cached_tokens + spent.cached_tokens, given.cache_write_tokens + spent.cache_write_tokens
         )
-    if "output_tokens_details" in made and spent.reasoning_tokens:
+    if spent.reasoning_tokens:
         usage.output_tokens_details = OutputTokensDetails(usage.output_tokens_details.reasoning_tokens + spent.reasoning_tokens)
-    if "request_usage_entries" in made and _has_entry(spent):
+    if _has_entry(spent):
         usage.request_usage_entries.append(_entry(spent))
 
 

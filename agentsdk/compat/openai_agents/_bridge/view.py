@@ -75,7 +75,7 @@ class View:
         walk = ItemWalk(names, names[self.state.first_agent])
         found: list[RunItem] = []
         waits: set[str] = set()
-        calls: dict[str, FunctionCall] = {}
+        calls: dict[str, FunctionCall] = {}  # of the turn
         turn = begun = 0
         for event in self.state.log:
             match event:
@@ -85,7 +85,7 @@ class View:
                 case ModelReplied():
                     _in_order(found, begun, calls)
                     turn = begun = len(found)
-                    calls |= {item.call_id: item for item in event.response.output if isinstance(item, FunctionCall)}
+                    calls = {item.call_id: item for item in event.response.output if isinstance(item, FunctionCall)}
                 case ApprovalDecided():
                     _in_order(found, begun, calls)
                     begun = len(found)
@@ -177,9 +177,9 @@ def _in_order(found: list[RunItem], begun: int, calls: Mapping[str, FunctionCall
     """Have the results since `begun`, which came as their tools ended, in the order of their calls."""
     places = [at for at in range(begun, len(found)) if isinstance(found[at], ToolCallOutputItem)]
     if len(places) > 1:
-        order = list(calls)
+        order = {call_id: place for place, call_id in enumerate(calls)}
         results = [found[at] for at in places]
-        results.sort(key=lambda item: order.index(call_id) if (call_id := _call_id(item)) in calls else -1)
+        results.sort(key=lambda item: order.get(_call_id(item), -1))
         for at, result in zip(places, results, strict=True):
             found[at] = result
 
