@@ -85,8 +85,8 @@ def test_the_root_has_few_names_and_each_but_three_is_in_its_submodule() -> None
     ("statement", "told"),
     [
         ("from agentsdk import ToolsIntended", "agentsdk.ToolsIntended is in agentsdk.events"),
-        ("import agentsdk; agentsdk.ToolsIntended", "agentsdk.ToolsIntended is in agentsdk.events"),
         ("from agentsdk.tools import Runner", "agentsdk.tools.Runner is in agentsdk"),
+        ("from agentsdk.tools import tool, Runner", "agentsdk.tools.Runner is in agentsdk"),
         ("from agentsdk.errors import ModelRetry", "agentsdk.errors.ModelRetry is in agentsdk.output"),
         ("from agentsdk.durable.dbos import Worker", "agentsdk.durable.dbos.Worker is in agentsdk"),
     ],
@@ -96,6 +96,14 @@ def test_a_name_that_is_elsewhere_says_where_it_is(statement: str, told: str) ->
     with pytest.raises(ImportError) as caught:
         exec(statement)
     assert str(caught.value) == f"{told}; write: from {there} import {name.rpartition('.')[2]}"
+
+
+@pytest.mark.parametrize(("module", "name"), [("agentsdk", "PythonTool"), ("agentsdk.tools", "Runner")])
+def test_a_name_that_is_elsewhere_is_no_attribute(module: str, name: str) -> None:
+    assert not hasattr(import_module(module), name)
+    assert getattr(import_module(module), name, None) is None
+    with pytest.raises(AttributeError, match=rf"^{module}\.{name} is in agentsdk.*; write: from agentsdk.* import {name}$"):
+        exec(f"import {module}; {module}.{name}")
 
 
 @pytest.mark.parametrize("submodule", agentsdk.SUBMODULES)

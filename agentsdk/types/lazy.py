@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from types import ModuleType
+from types import FrameType, ModuleType
 
 _NO_HOMES: Mapping[str, str] = {}
 
@@ -15,8 +15,7 @@ def lazy_names(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of `package`. `homes` has the names of each module, separated by spaces.
 
-    The submodules are attributes as well. A name that only another public module has is an `ImportError` that says so: Python
-    drops the text of an `AttributeError` that was raised for `from package import name`.
+    The submodules are attributes as well. The error for a name that only another public module has says so.
     """
     home = {name: module for module, names in homes.items() for name in names.split()}
     namespace = vars(sys.modules[package])
@@ -32,10 +31,20 @@ def lazy_names(
             for module in _public_modules(package.partition(".")[0]):
                 if name in module.__all__:
                     there = module.__name__
-                    raise ImportError(f"{package}.{name} is in {there}; write: from {there} import {name}", name=package)
+                    text = f"{package}.{name} is in {there}; write: from {there} import {name}"
+                    if _imports_from(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+                        raise ImportError(text, name=package)
+                    raise AttributeError(text)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: sorted({*namespace, *home, *submodules})
+
+
+def _imports_from(frame: FrameType) -> bool:
+    """Whether it is at `from package import name`. Python drops the text of an `AttributeError` that is raised for that."""
+    from opcode import opmap  # only here: a program without such a mistake need not pay for it
+
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 def _public_modules(root: str) -> Iterator[ModuleType]:
