@@ -14,7 +14,7 @@ import pytest
 
 from agentsdk.sandboxes import LocalSandbox, cgroups
 from agentsdk.testing import sandbox_conformance
-from agentsdk.testing.sandbox_conformance import CHECKS, Check, Outcome, check_sandbox, try_checks
+from agentsdk.testing.sandbox_conformance import CHECKS, Check, Outcome, check_sandbox, probes, try_checks
 from benchmarks import as_nobody
 from tests.sandboxes.sandboxes import SANDBOXES
 from tests.sandboxes.whole_suite import UNAVAILABLE
@@ -98,6 +98,18 @@ async def test_every_probe_escapes_where_nothing_is_isolated(shared_folder: Path
     assert [outcome.check for outcome in outcomes if outcome.result != "failed"] == []
     assert [outcome for outcome in outcomes if "did not run" in outcome.detail] == []
     assert len(checks) > 15
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows gives open files to a process in another way")
+def test_the_probe_of_inherited_files_sees_one_and_none_of_its_own() -> None:
+    script = [sys.executable, "-c", f"import os; own = os.open('/', os.O_RDONLY)\n{probes.script(probes.INHERITED_FILES)}"]
+    given, kept = os.pipe()
+    try:
+        said = [subprocess.run(script, capture_output=True, check=True, pass_fds=fds).stdout[:7] for fds in ((), (given,))]
+    finally:
+        os.close(given)
+        os.close(kept)
+    assert said == [b"HELD He", b"ESCAPED"]
 
 
 @pytest.mark.anyio

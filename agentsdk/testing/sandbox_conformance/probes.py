@@ -311,12 +311,13 @@ import fcntl
 found = []
 for number in range(3, 1024):
     try:
-        fcntl.fcntl(number, fcntl.F_GETFD)
-        found.append(number)
+        # What this process opened itself is closed when it becomes another program: libffi keeps its own file open for ctypes.
+        if not fcntl.fcntl(number, fcntl.F_GETFD) & fcntl.FD_CLOEXEC:
+            found.append(number)
     except OSError:
         pass
 if not found:
-    raise Held("only 0, 1 and 2 are open")
+    raise Held("only 0, 1 and 2 were inherited")
 """
 SHARED_MEMORY_FILE = """
 with open(f"/dev/shm/{args[0]}") as file:
