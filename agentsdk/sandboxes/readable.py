@@ -89,6 +89,11 @@ def own_uid(workspace: Path, made: Path | None) -> int:
     return uid
 
 
+def is_own(uid: int) -> bool:
+    """Whether the user is one that `own_uid` has made up: of one sandbox alone, and of nobody else on this machine."""
+    return _FIRST_UID <= uid < _FIRST_UID + _UIDS
+
+
 def _new_uid(workspace: Path, made: Path | None) -> int:
     if made is None or made not in workspace.parents:
         raise SandboxError(

@@ -21,7 +21,7 @@ from agentsdk.ports.sandbox import SandboxLimits
 from agentsdk.sandboxes import sandlock_server, seccomp
 from agentsdk.sandboxes.isolating import IsolatingSandbox
 from agentsdk.sandboxes.process import Child
-from agentsdk.sandboxes.readable import ETC, command_user, interpreter_folders
+from agentsdk.sandboxes.readable import ETC, command_user, interpreter_folders, is_own
 from agentsdk.types.declared import shown
 from agentsdk.types.errors import SandboxError, UserError
 
@@ -77,13 +77,12 @@ class SandlockSandbox(IsolatingSandbox):
     ) -> Child:
         """See `HostSandbox.start`."""
         if self._server is None:
-            self._server = asyncio.create_task(_Server.start(), name="agentsdk sandlock server")
+            self._server = asyncio.create_task(_Server.start(self._user), name="agentsdk sandlock server")
         server = await asyncio.shield(self._server)
         request = {
             "argv": [*self._loader(), *argv],
             "policy": self._policy(env, cwd, limits),
             "rlimits": {"RLIMIT_FSIZE": limits.file_size, "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 4096},
-            "user": self._user,
         }
         return server.command(request, stdio)
 
@@ -131,16 +130,17 @@ class _Server:
         self._connection = connection
 
     @classmethod
-    async def start(cls) -> _Server:
-        """Start it. Raises `SandboxError` where sandlock is not installed."""
+    async def start(cls, user: int | None) -> _Server:
+        """Start one whose commands run as `user`. Raises `SandboxError` where sandlock is not installed."""
         found = importlib.util.find_spec("sandlock")
         if found is None or found.origin is None:
             raise SandboxError("sandlock is not installed")
         ours, its = socket.socketpair()
         with its:
             script, folder = sandlock_server.__file__, str(Path(found.origin).parents[1])
+            whose = [] if user is None else [str(user), *(["own"] if is_own(user) else [])]
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", script, str(its.fileno()), folder),
+                *(sys.executable, "-I", "-S", script, str(its.fileno()), folder, *whose),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

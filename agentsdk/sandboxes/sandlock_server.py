@@ -1,8 +1,12 @@
 """What starts the commands of a `SandlockSandbox`: a process of its own, which has sandlock loaded and forks for each command.
 
-A script of its own too, started as `python -I -S sandlock_server.py SOCKET FOLDER`: it imports nothing of this package, so that
-it is small and starts fast. FOLDER is where sandlock is installed. Sandlock forks, and the process it forks from should have
-one thread only; what supervises a command then has none of the program's secrets in its memory, and can be another user's.
+A script of its own too, started as `python -I -S sandlock_server.py SOCKET FOLDER [USER] [own]`: it imports nothing of this
+package, so that it is small and starts fast. FOLDER is where sandlock is installed, USER the id of whom commands run as where
+that is another than this program's. Sandlock forks, and the process it forks from should have one thread only; what supervises
+a command then has none of the program's secrets in its memory, and can be another user's.
+
+For each user that it runs as, sandlock keeps a registry in System V shared memory and semaphores, which outlive every process,
+and of which a machine has some thousands (SHMMNI). With `own` the user is of this sandbox alone: they are removed at the end.
 
 Each message on the socket brings five open files: the request as JSON, the command's stdin, stdout and stderr, and a socket of
 the command's own. On that one it says how the command ended; its other end being closed, or shut for writing, ends the command.
@@ -34,20 +38,36 @@ def main() -> None:
     """Serve until the socket is closed."""
     listening = socket.socket(fileno=int(sys.argv[1]))
     sys.path.append(sys.argv[2])
+    user = int(sys.argv[3]) if len(sys.argv) > 3 else None
     importlib.import_module("sandlock")  # once, here, and not in each command
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes that are forked here
     while True:
         message, fds, _, _ = socket.recv_fds(listening, 1, 5)
         if not message:
-            return
+            break
         if os.fork() == 0:
             listening.close()
-            _command(*fds)
+            _command(user, *fds)
         for fd in fds:
             os.close(fd)
+    if user is not None and sys.argv[4:] == ["own"]:
+        with suppress(ChildProcessError):
+            os.waitpid(-1, 0)  # as SIGCHLD is ignored, until the last command has ended
+        _remove_shared(user)
 
 
-def _command(request: int, stdin: int, stdout: int, stderr: int, control: int) -> None:
+def _remove_shared(user: int) -> None:
+    """Remove the System V objects that are the user's, as that user: root of a container may have no right to."""
+    os.setresuid(user, user, user)
+    for kind, name, control in (("shm", "shmid", _libc.shmctl), ("sem", "semid", _libc.semctl)):
+        with suppress(OSError):  # a kernel without them has no list
+            columns, *lines = map(str.split, Path(f"/proc/sysvipc/{kind}").read_text().splitlines())
+            for line in lines:
+                if int(line[columns.index("uid")]) == user:
+                    control(int(line[columns.index(name)]), 0, 0)  # IPC_RMID is 0, and so is what else is asked for
+
+
+def _command(user: int | None, request: int, stdin: int, stdout: int, stderr: int, control: int) -> None:
     told = socket.socket(fileno=control)
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -56,18 +76,18 @@ def _command(request: int, stdin: int, stdout: int, stderr: int, control: int) -
         for target, fd in enumerate((stdin, stdout, stderr)):
             os.dup2(fd, target)
             os.close(fd)
-        told.send(json.dumps(_run(asked, told)).encode())
+        told.send(json.dumps(_run(asked, user, told)).encode())
     except BaseException as error:
         told.send(json.dumps({"error": f"{type(error).__name__}: {error}"[:2000]}).encode())
     finally:
         os._exit(0)
 
 
-def _run(asked: dict[str, Any], told: socket.socket) -> dict[str, int]:
+def _run(asked: dict[str, Any], user: int | None, told: socket.socket) -> dict[str, int]:
     sandlock: Any = importlib.import_module("sandlock")  # it has no types
     for name, value in asked["rlimits"].items():
         resource.setrlimit(getattr(resource, name), (value, value))
-    _become(asked["user"])
+    _become(user)
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
     _check(_libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0))  # what the command leaves behind becomes a child of this process
     sandbox = sandlock.Sandbox(**asked["policy"])

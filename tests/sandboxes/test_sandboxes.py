@@ -168,6 +168,12 @@ async def test_variables_of_a_command_act_on_no_program_outside(name: str, avail
     assert list(tmp_path.iterdir()) != []
 
 
+def shared_objects(user: int) -> list[str]:
+    """What of System V shared memory and semaphores a user owns: it outlives every process."""
+    lines = [line for kind in ("shm", "sem") for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]]
+    return [line for line in lines if f" {user} " in line]
+
+
 KILLED = """
 import asyncio, sys
 from tests.sandboxes.sandboxes import SANDBOXES
@@ -182,7 +188,7 @@ asyncio.run(main())
 
 
 @BOTH
-async def test_a_program_that_is_killed_leaves_no_process(name: str, available: None) -> None:
+async def test_a_program_that_is_killed_leaves_no_process_and_no_shared_memory(name: str, available: None) -> None:
     nonce = uuid4().hex
     line = [sys.executable, "-c", KILLED, name, nonce]
     program = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
@@ -190,11 +196,23 @@ async def test_a_program_that_is_killed_leaves_no_process(name: str, available: 
     workspace = Path(program.stdout.readline().strip())
     await until(lambda: len(list(workspace.glob("ready*"))) == 3)
     assert left_running(nonce) != []
+    user = workspace.stat().st_uid
     program.kill()
     program.wait()
     program.stdout.close()
     await until(lambda: left_running(nonce) == [])
+    await until(lambda: user == os.geteuid() or shared_objects(user) == [])
     shutil.rmtree(workspace.parent)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+@BOTH
+async def test_a_sandbox_leaves_no_shared_memory(name: str, available: None) -> None:
+    async with SANDBOXES[name]() as sandbox:
+        await asyncio.gather(*(sandbox.run(["true"]) for _ in range(3)))
+        user = Path(sandbox.workdir).stat().st_uid
+        assert name != "sandlock" or shared_objects(user) != []
+    assert user == os.geteuid() or shared_objects(user) == []
 
 
 LEFT = """
