@@ -91,6 +91,12 @@ def _keys() -> Iterator[Finding]:
             yield Finding(f"provider {provider}", "ok" if one["is_set"] else "missing", says)
 
 
+def _default_model() -> Iterator[Finding]:
+    from agentsdk.models.provider import default_model_name
+
+    yield Finding("default model", "ok", f"{default_model_name()} answers where no model is named")
+
+
 def _local_model() -> Iterator[Finding]:
     from agentsdk.models.local.weights import find_weights
 
@@ -141,6 +147,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _extras,
     _environment,
     _keys,
+    _default_model,
     _token_counts,
     _local_model,
     _programs,

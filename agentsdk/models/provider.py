@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from importlib import import_module
 
 from agentsdk.models.known import PROFILES, elsewhere, key_hint, known_providers, provider_meant
@@ -37,8 +38,8 @@ class DefaultModelProvider:
       provider is refused.
 
     The default is `AGENTSDK_MODEL` where that is set; with an `OPENAI_API_KEY` OpenAI's `OPENAI_DEFAULT_MODEL`, or its
-    `gpt-4.1`; and the local model where neither is. Keys and addresses come from the environment. One name gives the same model
-    as long as the environment says the same.
+    `gpt-4.1`; and the local model where neither is, with a warning where another provider's key is set. Keys and addresses come
+    from the environment. One name gives the same model as long as the environment says the same.
     """
 
     def __init__(self) -> None:
@@ -46,35 +47,47 @@ class DefaultModelProvider:
 
     def get_model(self, name: str | None) -> Model:
         """The model called `name`. Raises `UserError` where what it needs is missing."""
-        is_default = not name
-        name = name or _default()
+        is_unnamed = not (name or os.environ.get(MODEL_VARIABLE))
+        name = name or default_model_name()
         environment = {key: value for key, value in os.environ.items() if key.endswith(_ENDINGS) or key.startswith(_BEGINNINGS)}
         known = self._found.get(name)
         if known is not None and known[0] == environment:
             return known[1]
-        try:
-            model = _make(name)
-        except UserError as error:
-            if is_default and name == LOCAL_DEFAULT:
-                hint = (
-                    key_hint("OPENAI_API_KEY") or f"; or give the agent one, model='openai:NAME' say, or set {MODEL_VARIABLE}"
-                )
-                raise UserError(
-                    f"the agent has no model and no OPENAI_API_KEY is set, so the local model is meant, but {error}{hint}"
-                ) from None
-            raise
+        model = _make_default() if is_unnamed and name == LOCAL_DEFAULT else _make(name)
         self._found[name] = (environment, model)
         return model
 
 
-def _default() -> str:
-    """What no model means."""
+def default_model_name() -> str:
+    """The name of the model that answers where none is named."""
     named = os.environ.get(MODEL_VARIABLE)
     if named or not os.environ.get("OPENAI_API_KEY"):
         return named or LOCAL_DEFAULT
     model = os.environ.get("OPENAI_DEFAULT_MODEL") or "gpt-4.1"
     # Compatible servers speak chat completions, not all of them the Responses API.
     return f"openai-chat:{model}" if os.environ.get("OPENAI_BASE_URL") else f"openai:{model}"
+
+
+def _make_default() -> Model:
+    """The local model, which nobody has named. Warns where the environment looks as if another one were meant."""
+    meant = key_hint("OPENAI_API_KEY")
+    if not meant and os.environ.get("OPENAI_BASE_URL"):
+        meant = f"; OPENAI_BASE_URL is set: for a model there export {MODEL_VARIABLE}=NAME"
+    try:
+        model = _make(LOCAL_DEFAULT)
+    except UserError as error:
+        hint = meant or f"; or give the agent one, model='openai:NAME' say, or set {MODEL_VARIABLE}"
+        raise UserError(
+            f"the agent has no model and no OPENAI_API_KEY is set, so the local model is meant, but {error}{hint}"
+        ) from None
+    if meant:
+        warnings.warn(
+            f"the agent has no model and no OPENAI_API_KEY is set, so the local model answers{meant}; "
+            f"where the local model is meant, export {MODEL_VARIABLE}={LOCAL_DEFAULT}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return model
 
 
 DEFAULT_PROVIDER = DefaultModelProvider()

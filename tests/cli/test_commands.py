@@ -220,10 +220,13 @@ def test_what_the_encoding_of_the_terminal_lacks_is_no_traceback(ran: Any, tmp_p
 
 
 def test_the_doctor_says_what_is_here_and_names_no_key(ran: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AGENTSDK_MODEL", "OPENAI_BASE_URL", "OPENAI_DEFAULT_MODEL"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-somebody")
     ran("run", CLERK, "hello")
     told = ran("doctor", "--store", str(tmp_path / "runs.db"))
     assert told.code == 0 and "sk-a-key" not in told.out
+    assert "ok     default model: openai:gpt-4.1 answers where no model is named" in told.out
     assert "OPENAI_API_KEY is set" in told.out and "SQLiteRunStore answers, and has runs" in told.out
     findings = ran("doctor", "--json", "--store", str(tmp_path / "none.db"))
     assert findings.code == 1

@@ -121,6 +121,26 @@ def test_with_a_key_and_no_model_openais_default_is_meant(
     assert (type(model), model.name) == (kind, name)
 
 
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY is set: .* export AGENTSDK_MODEL=anthropic:claude-sonnet-4-5;"),
+        ("OPENAI_KEY", "OPENAI_KEY is set, which nothing reads: is OPENAI_API_KEY meant"),
+        ("OPENAI_BASE_URL", "OPENAI_BASE_URL is set: .* export AGENTSDK_MODEL=NAME;"),
+    ],
+)
+def test_the_local_model_says_so_once_where_another_may_be_meant(
+    variable: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "k")
+    provider = DefaultModelProvider()
+    with pytest.warns(RuntimeWarning, match=f"so the local model answers; {told}.*export AGENTSDK_MODEL=local:smollm2$"):
+        model = provider.get_model(None)
+    assert provider.get_model(None) is model  # a second warning would be an error
+    monkeypatch.setenv("AGENTSDK_MODEL", "local:smollm2")
+    assert type(DefaultModelProvider().get_model(None)).__name__ == "LocalModel"
+
+
 def test_without_key_and_weights_the_message_says_what_was_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def missing(*given: object, **options: object) -> None:
         raise UserError("the weights are not installed")
