@@ -253,6 +253,10 @@ class FunctionTool(ToolFields[TContext]):
         twin._make_strict()
         return twin
 
+    def parse(self, text: str) -> JsonObject:
+        """The arguments of a call as a dict. Raises `InvalidArgumentsError` for what is no JSON object."""
+        return self._body.parse(text)
+
     def bind(self, arguments: Mapping[str, object]) -> BoundArguments:
         """These parsed arguments, checked against the schema and the types' own validators, as the body gets them: copies.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, cast
 
 import msgspec
 
+from agentsdk.core.arguments import parse_arguments
 from agentsdk.define.context import ToolContext
 from agentsdk.define.parameters import read_return_type, unwrapped
 from agentsdk.define.schema import FunctionSchema
@@ -58,6 +59,10 @@ class ToolBody(Generic[TContext]):
             return inspect.getsource(self.source)
         except (OSError, TypeError):
             return ""
+
+    def parse(self, text: str) -> JsonObject:
+        """The arguments of a call as a dict. Raises `InvalidArgumentsError` for what is no JSON object."""
+        return parse_arguments(text)
 
     def bind(self, given: JsonObject | None, arguments: Mapping[str, object]) -> BoundArguments:
         """These parsed arguments as `start` takes them, checked; `given` is the JSON schema that the tool was given.

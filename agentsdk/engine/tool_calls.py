@@ -3,7 +3,7 @@
 A call takes the same steps in the same order whether the turn is new or re-entered:
 
 1. its tool is granted to the run, where it has grants (`grants`);
-2. its arguments are JSON (`core.arguments`);
+2. its arguments are JSON (`FunctionTool.parse`);
 3. they fit the tool's schema, the validators of its parameters' types included (`FunctionTool.bind`);
 4. its business rules have nothing against it: the `check` callables (`tool_checks`);
 5. its tool input guardrails let it pass;
@@ -27,7 +27,6 @@ from typing import Any, cast
 
 from msgspec import UNSET, structs
 
-from agentsdk.core.arguments import parse_arguments
 from agentsdk.core.call_order import held_calls
 from agentsdk.core.overflow import cap_output
 from agentsdk.core.process import ProcessedResponse
@@ -152,7 +151,7 @@ async def _admitted(run: Run, prepared: Prepared, processed: ProcessedResponse) 
         call = turn.as_run(asked) if turn.outside.edited else asked
         tool = prepared.declared.tools[spec.name]
         try:
-            job = Job(run, call, tool, parse_arguments(call.arguments), is_edited=call is not asked)
+            job = Job(run, call, tool, tool.parse(call.arguments), is_edited=call is not asked)
         except InvalidArgumentsError as error:
             events.append(ToolFinished(call.call_id, f"Error: {error.reason}", True))
             continue
@@ -283,7 +282,7 @@ async def _ask_whether(
     call = job.call
     needed = rule if not reason else True
     if not isinstance(needed, bool):
-        arguments = parse_arguments(call.arguments)
+        arguments = job.tool.parse(call.arguments)
         what = f"needs_approval of tool {call.name!r}"
         needed = await yes_or_no(what, cast(Any, rule), run.context, arguments, call.call_id)
     judged = ApprovalJudged(call.call_id, bool(needed), fingerprint, begun, reason)

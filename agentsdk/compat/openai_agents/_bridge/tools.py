@@ -38,6 +38,7 @@ from agentsdk.define.tool_guardrail import ToolOutputGuardrail as OwnOutputGuard
 from agentsdk.define.tool_guardrail import ToolOutputGuardrailData as OwnOutputData
 from agentsdk.types.base import JsonObject
 from agentsdk.types.errors import AgentsException as OwnError
+from agentsdk.types.errors import InvalidArgumentsError
 from agentsdk.types.hosted_tool import HostedTool
 
 Invoke = Callable[[RunScope, Agent[Any], OwnToolContext[Any], Mapping[str, object]], Awaitable[Any]]
@@ -80,6 +81,22 @@ class Body(ToolBody[RunScope]):
         scope.outputs[ctx.tool_call_id] = output
         parts = parts_of(output)
         return str(output) if parts is None else own_parts(parts)
+
+
+class Unread(dict[str, Any]):
+    """Arguments that are no JSON object, in place of which nothing is here: what the tool makes of their text is its own."""
+
+
+class FunctionBody(Body):
+    """A function tool's: it is called also with arguments that are no JSON object, as its `failure_error_function` is told."""
+
+    __slots__ = ()
+
+    def parse(self, text: str) -> JsonObject:
+        try:
+            return super().parse(text)
+        except InvalidArgumentsError:
+            return Unread()
 
 
 def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool | None:
@@ -152,7 +169,7 @@ def _function_tool(tool: theirs.FunctionTool, agent: Agent[Any]) -> OwnTool[Any]
         options["tool_output_guardrails"] = [_output_guardrail(one, agent) for one in tool.tool_output_guardrails]
     if tool.defer_loading:
         options["defer_loading"] = True
-    body = Body(tool, agent, tool.description, tool.params_json_schema, _invoke_function(tool))
+    body = FunctionBody(tool, agent, tool.description, tool.params_json_schema, _invoke_function(tool))
     return tool_of(tool.name, body, tool.strict_json_schema, options)
 
 
@@ -165,7 +182,7 @@ def _invoke_function(tool: theirs.FunctionTool) -> Invoke:
             context.nested_answer = ctx.answer
         try:
             parsed = tool.__dict__.get("invoke_parsed")
-            if parsed is not None and parsed[0] is tool.on_invoke_tool:
+            if parsed is not None and parsed[0] is tool.on_invoke_tool and type(arguments) is not Unread:
                 called = parsed[1](context, arguments)
             else:
                 called = tool.on_invoke_tool(context, context.tool_arguments)
@@ -219,11 +236,14 @@ def _rule(rule: Any, agent: Agent[Any]) -> Any:
 
 
 def _approval(rule: Any, told: Callable[[Any, dict[str, Any]], Any] = lambda _, arguments: arguments) -> Any:
-    """Whether a call waits for a person: the rule is asked with what `told` makes of the run's context and the arguments."""
+    """Whether a call waits for a person: the rule is asked with what `told` makes of the run's context and the arguments. Of
+    arguments that it cannot be told a person decides."""
     if isinstance(rule, bool):
         return rule
 
     async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
+        if type(arguments) is Unread:
+            return True
         wrapper = scope_of(ctx).wrapper
         return await is_yes(rule(wrapper, told(wrapper, arguments), call_id))
 
