@@ -117,3 +117,33 @@ async def test_what_no_worker_has_stays_due_and_is_in_its_queue_only(tmp_path: P
         assert (await until(store, "new", "ready")).owner == ""
     finally:
         await store.aclose()
+
+
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [
+        ("sqlite:{folder}/none/runs.db", "cannot be opened; expected a file in an existing folder"),
+        ("sqlite:{folder}/note.txt", "is not a SQLite database; give another db_path"),
+        ("postgresql://ann:wrong@127.0.0.1:1/shop", "cannot be reached, or the connection broke (ConnectionRefusedError)"),
+        ("redis://127.0.0.1:1", "cannot be reached, or the connection broke; check the url"),
+    ],
+)
+async def test_a_store_that_cannot_be_opened_ends_the_command(store: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("no database" * 100)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agentsdk", "worker", "tests.versioned_app:agents"),
+        *("--store", store.format(folder=tmp_path)),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
+        cwd=ROOT,
+        env={**os.environ, "APP_VERSION": "1"},
+    )
+    try:
+        out, error = await asyncio.wait_for(process.communicate(), PATIENCE)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert (process.returncode, out) == (1, b""), error
+    line = error.decode().strip()
+    assert line.startswith("agentsdk: ") and told in line and "\n" not in line

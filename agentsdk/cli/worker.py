@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Work until told to stop. Raises `UserError` for arguments that fit nothing."""
+    """Work until told to stop. Raises `UserError` for arguments that fit nothing, `StoreError` for no store at the start."""
     level = logging.INFO if given.verbose else logging.WARNING
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
     asyncio.run(_work(given))
@@ -48,6 +48,7 @@ async def _work(given: argparse.Namespace) -> None:
         config = load_config(given.config, given.lease)
         worker = Worker(store, agents=cast(Any, found), concurrency=given.concurrency, grace=given.grace, config=config)
     try:
+        await worker.queue()  # a store that cannot be opened is no store that is away for a while: the command ends here
         async with AsyncExitStack() as stack:
             if given.probe:
                 host, port = await stack.enter_async_context(probe(worker, given.probe))
