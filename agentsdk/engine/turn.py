@@ -104,6 +104,8 @@ async def finish(run: Run, done: SingleTurn, step: FinalOutput) -> bool:
     if run.final_output is None:
         run.final_output = final_value(run, done.prepared.declared.output, step.output, step.is_json)
     if judges_output(run):
+        if run.on_output is not None:
+            await run.on_output(run, run.final_output)
         await run_output_guardrails(run, done.prepared, run.final_output)
         if run.has_signals and await _goes_on(run):  # posted while they judged
             return False

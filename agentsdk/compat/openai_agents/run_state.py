@@ -82,6 +82,11 @@ class RunState(Generic[TContext, TAgent]):
         return self._scope.translation.given(self._scope.translation.first)
 
     @property
+    def is_begun(self) -> bool:
+        """Whether the run has begun."""
+        return self._own is not None
+
+    @property
     def agent_at_work(self) -> Any:
         """The agent that the run goes on with; None before the run."""
         return None if self._own is None else View(self._scope, self._own.value).last_agent

@@ -77,6 +77,9 @@ def own_handoff(translation: Translation, given: Handoff[Any, Any], agent: Agent
         call = next(one for one in data.new_items if isinstance(one, FunctionCall) and one.name == given.tool_name)
         await take(scope, call.arguments)  # a filter may lean on what the handoff's callback does
         scope.invoked = given
+        if scope.hooks is not None:
+            await scope.hooks.handed_over(scope, translation.own(agent), target)
+            scope.is_handoff_told = True
         return await _filtered(given, agent, scope, data, call.call_id)
 
     enabled: Any = given.is_enabled

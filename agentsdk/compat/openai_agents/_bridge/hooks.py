@@ -16,6 +16,8 @@ from agentsdk.define.agent import RunHooks as OwnRunHooks
 from agentsdk.define.context import RunContextWrapper as OwnContext
 from agentsdk.define.context import ToolContext as OwnToolContext
 from agentsdk.define.tool import FunctionTool as OwnTool
+from agentsdk.engine.hooks import agent_ended
+from agentsdk.engine.run import Run
 from agentsdk.types.items import Item
 from agentsdk.types.response import ModelResponse as OwnResponse
 
@@ -76,7 +78,23 @@ class BridgedRunHooks(_Bridged, OwnRunHooks[Any]):
     def __init__(self, hooks: RunHooksBase[Any, Any]) -> None:
         super().__init__(hooks, RunHooksBase)
 
+    async def on_llm_start(
+        self, context: OwnContext[Any], agent: OwnAgent[Any, Any], system_prompt: str, input_items: Sequence[Item]
+    ) -> None:
+        scope = scope_of(context)
+        if scope.starts_anew:
+            await self.on_agent_start(context, agent)
+            if agent.hooks is not None:
+                await agent.hooks.on_start(context, agent)
+        await super().on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], response: OwnResponse) -> None:
+        if isinstance(agent.hooks, BridgedAgentHooks):
+            await agent.hooks.told_reply(context, agent, response)
+        await super().on_llm_end(context, agent, response)
+
     async def on_agent_start(self, context: OwnContext[Any], agent: OwnAgent[Any, Any]) -> None:
+        scope_of(context).starts_anew = False
         if self._has("on_agent_start"):
             scope = scope_of(context)
             given = scope.translation.given(agent)
@@ -84,19 +102,26 @@ class BridgedRunHooks(_Bridged, OwnRunHooks[Any]):
             scope.translation.refresh(given)
 
     async def on_agent_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], output: Any) -> None:
-        if self._has("on_agent_end"):
-            scope = scope_of(context)
+        scope = scope_of(context)
+        if self._has("on_agent_end") and not scope.is_end_told:
             await self._hooks.on_agent_end(_hook_context(scope), scope.translation.given(agent), scope_output(scope, output))
 
     async def on_handoff(self, context: OwnContext[Any], from_agent: OwnAgent[Any, Any], to_agent: OwnAgent[Any, Any]) -> None:
+        scope = scope_of(context)
+        if scope.is_handoff_told:
+            scope.is_handoff_told = False
+        else:
+            await self.handed_over(scope, from_agent, to_agent)
+
+    async def handed_over(self, scope: RunScope, from_agent: OwnAgent[Any, Any], to_agent: OwnAgent[Any, Any]) -> None:
+        """An agent handed over."""
         if self._has("on_handoff"):
-            scope = scope_of(context)
             given = scope.translation.given
-            await self._hooks.on_handoff(scope.wrapper, given(from_agent), given(to_agent))
+            await self._hooks.on_handoff(context=scope.wrapper, from_agent=given(from_agent), to_agent=given(to_agent))
         # Theirs ask the hooks of the agent that hands over, whatever their documentation says.
         bridged = from_agent.hooks
         if isinstance(bridged, BridgedAgentHooks):
-            await bridged.handed_over(context, from_agent, to_agent)
+            await bridged.handed_over(scope, from_agent, to_agent)
 
 
 class BridgedAgentHooks(_Bridged, OwnAgentHooks[Any]):
@@ -112,17 +137,29 @@ class BridgedAgentHooks(_Bridged, OwnAgentHooks[Any]):
             await self._hooks.on_start(_hook_context(scope), given)
             scope.translation.refresh(given)
 
+    async def on_llm_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], response: OwnResponse) -> None:
+        """Nothing: they were told before those of the run."""
+
+    async def told_reply(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], response: OwnResponse) -> None:
+        """A reply has come."""
+        await super().on_llm_end(context, agent, response)
+
     async def on_end(self, context: OwnContext[Any], agent: OwnAgent[Any, Any], output: Any) -> None:
-        if self._has("on_end"):
-            scope = scope_of(context)
+        scope = scope_of(context)
+        if self._has("on_end") and not scope.is_end_told:
             await self._hooks.on_end(_hook_context(scope), scope.translation.given(agent), scope_output(scope, output))
 
-    async def handed_over(self, context: OwnContext[Any], from_agent: OwnAgent[Any, Any], to_agent: OwnAgent[Any, Any]) -> None:
+    async def handed_over(self, scope: RunScope, from_agent: OwnAgent[Any, Any], to_agent: OwnAgent[Any, Any]) -> None:
         """The agent of these hooks handed over."""
         if self._has("on_handoff"):
-            scope = scope_of(context)
             given = scope.translation.given
-            await self._hooks.on_handoff(scope.wrapper, given(to_agent), given(from_agent))
+            await self._hooks.on_handoff(context=scope.wrapper, agent=given(to_agent), source=given(from_agent))
+
+
+async def tell_end(run: Run, output: object) -> None:
+    """Tell the hooks of the final output before it is judged."""
+    await agent_ended(run, output)
+    scope_of(run.context).is_end_told = True
 
 
 def scope_output(scope: RunScope, output: Any) -> Any:

@@ -20,7 +20,7 @@ from agentsdk.compat.openai_agents._bridge.agents import (
 )
 from agentsdk.compat.openai_agents._bridge.errors import their_error
 from agentsdk.compat.openai_agents._bridge.filters import filtered_call
-from agentsdk.compat.openai_agents._bridge.hooks import BridgedRunHooks
+from agentsdk.compat.openai_agents._bridge.hooks import BridgedRunHooks, tell_end
 from agentsdk.compat.openai_agents._bridge.model import take_note
 from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope, current
 from agentsdk.compat.openai_agents._bridge.session import BridgedSession
@@ -86,10 +86,12 @@ class Call:
             if hooks is None and scope.translation.has_hooks:
                 hooks = RunHooksBase[Any, Any]()
             if hooks is not None:
-                hooks = BridgedRunHooks(hooks)
+                hooks = scope.hooks = BridgedRunHooks(hooks)
             handlers: Any = _handlers(scope, self.handlers) if self.handlers else None
             run, begin = begun_with(agent, given, history, scope, run_config=config, hooks=hooks, session=session)
             run.on_reply = take_note
+            if hooks is not None:
+                run.on_output = tell_end
             if begun is not None:
                 begun(run)
             await execute(run, begin, session, handlers, agent)
@@ -224,6 +226,7 @@ def _gone_on_with(state: RunState[Any, Any], agent: Agent[Any], context: Any, co
     scope.translation = translation_of(agent)
     scope.config = config or scope.config
     scope.final_output, scope.tripped, scope.raised = NOTHING, None, None
+    scope.starts_anew, scope.is_end_told = state.is_begun, False
     scope.models.clear()
     if context is not None:
         kept = scope.wrapper.decisions

@@ -19,6 +19,7 @@ from agentsdk.types.items import FunctionCall, FunctionCallOutput
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents._bridge.agents import Translation
     from agentsdk.compat.openai_agents._bridge.handed import Filtered
+    from agentsdk.compat.openai_agents._bridge.hooks import BridgedRunHooks
     from agentsdk.compat.openai_agents._bridge.model import FoundModel
     from agentsdk.compat.openai_agents._bridge.session import BridgedSession
     from agentsdk.compat.openai_agents._tools.function import ToolOrigin
@@ -85,6 +86,10 @@ class RunScope:
     given_usage: Usage | None = None  # of the reply that comes, where the program's own model says more than agentsdk keeps
     is_nested = False  # the last handoff put its turn's messages into the input, as they are
     invoked: Any = None  # the handoff that was taken before its filter was asked
+    hooks: BridgedRunHooks | None = None
+    starts_anew = False  # it goes on: the hooks are told again who is at work, before the next turn
+    is_handoff_told = False  # to the hooks, before its filter was asked
+    is_end_told = False  # to the hooks, before the final output was judged
     last: tuple[ModelRequest, ModelResponse] | None = None  # the last reply, as the run beneath has it, and what was asked
     auto_previous_response_id = False
     session: BridgedSession | None = None
