@@ -23,6 +23,7 @@ from agentsdk.types.errors import (
     IncompleteResponseError,
     ModelBehaviorError,
     ModelError,
+    UserError,
 )
 from agentsdk.types.events import AttemptSpent, ModelReplied, milliseconds
 from agentsdk.types.items import FunctionCall, Message, OutputText
@@ -289,13 +290,27 @@ def _settings(run: Run, prepared: Prepared) -> ModelSettings:
     override = run.deps.config.model_settings
     if override is not None:
         settings = settings.resolve(override)
-    if settings.tool_choice not in (None, "auto", "none") and run.state.used_tools and prepared.agent.reset_tool_choice:
-        # A forced call would be forced again with every result: a loop that only the limits end.
-        return settings.resolve(ModelSettings(tool_choice="auto"))
+    if settings.tool_choice not in (None, "auto", "none"):
+        if run.state.used_tools and prepared.agent.reset_tool_choice:
+            # A forced call would be forced again with every result: a loop that only the limits end.
+            return settings.resolve(ModelSettings(tool_choice="auto"))
+        if settings.tool_choice != "required":
+            _require_offered(prepared, settings)
     if prepared.declared.output_tool is not None and settings.tool_choice is None and not settings.thinking:
         # Who ends with a call need not talk. Some models cannot be made to call while they think.
         return settings.resolve(ModelSettings(tool_choice="required"))
     return settings
+
+
+def _require_offered(prepared: Prepared, settings: ModelSettings) -> None:
+    """Raises `UserError` for a `tool_choice` that names no tool of the turn, unless the provider may have others."""
+    agent, names = prepared.agent, [tool.name for tool in prepared.request_tools]
+    has_others = prepared.spec.hosted or agent.prompt is not None or "tools" in (settings.extra_body or ())
+    if settings.tool_choice not in names and not has_others:
+        raise UserError(
+            f"agent {agent.name!r} has the tool_choice {settings.tool_choice!r}, expected 'auto', 'required', 'none' or a tool "
+            f"that it offers in this turn ({', '.join(names) or 'there are none'}); write one of these"
+        )
 
 
 def _require_complete(model: Model, response: ModelResponse) -> ModelResponse:

@@ -48,8 +48,12 @@ from agentsdk.errors import (
     TokenLimitExceededError,
 )
 from agentsdk.events import AttemptDiscarded, ResponseCompleted
+from agentsdk.hosted_tools import WebSearchTool
+from agentsdk.models import Prompt
 from agentsdk.testing import ScriptedModel, ServerReply, call
 from agentsdk.testing.anthropic_dialect import FakeAnthropicServer
+from agentsdk.tools import FunctionTool
+from agentsdk.toolsets import Toolset, ToolsetContext
 from agentsdk.types.events import AttemptSpent, LimitReachedEvent, unnested
 from agentsdk.types.items import Refusal
 from tests.scenarios import World, cut, reloaded, tool_of
@@ -379,6 +383,36 @@ async def test_a_forced_call_is_forced_once() -> None:
     agent, model = agent_with(call("add", x=1), "sum", model_settings=ModelSettings(tool_choice="add"), reset_tool_choice=False)
     await Runner.run(agent, "go")
     assert [request.settings.tool_choice for request in model.requests] == ["add", "add"]
+
+
+async def test_a_choice_of_no_tool_of_the_turn_is_refused_before_the_model_is_asked() -> None:
+    agent, model = agent_with("never", model_settings=ModelSettings(tool_choice="ad"))
+    with pytest.raises(
+        UserError, match=r"^agent 'main' has the tool_choice 'ad', expected .* in this turn \(add\); write one of"
+    ):
+        await Runner.run(agent, "go")
+    bare = Agent("bare", model=model)
+    with pytest.raises(UserError, match=r"^agent 'bare' has the tool_choice 'any', .* \(there are none\)"):
+        await Runner.run(bare, "go", run_config=RunConfig(model_settings=ModelSettings(tool_choice="any")))
+    assert model.requests == []
+
+
+async def test_a_choice_may_name_a_tool_of_a_toolset_or_one_that_the_provider_has() -> None:
+    offered = tool_of(World(), "weather")
+
+    class Weather(Toolset[Any]):
+        async def get_tools(self, context: ToolsetContext[Any]) -> list[FunctionTool[Any]]:
+            return [offered]
+
+    chosen = ModelSettings(tool_choice="weather")
+    model = ScriptedModel(["ok"] * 4)
+    await Runner.run(Agent("a", model=model, model_settings=chosen, toolsets=[Weather()]), "go")
+    await Runner.run(Agent("a", model=model, model_settings=chosen, prompt=Prompt("pmpt_1")), "go")
+    in_body = ModelSettings(tool_choice="weather", extra_body={"tools": [{"type": "weather"}]})
+    await Runner.run(Agent("a", model=model, model_settings=in_body), "go")
+    searching = Agent("a", model=model, model_settings=ModelSettings(tool_choice="web_search"), tools=[WebSearchTool()])
+    await Runner.run(searching, "go")
+    assert [request.settings.tool_choice for request in model.requests] == ["weather"] * 3 + ["web_search"]
 
 
 async def test_the_runs_settings_come_before_the_agents() -> None:
