@@ -12,6 +12,7 @@ from typing import get_origin
 import msgspec
 
 import agentsdk
+from agentsdk.types.misnamed import Elsewhere
 
 MODULES = (agentsdk, *(importlib.import_module(f"agentsdk.{name}") for name in agentsdk.SUBMODULES))
 
@@ -55,7 +56,7 @@ def members(owner: type) -> Iterator[str]:
         names.difference_update(field.name for field in dataclasses.fields(owner))
     for name in sorted(names.difference(getattr(owner, "__struct_fields__", ()))):
         value = inspect.getattr_static(owner, name)
-        if name.startswith("_"):
+        if name.startswith("_") or isinstance(value, Elsewhere):
             continue
         if isinstance(value, staticmethod | classmethod | types.FunctionType):
             function = getattr(owner, name)

@@ -15,7 +15,7 @@ from agentsdk.define.agent_input import AgentInput, AgentInputBuilder
 from agentsdk.define.context import RunContextWrapper, ToolContext, TurnContext
 from agentsdk.define.guardrail_output import GuardrailFunctionOutput
 from agentsdk.define.handoff_filter import HandoffInputFilter
-from agentsdk.define.misnamed import meant_for_agent
+from agentsdk.define.misnamed import METHODS, meant_for_agent
 from agentsdk.define.output import AgentOutputSchema
 from agentsdk.define.tool import FunctionTool
 from agentsdk.define.tool_guardrail import guardrail_fields, guardrails_of
@@ -44,7 +44,7 @@ from agentsdk.types.generics import TContext, TInput, TOutput
 from agentsdk.types.hosted import PROMPT, Prompt
 from agentsdk.types.hosted_tool import HostedTool
 from agentsdk.types.items import Item
-from agentsdk.types.misnamed import unexpected
+from agentsdk.types.misnamed import says_where_it_is, unexpected
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.settings import ModelSettings, ToolRetrySettings
 from agentsdk.types.signature import named_only
@@ -127,6 +127,7 @@ def _unexpected(kind: type[Agent[Any, Any]], given: str) -> TypeError:
     return unexpected(f"{kind.__name__}.__init__()", given, Agent.__dataclass_fields__, meant_for_agent)
 
 
+@says_where_it_is(METHODS)
 @dataclass(eq=False, repr=False)
 class Agent(Generic[TContext, TOutput]):
     """A model with instructions, tools, handoffs, guardrails and an output type. `toolsets` are asked for more tools each turn.

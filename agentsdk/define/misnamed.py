@@ -1,4 +1,4 @@
-"""What is meant by arguments that an agent, a run's config, a run or a tool does not have."""
+"""What is meant by arguments and methods that an agent, a run's config, a run or a tool does not have."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ _AGENT = {
     "Runner.run(..., session=...)": "session memory",
     "Runner.run(..., max_turns=...)": "max_turns max_iterations",
 }
+METHODS = {
+    "await Runner.run(agent, input)": "run arun ainvoke invoke chat",
+    "Runner.run_sync(agent, input)": "run_sync",
+    "Runner.run_streamed(agent, input)": "run_stream run_streamed stream astream",
+    "@function_tool, and tools=[...] for the agent": "tool tool_plain",
+}
+"""What agents of other libraries do themselves."""
+
 _RUN = {
     "context=...": "deps ctx dependencies",
     "session=...": "memory conversation",

@@ -1,10 +1,10 @@
-"""Keyword arguments that there are not: the error says which one is meant."""
+"""Keyword arguments and attributes that there are not: the error says which one is meant."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -40,6 +40,32 @@ def says_what_is_meant(meant: Meant) -> Callable[[T], T]:
                 raise unexpected(f"{kind.__name__}.__init__()", wrong, known, meant) from None
 
         kind.__init__ = init  # type: ignore[misc]
+        return kind
+
+    return decorate
+
+
+class Elsewhere:
+    """What objects of other libraries have under this name: to read it is an `AttributeError` that says what to write here.
+
+    It stands in the class: a `__getattr__` there would make each attribute that there is slower to read in Python 3.11.
+    """
+
+    def __init__(self, name: str, remedy: str) -> None:
+        self._name = name
+        self._remedy = remedy
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}; write {self._remedy}")
+
+
+def says_where_it_is(remedies: Mapping[str, str]) -> Callable[[T], T]:
+    """A decorator of a class: who reads an attribute that another library has is told the remedy, whose names are its value."""
+
+    def decorate(kind: T) -> T:
+        for remedy, names in remedies.items():
+            for name in names.split():
+                setattr(kind, name, Elsewhere(name, remedy))
         return kind
 
     return decorate

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -74,3 +77,34 @@ def test_an_error_of_another_kind_stays_what_it_is() -> None:
 def test_what_is_taken_is_shown_as_before() -> None:
     assert list(inspect.signature(Agent).parameters) == list(Agent.__dataclass_fields__)
     assert list(inspect.signature(RunConfig).parameters) == list(RunConfig.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("run", "write await Runner.run(agent, input)"),
+        ("invoke", "write await Runner.run(agent, input)"),
+        ("run_sync", "write Runner.run_sync(agent, input)"),
+        ("stream", "write Runner.run_streamed(agent, input)"),
+        ("tool", "write @function_tool, and tools=[...] for the agent"),
+    ],
+)
+def test_a_method_of_another_librarys_agents_says_what_to_write(name: str, told: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(AGENT, name)
+    assert str(caught.value) == f"'Agent' object has no attribute '{name}'; {told}"
+    assert not hasattr(AGENT, name) and not hasattr(Agent, name)
+
+
+def test_the_names_of_such_methods_are_free() -> None:
+    @dataclass(eq=False)
+    class Runnable(Agent[None, str]):
+        stream: int = 1
+
+        def run(self) -> str:
+            return "ran"
+
+    agent = Runnable(name="Clerk", stream=2)
+    assert (agent.run(), agent.stream, agent.clone(stream=3).stream) == ("ran", 2, 3)
+    for same in (copy.copy(AGENT), copy.deepcopy(AGENT), pickle.loads(pickle.dumps(AGENT))):
+        assert same.name == "Clerk" and not hasattr(same, "run")
