@@ -29,10 +29,10 @@ class OfRun(RunHooks[Any]):
     def __init__(self, seen: list[str]) -> None:
         self.seen = seen
 
-    async def on_llm_start(self, *_: Any) -> None:
+    async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
         self.seen.append("asked")
 
-    async def on_llm_end(self, *_: Any) -> None:
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         self.seen.append("replied")
 
     async def on_agent_start(self, context: Any, agent: Any) -> None:
@@ -51,7 +51,7 @@ class OfAgent(AgentHooks[Any]):
     def __init__(self, seen: list[str]) -> None:
         self.seen = seen
 
-    async def on_llm_end(self, *_: Any) -> None:
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         self.seen.append("agent: replied")
 
     async def on_start(self, context: Any, agent: Any) -> None:

@@ -227,12 +227,19 @@ class ToolApprovalItem(RunItemBase, _OfCall):
     type: Literal["tool_approval_item"] = "tool_approval_item"
     tool_namespace: str | None = None
     tool_origin: ToolOrigin | None = None
+    tool_lookup_key: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         if self.tool_name is None:
             self.tool_name = field_of(self.raw_item, "name")
         if self.tool_namespace is None:
             self.tool_namespace = field_of(self.raw_item, "namespace")
+        if self.tool_lookup_key is None and field_of(self.raw_item, "type") == "function_call" and self.tool_name:
+            namespace = self.tool_namespace
+            if namespace is None:
+                self.tool_lookup_key = ("bare", self.tool_name)
+            elif namespace != self.tool_name:
+                self.tool_lookup_key = ("namespaced", namespace, self.tool_name)
 
     @property
     def name(self) -> str | None:

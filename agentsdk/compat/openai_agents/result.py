@@ -179,10 +179,10 @@ class RunResult(RunResultBase):
         return f"RunResult:\n- Last agent: {agent_line(self.last_agent)}\n{self._output_lines()}"
 
 
-class GivenResult(RunResult):
-    """A result that a test has made of its fields."""
+class _Given:
+    """The fields that a test has made a result of, in place of the properties that read a run."""
 
-    if not TYPE_CHECKING:  # the fields stand in place of the properties that read a run
+    if not TYPE_CHECKING:
         input = final_output = context_wrapper = agent_tool_invocation = None
         new_items = raw_responses = interruptions = ()
         input_guardrail_results = output_guardrail_results = ()
@@ -192,10 +192,6 @@ class GivenResult(RunResult):
         def __init__(self, **fields):
             self.__dict__.update(fields)
 
-        @property
-        def last_agent(self):
-            return self.__dict__["_last_agent"]
-
         def to_input_list(self, *, mode="preserve_all"):
             return [
                 *ItemHelpers.input_to_new_input_list(self.input),
@@ -203,12 +199,28 @@ class GivenResult(RunResult):
             ]
 
 
+class GivenResult(_Given, RunResult):
+    """A result that a test has made of its fields."""
+
+    if not TYPE_CHECKING:
+
+        @property
+        def last_agent(self):
+            return self.__dict__["_last_agent"]
+
+
 _UNREAD = 10**9
 """The run waits for no reader."""
 
 
 class RunResultStreaming(RunResultBase):
-    """A run that is read while it goes. It has begun, and goes on whether it is read or not."""
+    """A run that is read while it goes. It has begun, and goes on whether it is read or not. A test may make one of its fields:
+    `RunResultStreaming(input=..., new_items=...)`."""
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args, **fields):
+            return object.__new__(GivenStreaming if "input" in fields else cls)
 
     def __init__(self, scope: RunScope, max_turns: int | None, at_work: Agent[Any] | None = None) -> None:
         super().__init__(scope, max_turns)
@@ -306,3 +318,23 @@ class RunResultStreaming(RunResultBase):
             f"RunResultStreaming:\n- Current agent: {agent_line(self.current_agent)}\n- Current turn: {self.current_turn}\n"
             f"- Max turns: {self.max_turns}\n- Is complete: {self.is_complete}\n{self._output_lines()}"
         )
+
+
+class GivenStreaming(_Given, RunResultStreaming):
+    """A streamed result that a test has made of its fields. It tells of no events."""
+
+    if not TYPE_CHECKING:
+        current_agent = trace = run_loop_task = run_loop_exception = None
+        current_turn = 0
+        is_complete = False
+
+        @property
+        def last_agent(self):
+            return self.current_agent
+
+        async def stream_events(self):
+            for event in ():
+                yield event
+
+        def cancel(self, mode="immediate"):
+            self.is_complete = True

@@ -24,6 +24,7 @@ from agentsdk.core.next_step import PendingCall, ToolAnswerItem
 from agentsdk.core.next_step import ToolApprovalItem as OwnApproval
 from agentsdk.core.run_state import RunState as OwnState
 from agentsdk.types.errors import AgentsException as OwnError
+from agentsdk.types.events import ModelReplied
 
 if sys.version_info >= (3, 13):
     from typing import TypeVar
@@ -47,8 +48,14 @@ class RunState(Generic[TContext, TAgent]):
         original_input: str | list[Any],
         starting_agent: TAgent,
         max_turns: int | None = DEFAULT_MAX_TURNS,
+        *,
+        conversation_id: str | None = None,
+        previous_response_id: str | None = None,
+        auto_previous_response_id: bool = False,
     ) -> None:
         scope = RunScope(context, RunConfig(), translation_of(cast(Any, starting_agent)), original_input)
+        scope.conversation_id, scope.previous_response_id = conversation_id, previous_response_id
+        scope.auto_previous_response_id = auto_previous_response_id
         self._scope = scope
         self._own: OwnState | None = None
         self._max_turns = max_turns
@@ -199,6 +206,9 @@ class RunState(Generic[TContext, TAgent]):
             "usage": serialize_usage(scope.wrapper.usage),
             "handed": {call_id: filtered.to_json() for call_id, filtered in scope.handed.items()},
             "is_nested": scope.is_nested,
+            "conversation_id": scope.conversation_id,
+            "previous_response_id": scope.previous_response_id,
+            "auto_previous_response_id": scope.auto_previous_response_id,
             "nested": nested,
             "nested_agents": {call_id: state.starting_agent.name for call_id, state in scope.nested.items()},
         }
@@ -263,6 +273,9 @@ class RunState(Generic[TContext, TAgent]):
         handed: dict[str, Any] = state_json.get("handed") or {}
         scope.handed.update({call_id: Filtered.from_json(one) for call_id, one in handed.items()})
         scope.is_nested = bool(state_json.get("is_nested"))
+        scope.conversation_id = state_json.get("conversation_id")
+        scope.previous_response_id = state_json.get("previous_response_id")
+        scope.auto_previous_response_id = bool(state_json.get("auto_previous_response_id"))
         if isinstance(scope.original_input, list):
             for entry in scope.original_input:
                 scope.originals.item(entry)
@@ -275,6 +288,8 @@ class RunState(Generic[TContext, TAgent]):
         made = RunState.of(scope, cast(Any, own), state_json.get("max_turns"))
         made._pending = list(state_json.get("pending_input") or [])
         if own is not None:
+            replies = (event.response for event in reversed(own.value.log) if isinstance(event, ModelReplied))
+            scope.loaded_reply = next(replies, None)
             if scope.wrapper.usage.requests == 0:
                 kept_usage = state_json.get("usage")
                 scope.wrapper.usage.add(usage_of(own.usage) if kept_usage is None else deserialize_usage(kept_usage))

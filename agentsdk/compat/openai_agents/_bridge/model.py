@@ -134,7 +134,7 @@ class AgentModel:
             found = self._found(scope)
         except Exception as error:
             raise BridgedError(f"the model provider raised {type(error).__name__}") from error
-        if scope.auto_previous_response_id and request.conversation is None:
+        if (scope.auto_previous_response_id or scope.conversation_id) and request.conversation is None:
             request = _continued(scope, request)
         of_run, seconds = scope.config.model_settings, agent.model_settings.timeout
         if of_run is not None and of_run.timeout is not None:
@@ -267,15 +267,18 @@ def _continued(scope: RunScope, request: ModelRequest) -> ModelRequest:
 
     Where the history was changed since, all of it is sent.
     """
-    if scope.last is None:
+    last, items = scope.last_reply, list(request.items)
+    if last is None:
         return request
-    last, items = scope.last[1], list(request.items)
     output = list(last.output)
-    if not last.response_id or not output:
+    if not output or not (last.response_id or scope.conversation_id):
         return request
     for end in range(len(items), len(output) - 1, -1):
         if items[end - len(output) : end] == output:
-            conversation = ServerConversation(previous_response_id=last.response_id, held=end)
+            if scope.conversation_id:
+                conversation = ServerConversation(conversation_id=scope.conversation_id, held=end)
+            else:
+                conversation = ServerConversation(previous_response_id=last.response_id, held=end)
             return structs.replace(request, conversation=conversation)
     return request
 

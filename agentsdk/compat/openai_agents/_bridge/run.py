@@ -206,7 +206,8 @@ def new_call(
     if isinstance(given, RunState):
         state = given
         scope = _gone_on_with(given, agent, context, None if run_config is None else config)
-        given, previous_response_id, conversation_id = scope.original_input, None, None
+        given = scope.original_input
+        conversation_id, previous_response_id = _conversation(state, conversation_id, previous_response_id)
     elif type(given) is str or isinstance(cast(object, given), str | list):
         if config.tool_name_collision_policy == "error":
             raise_for_collisions(agent)
@@ -234,6 +235,20 @@ def _gone_on_with(state: RunState[Any, Any], agent: Agent[Any], context: Any, co
         if scope.wrapper.decisions is not kept:
             scope.wrapper.decisions = [*kept, *scope.wrapper.decisions]
     return scope
+
+
+def _conversation(
+    state: RunState[Any, Any], conversation_id: str | None, previous_response_id: str | None
+) -> tuple[str | None, str | None]:
+    """What a run begins with that a state stands for. One that has begun goes on with what it has, or from its last reply."""
+    scope = state.scope
+    if not state.is_begun:
+        return conversation_id or scope.conversation_id, previous_response_id or scope.previous_response_id
+    if conversation_id:
+        scope.conversation_id = conversation_id
+    if previous_response_id:
+        scope.auto_previous_response_id = True
+    return None, None
 
 
 def _wrapper(context: Any) -> RunContextWrapper[Any]:

@@ -91,7 +91,10 @@ class RunScope:
     is_handoff_told = False  # to the hooks, before its filter was asked
     is_end_told = False  # to the hooks, before the final output was judged
     last: tuple[ModelRequest, ModelResponse] | None = None  # the last reply, as the run beneath has it, and what was asked
+    loaded_reply: ModelResponse | None = None  # the last reply of a state that was loaded
     auto_previous_response_id = False
+    conversation_id: str | None = None  # of a run that has not begun with it: given to its state, or when it goes on
+    previous_response_id: str | None = None
     session: BridgedSession | None = None
     max_turns: int | None = None
 
@@ -106,6 +109,11 @@ class RunScope:
         self.config = config
         self.translation = translation
         self.original_input = original_input
+
+    @property
+    def last_reply(self) -> ModelResponse | None:
+        """The last reply, that of a state which was loaded too."""
+        return self.loaded_reply if self.last is None else self.last[1]
 
     @property
     def trace(self) -> Trace:

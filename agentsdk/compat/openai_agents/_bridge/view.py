@@ -136,7 +136,10 @@ class View:
         agent = scope.translation.named_agent(call.agent)
         tool = scope.tool_named(agent, call.tool_name) if agent is not None else None
         name = call.tool_name
-        return ToolApprovalItem(cast("Agent[Any]", agent), raw, name, tool_origin=getattr(tool, "origin", None))
+        is_deferred = getattr(tool, "defer_loading", False) and not getattr(tool, "namespace", None)
+        key = ("deferred_top_level", name) if is_deferred else None
+        origin = getattr(tool, "origin", None)
+        return ToolApprovalItem(cast("Agent[Any]", agent), raw, name, tool_origin=origin, tool_lookup_key=key)
 
     def to_input_list(self, *, is_normalized: bool = False) -> list[Any]:
         """The input and what the run added, as dicts. Normalized, without what a handoff's filter kept from the model."""
