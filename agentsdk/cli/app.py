@@ -183,6 +183,7 @@ def models(
 @app.command()
 def doctor(
     store: Annotated[str, typer.Option(help="look at this store too")] = "",
+    agent: Annotated[str, typer.Option(metavar="MODULE:AGENT", help="look at this agent too, its tools and its model")] = "",
     reach: Annotated[bool, typer.Option("--reach", help="ask the providers whose key is set for their models")] = False,
     from_openai_agents: Annotated[
         str, typer.Option(metavar="PATH", help="what a code base uses of openai-agents, and what becomes of each name")
@@ -196,7 +197,7 @@ def doctor(
         raise typer.Exit(examine_code(from_openai_agents, json))
     from agentsdk.cli.doctor import examine
 
-    raise typer.Exit(examine(store, reach, json))
+    raise typer.Exit(examine(store, agent, reach, json))
 
 
 def _pass_on(name: str) -> None:

@@ -170,7 +170,7 @@ async def _store(url: str) -> list[Finding]:
     return [Finding("store", "ok", f"{type(store).__name__} answers{', and has runs' if runs else ''}")]
 
 
-def examine(store: str, reach: bool, json: bool) -> int:
+def examine(store: str, agent: str, reach: bool, json: bool) -> int:
     """Print what every check finds; 1 where something fails."""
     findings = [finding for check in CHECKS for finding in check()]
     with working("trying the sandboxes"):
@@ -183,6 +183,11 @@ def examine(store: str, reach: bool, json: bool) -> int:
             findings += asyncio.run(reached())
     if store:
         findings += asyncio.run(_store(store))
+    if agent:
+        from agentsdk.cli.declared import declared
+        from agentsdk.cli.driving import load_agent
+
+        findings += declared(load_agent(agent))
     if json:
         print_json({"findings": findings})
     else:

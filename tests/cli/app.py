@@ -45,5 +45,14 @@ def _reply(request: ModelRequest) -> str | FunctionCall:
 
 
 clerk = Agent[None, str](name="Clerk", model=ScriptedModel([_reply] * 1_000), tools=[refund, hang])
+
+
+@function_tool
+def add(x: int, y: int) -> int:
+    return x + y
+
+
+counting = Agent[None, str](name="Counter", model="antropic:claude", tools=[add, clerk.as_tool("ask_clerk")], handoffs=[clerk])
+twice = Agent[None, str](name="Twice", model=ScriptedModel([]), tools=[refund, refund])
 broken = Agent[None, str](name="Broken", model=ScriptedModel([ModelBehaviorError("the model is out of its mind")]))
 nothing = 5

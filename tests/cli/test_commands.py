@@ -244,6 +244,21 @@ def test_the_doctor_reads_either_key_of_google_and_says_what_else_will_do(ran: A
     assert "AWS_BEARER_TOKEN_BEDROCK is not set; the AWS credentials of this machine do as well" in told
 
 
+def test_the_doctor_looks_at_an_agent_its_tools_and_those_that_it_leads_to(ran: Any) -> None:
+    told = ran("doctor", "--agent", "tests.cli.app:counting")
+    lines = told.out.splitlines()
+    assert told.code == 1
+    assert "ok     agent Counter: tools: add, ask_clerk; handoffs: transfer_to_clerk" in lines
+    assert lines.count("ok     agent Clerk: tools: refund, hang; handoffs: none") == 1
+    (undescribed,) = [line for line in lines if line.startswith("-      tool ")]
+    assert undescribed.startswith("-      tool add of Counter: no description: the model is told its name and arguments alone;")
+    assert any(line.startswith("FAILS  model of Counter: model 'antropic:claude' begins with an unknown") for line in lines)
+    assert ran("doctor", "--agent", CLERK).code == 0
+    twice = ran("doctor", "--agent", "tests.cli.app:twice")
+    assert twice.code == 1 and "FAILS  agent Twice: " in twice.out and "'refund'" in twice.out
+    assert ran("doctor", "--agent", "tests.cli.app:nothing").code == 2
+
+
 def test_the_doctor_knows_every_extra() -> None:
     declared = set(metadata("agentsdk").get_all("Provides-Extra") or ())
     assert set(EXTRAS) == declared
