@@ -29,6 +29,7 @@ from agentsdk.types.errors import UserError
 from agentsdk.types.events import GuardrailJudged, InputReplaced, LimitReachedEvent, ModelReplied, RunPaused
 from agentsdk.types.generics import TOutput
 from agentsdk.types.items import Item, item_to_dict
+from agentsdk.types.misnamed import says_where_it_is
 from agentsdk.types.response import ModelResponse
 from agentsdk.types.usage import Usage
 
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@says_where_it_is(
+    {
+        "result.final_output": "output data text content response",
+        "result.to_input_list()": "messages all_messages new_messages",
+    }
+)
 class _Outcome(Generic[TOutput]):
     """What both results can be asked."""
 

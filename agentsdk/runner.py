@@ -67,7 +67,7 @@ _ARGUMENTS = Fields(
     change=optional(a(Agent, "an Agent")),
     model=MODEL,
     live_effects=FLAG,
-    at=optional(number("a finite Unix timestamp in seconds")),
+    at=optional(number("a finite Unix timestamp in seconds; write moment.timestamp()")),
     after=whole("a revision, 0 or more", 0),
     priority=optional(whole("a whole number; the highest is taken first")),
 )

@@ -86,7 +86,9 @@ def load_object(name: str) -> object:
         raise _broken(module, error) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise UserError(f"{module!r} has no {attribute!r}, expected an object of this name; define it there")
+            close = get_close_matches(part, vars(found) if hasattr(found, "__dict__") else (), 1)
+            remedy = f"is {close[0]!r} meant?" if close else "define it there"
+            raise UserError(f"{module!r} has no {attribute!r}, expected an object of this name; {remedy}")
         found = getattr(found, part)
     return found
 

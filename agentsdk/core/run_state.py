@@ -85,7 +85,7 @@ _ARGUMENTS = Fields(
     reason=any_text("a str; say why"),
     by=any_text("a str; say who decided"),
     message=any_text("a str; write what the model is told"),
-    expires_at=optional(number("a finite Unix timestamp in seconds")),
+    expires_at=optional(number("a finite Unix timestamp in seconds; write moment.timestamp()")),
     result=any_text("a str; write what the call returned as text, with json.dumps say"),
     allowed=optional(
         Expected(

@@ -29,7 +29,7 @@ _FIELDS = Fields(
     reason=any_text("a str; say why"),
     always=FLAG,
     by=any_text("a str; say who decided"),
-    expires_at=optional(number("a finite Unix timestamp in seconds")),
+    expires_at=optional(number("a finite Unix timestamp in seconds; write moment.timestamp()")),
     arguments=optional(mapping_of(ANYTHING, "a dict of the arguments by name; give all that the call is to have")),
 )
 _ONLY_FOR: dict[str, tuple[DecisionAction, ...]] = {

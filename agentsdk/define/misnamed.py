@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from agentsdk.types.misnamed import meant_for_settings
+from agentsdk.core.limits.run_limits import RunLimits
+from agentsdk.types.misnamed import meant_for_limits, meant_for_settings
 from agentsdk.types.settings import ModelSettings
 
 _AGENT = {
@@ -55,6 +56,12 @@ def _setting(given: str) -> str:
     return f"model_settings=ModelSettings({there})" if there else ""
 
 
+def _limit(given: str) -> str:
+    """The limit of a run of that name, or that is meant by it."""
+    there = f"{given}=..." if given in RunLimits.__dataclass_fields__ else meant_for_limits(given)
+    return f"limits=RunLimits({there})" if there else ""
+
+
 def _of_run(given: str) -> str:
     config = import_module("agentsdk.define.run_config").RunConfig  # which says what is meant by means of this module
     return f"run_config=RunConfig({given}=...)" if given in config.__dataclass_fields__ else ""
@@ -70,13 +77,13 @@ def meant_for_config(given: str) -> str:
     """What of `RunConfig` is meant, or where else it belongs."""
     if given in ("max_turns", "hooks", "session", "context", "error_handlers"):
         return f"Runner.run(..., {given}=...)"
-    return _setting(given)
+    return _setting(given) or _limit(given)
 
 
 def meant_for_run(given: str) -> str:
     """What of `Runner.run` is meant, or where else it belongs."""
-    setting = _setting(given)
-    return _known(_RUN, given) or _of_run(given) or (f"run_config=RunConfig({setting})" if setting else "")
+    of_config = _setting(given) or _limit(given)
+    return _known(_RUN, given) or _of_run(given) or (f"run_config=RunConfig({of_config})" if of_config else "")
 
 
 def meant_for_tool(given: str) -> str:

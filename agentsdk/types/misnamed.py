@@ -71,6 +71,23 @@ def says_where_it_is(remedies: Mapping[str, str]) -> Callable[[T], T]:
     return decorate
 
 
+_LIMITS = {
+    "cost": "max_cost cost_limit budget max_budget max_usd",
+    "tokens": "max_tokens max_total_tokens token_limit total_tokens total_tokens_limit",
+    "input_tokens": "max_input_tokens input_tokens_limit",
+    "output_tokens": "max_output_tokens output_tokens_limit response_tokens_limit",
+    "turns": "max_turns max_iterations recursion_limit",
+    "requests": "max_requests request_limit",
+    "tool_calls": "max_tool_calls tool_calls_limit",
+    "deadline": "timeout max_time",
+}
+
+
+def meant_for_limits(given: str) -> str:
+    """What of `RunLimits` is meant."""
+    return next((f"{limit}=..." for limit, names in _LIMITS.items() if given in names.split()), "")
+
+
 def meant_for_settings(given: str) -> str:
     """What of `ModelSettings` is meant."""
     if given in ("max_output_tokens", "max_completion_tokens", "max_tokens_to_sample"):

@@ -202,7 +202,7 @@ def _is_after(value: object) -> bool:
 
 
 _LIMIT = whole("at least 1; ask for a page of 100", 1)
-_TIME = optional(number("a finite Unix timestamp in seconds"))
+_TIME = optional(number("a finite Unix timestamp in seconds; write moment.timestamp()"))
 _QUERY = Fields(
     "RunQuery",
     status=optional(one_of(f"one of {get_args(RunStatus)}", get_args(RunStatus))),
@@ -217,7 +217,7 @@ _QUERY = Fields(
 )
 _DUE = Fields(
     "DueRuns",
-    at=number("a finite Unix timestamp in seconds"),
+    at=number("a finite Unix timestamp in seconds; write moment.timestamp()"),
     agents=optional(sequence_of(any_text("an agent's name"), "a list or tuple of agents' names")),
     limit=_LIMIT,
 )

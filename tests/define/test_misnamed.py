@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from agentsdk import Agent, ModelSettings, RunConfig, Runner, UserError, function_tool
+from agentsdk import Agent, MemoryRunStore, ModelSettings, RunConfig, RunLimits, Runner, UserError, function_tool
+from agentsdk.testing import ScriptedModel
 
 AGENT = Agent[None, str](name="Clerk")
 
@@ -32,6 +36,11 @@ CASES: list[tuple[Callable[..., Any], str, str]] = [
     (RunConfig, "runid", "write run_id=..."),
     (ModelSettings, "reasoning", "write reasoning_effort=..., or thinking=..."),
     (ModelSettings, "temprature", "write temperature=..."),
+    (RunConfig, "max_cost", "write limits=RunLimits(cost=...)"),
+    (RunConfig, "tool_calls", "write limits=RunLimits(tool_calls=...)"),
+    (RunLimits, "budget", "write cost=..."),
+    (RunLimits, "max_tokens", "write tokens=..."),
+    (RunLimits, "turn", "write turns=..."),
     (function_tool, "name", "write name_override=..."),
     (function_tool, "need_approval", "write needs_approval=..."),
 ]
@@ -53,6 +62,7 @@ def test_the_error_says_which_one_is_meant(make: Callable[..., Any], given: str,
         ("store", "write run_config=RunConfig(store=...)"),
         ("temperature", "write run_config=RunConfig(model_settings=ModelSettings(temperature=...))"),
         ("max_turn", "write max_turns=..."),
+        ("max_cost", "write run_config=RunConfig(limits=RunLimits(cost=...))"),
     ],
 )
 def test_so_does_the_error_of_a_run(given: str, told: str) -> None:
@@ -108,3 +118,21 @@ def test_the_names_of_such_methods_are_free() -> None:
     assert (agent.run(), agent.stream, agent.clone(stream=3).stream) == ("ran", 2, 3)
     for same in (copy.copy(AGENT), copy.deepcopy(AGENT), pickle.loads(pickle.dumps(AGENT))):
         assert same.name == "Clerk" and not hasattr(same, "run")
+
+
+def test_so_does_what_a_result_of_another_library_has() -> None:
+    result = Runner.run_sync(AGENT, "Hi", run_config=RunConfig(model=ScriptedModel(["Hello."])))
+    for name, told in (
+        ("output", "result.final_output"),
+        ("text", "result.final_output"),
+        ("messages", "result.to_input_list()"),
+    ):
+        with pytest.raises(AttributeError, match=rf"^'RunResult' object has no attribute '{name}'; write {re.escape(told)}$"):
+            getattr(result, name)
+    assert not hasattr(result, "data")
+
+
+def test_a_moment_that_is_no_timestamp_says_how_to_make_one() -> None:
+    submit: Any = Runner.submit
+    with pytest.raises(UserError, match=r"expected a finite Unix timestamp in seconds, or None; write moment\.timestamp\(\)$"):
+        asyncio.run(submit(AGENT, "Hi", at=datetime.now(UTC), run_config=RunConfig(store=MemoryRunStore())))

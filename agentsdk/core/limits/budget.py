@@ -183,7 +183,8 @@ class Budget:
         caps = self._last_caps if is_last else self._caps
         if self.counts_cost and price is None:
             raise UserError(
-                "a limit on cost stands, expected a price for the model; give it with prices=..., or lift the limit"
+                "a limit on cost stands, expected a price for the model; give it with prices=... (the extra 'prices' knows "
+                "those of public models), or lift the limit"
             )
 
         def need(output_tokens: int) -> Amount:

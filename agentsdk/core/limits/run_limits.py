@@ -28,8 +28,10 @@ from agentsdk.types.errors import (
     UserError,
 )
 from agentsdk.types.events import LimitRaised
+from agentsdk.types.misnamed import meant_for_limits, says_what_is_meant
 
 
+@says_what_is_meant(meant_for_limits)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunLimits:
     """What a run may use, nested runs and earlier parts of a resumed run included. None is no limit.

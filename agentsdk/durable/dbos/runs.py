@@ -53,7 +53,7 @@ _FIELDS = Fields(
     "DBOSRuns",
     name=a_name("a name for the workflows in DBOS; write 'agentsdk'"),
     queue=optional(a_name("the name of a queue of DBOS, as DBOS.register_queue has it")),
-    at=optional(number("a finite Unix timestamp in seconds")),
+    at=optional(number("a finite Unix timestamp in seconds; write moment.timestamp()")),
     metadata=optional(mapping_of(any_text(""), "a dict of texts; write {'user': 'ada'}")),
     schedule=a_name("the schedule's name"),
     cron=a_name("a cron expression; write '0 7 * * 1-5'"),

@@ -54,7 +54,7 @@ _ARGUMENTS = Fields(
         any_text("a str"), "a dict of the names of search attributes by those of the metadata; write {'tenant': 'Tenant'}"
     ),
     agent=any_text("the name of an agent that the workers have"),
-    at=optional(number("a finite Unix timestamp in seconds")),
+    at=optional(number("a finite Unix timestamp in seconds; write moment.timestamp()")),
     metadata=mapping_of(any_text("a str"), "a dict of texts; write {'user': 'ada'}"),
     run_id=any_text("a str"),
 )
