@@ -26,6 +26,8 @@ async def run_loop(run: Run) -> None:
     scope, keeps_context = turn_scope(run), run.deps.config.context_codec is not None
     while run.recorder is None or await may_go_on(run):
         goes_on = True
+        if run.on_turn is not None:
+            await run.on_turn(run)
         with scope:
             turn = await run_single_turn(run)
             match turn.next_step:

@@ -158,7 +158,7 @@ class Run(Journal, eq=False, kw_only=True):
 
     `conversation`: the one that the provider keeps, as the run found it; None where it keeps none.
     `on_reply` is told of each reply before it is recorded, and of what it answers; `on_output` of a final output before it is
-    judged. What they raise ends the run.
+    judged; `on_turn` before each turn, and when the input guardrails have let it go on. What they raise ends the run.
     `began`: since when this process has gone on with it, None where the state has that time. `hooks` are told of it, those of
     the run that it is nested in first. `program` gives the replies, None where a model does. `validators` judge its final
     output, whichever agent gives it, after that agent's own.
@@ -192,6 +192,7 @@ class Run(Journal, eq=False, kw_only=True):
     conversation: ServerConversation | None = None
     on_reply: Callable[[Run, ModelRequest, ModelResponse], None] | None = None
     on_output: Callable[[Run, object], Awaitable[None]] | None = None
+    on_turn: Callable[[Run], Awaitable[None]] | None = None
     began: float | None = None
     hooks: tuple[RunHooks[Any], ...] = ()
     program: ProgramInput[Any] | None = None

@@ -95,8 +95,7 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
     if state.provisional and committed == state.saved and not with_open_turn:
         return  # the turn that stands there is still open
     provisional, is_replaced = _left_open(state)
-    items = transcript(state) if with_open_turn else tuple(state.transcript)
-    new = items[state.saved :]
+    new = transcript(state)[state.saved :] if with_open_turn else tuple(state.transcript[state.saved :])
     if not (new or provisional):
         return
     recorder = run.root.recorder
@@ -107,7 +106,7 @@ async def _save(run: Run, session: Session, with_open_turn: bool) -> None:
         added = new if is_replaced else new[len(provisional) :]
         if added:
             await session.add_items(added)
-    await run.record(SessionSaved(committed, len(items) - committed))
+    await run.record(SessionSaved(committed, state.saved + len(new) - committed))
 
 
 async def unrecorded_save(state: State, session: Session) -> tuple[SessionSaved, ...]:

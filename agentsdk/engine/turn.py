@@ -63,6 +63,8 @@ async def run_single_turn(run: Run) -> SingleTurn:
     elif guardrails:
         await run_input_guardrails(run, guardrails)
     assert turn is not None and turn.response is not None
+    if guardrails and run.on_turn is not None:
+        await run.on_turn(run)
     processed = process_model_response(prepared.spec, turn.response)
     has_calls = processed.has_calls
     _raise_if_refused(run, turn.response, "" if has_calls else processed.refusal)

@@ -42,6 +42,7 @@ from agentsdk.define.run_config import RunErrorHandlerInput as OwnHandlerInput
 from agentsdk.define.run_config import RunErrorHandlerResult as OwnHandlerResult
 from agentsdk.engine.lifecycle import execute
 from agentsdk.engine.run import Run
+from agentsdk.engine.session import save_session
 from agentsdk.runner import begun_with, history_of
 from agentsdk.types.errors import AgentsException as OwnError
 from agentsdk.types.items import Item
@@ -92,6 +93,8 @@ class Call:
             run.on_reply = take_note
             if hooks is not None:
                 run.on_output = tell_end
+            if session is not None:
+                run.on_turn = functools.partial(save_session, session=session)
             if begun is not None:
                 begun(run)
             await execute(run, begin, session, handlers, agent)

@@ -27,6 +27,7 @@ class BridgedSession:
         self._instead: list[Any] | None = None
         self._merged = 0
         self._seen: int | None = None
+        self._filtered = 0  # handoffs whose turn is written, as their filter left it
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """The items as the run beneath has them."""
@@ -48,8 +49,9 @@ class BridgedSession:
         """Add items of the run beneath."""
         added: Sequence[Any] = items
         entries = [self._scope.originals.entry(item) for item in added]
-        for filtered in self._scope.handed.values():
+        for filtered in list(self._scope.handed.values())[self._filtered :]:
             entries = filtered.entries(entries)
+        self._filtered = len(self._scope.handed)
         if (message := blocked_message(self._scope)) is not None:
             for entry in reversed(entries):
                 if not str(entry.get("type")).endswith("_output"):
@@ -61,8 +63,10 @@ class BridgedSession:
         if entries:
             is_alone = self._seen == self._changes()
             await self._session.add_items(entries)
-            if is_alone and hasattr(self._session, "run_compaction") and not self._scope.is_waiting(items):
+            is_input = entries[-1].get("role") in ("user", "system", "developer")
+            if is_alone and not is_input and hasattr(self._session, "run_compaction") and not self._scope.is_waiting(items):
                 await self._compact(entries)
+            self._seen = self._changes() if is_alone else None
 
     async def keep_input(self) -> None:
         """Add the input alone: a guardrail has stopped the run on it."""
