@@ -43,7 +43,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 LONG = (
     "test_examples.py",
     "test_types.py",
-    "test_documentation_types.py",
     "engine/test_durability.py",
     "workflow/test_kills.py",
     "mcp/misbehaving/test_rows.py",
