@@ -19,6 +19,7 @@ from agentsdk.compat.openai_agents.exceptions import UserError
 from agentsdk.compat.openai_agents.items import ItemHelpers, ToolApprovalItem, plain
 from agentsdk.compat.openai_agents.run_config import DEFAULT_MAX_TURNS, RunConfig
 from agentsdk.compat.openai_agents.run_context import Decision, RunContextWrapper, TContext
+from agentsdk.compat.openai_agents.tracing.traces import ResumedTrace, saved_trace
 from agentsdk.compat.openai_agents.usage import deserialize_usage, serialize_usage, usage_of
 from agentsdk.core.next_step import PendingCall, ToolAnswerItem
 from agentsdk.core.next_step import ToolApprovalItem as OwnApproval
@@ -206,6 +207,7 @@ class RunState(Generic[TContext, TAgent]):
             "usage": serialize_usage(scope.wrapper.usage),
             "handed": {call_id: filtered.to_json() for call_id, filtered in scope.handed.items()},
             "is_nested": scope.is_nested,
+            "trace": None if scope.begun is None else saved_trace(scope.begun),
             "conversation_id": scope.conversation_id,
             "previous_response_id": scope.previous_response_id,
             "auto_previous_response_id": scope.auto_previous_response_id,
@@ -273,6 +275,8 @@ class RunState(Generic[TContext, TAgent]):
         handed: dict[str, Any] = state_json.get("handed") or {}
         scope.handed.update({call_id: Filtered.from_json(one) for call_id, one in handed.items()})
         scope.is_nested = bool(state_json.get("is_nested"))
+        if (begun := state_json.get("trace")) is not None:
+            scope.begun = ResumedTrace.loaded(begun)
         scope.conversation_id = state_json.get("conversation_id")
         scope.previous_response_id = state_json.get("previous_response_id")
         scope.auto_previous_response_id = bool(state_json.get("auto_previous_response_id"))

@@ -76,7 +76,7 @@ class Call:
         session: BridgedSession | None = None
         history: tuple[Item, ...] = ()
         scope.outer = current.get()
-        scope.begun = trace = begin_trace(scope.config)
+        scope.begun = trace = begin_trace(scope.config, scope.begun)
         token = current.set(scope)
         try:
             config = self._config()

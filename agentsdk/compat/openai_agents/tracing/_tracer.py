@@ -23,7 +23,7 @@ from agentsdk.compat.openai_agents.tracing.span_data import (
     TurnSpanData,
 )
 from agentsdk.compat.openai_agents.tracing.spans import Span
-from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, Trace
+from agentsdk.compat.openai_agents.tracing.traces import NoOpTrace, ResumedTrace, Trace
 from agentsdk.ports.tracer import Span as OwnSpan
 from agentsdk.ports.tracer import SpanAttributes, SpanKind
 from agentsdk.types.errors import AgentsException as OwnError
@@ -31,6 +31,9 @@ from agentsdk.types.usage import Usage
 
 if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.run_config import RunConfig
+
+
+_UNNAMED = "Agent workflow"  # what a run is called whose settings say nothing
 
 
 def _is_told() -> bool:
@@ -48,18 +51,40 @@ def tracer_for(config: RunConfig) -> BridgedTracer | None:
     return BridgedTracer(config.trace_include_sensitive_data)
 
 
-def begin_trace(config: RunConfig) -> Trace | None:
-    """The trace of a run, which has begun; None where one goes on already, or where nobody is told of it."""
+def begin_trace(config: RunConfig, before: Trace | None = None) -> Trace | None:
+    """The trace of a run, which has begun; None where one goes on already, or where nobody is told of it.
+
+    `before` is that of a run which is gone on with.
+    """
     if current.get() is not None or current_trace.get() is not None:
         return None
     provider = get_trace_provider()
     if isinstance(provider, DefaultTraceProvider) and not (provider.processor.processors or config.tracing_disabled):
         return None  # whether tracing is disabled need not be asked
-    made = trace(
-        config.workflow_name, config.trace_id, config.group_id, config.trace_metadata, config.tracing, config.tracing_disabled
-    )
+    if before is not None and not isinstance(before, NoOpTrace) and not config.tracing_disabled:
+        made = _gone_on(config, before)
+    else:
+        made = trace(
+            config.workflow_name,
+            config.trace_id,
+            config.group_id,
+            config.trace_metadata,
+            config.tracing,
+            config.tracing_disabled,
+        )
     made.start(mark_as_current=True)
     return made
+
+
+def _gone_on(config: RunConfig, before: Any) -> Trace:
+    """The trace of a run that goes on: the same, unless the run's settings say something else, or nobody was told of it."""
+    was = (before.name, before.trace_id, before.group_id, before.metadata)
+    name = config.workflow_name if config.workflow_name != _UNNAMED else before.name
+    metadata = before.metadata if config.trace_metadata is None else config.trace_metadata
+    now = (name, config.trace_id or before.trace_id, config.group_id or before.group_id, metadata)
+    if now == was and getattr(before, "is_told", True):
+        return ResumedTrace(*was, is_told=True)
+    return trace(*now, config.tracing)
 
 
 class BridgedTracer:
@@ -93,7 +118,9 @@ class BridgedTracer:
             case "tool":
                 return FunctionSpanData(name, str(given.get("arguments", "")) if self._with_data else None, None)
             case _:
-                metadata: dict[str, Any] = given.get("metadata") or {}
+                scope, metadata = current.get(), cast("dict[str, Any]", given.get("metadata") or {})
+                if scope is not None and scope.begun is not None:
+                    return TaskSpanData(scope.begun.name)
                 return TaskSpanData(str(metadata.get("workflow_name", name)))
 
 

@@ -172,6 +172,47 @@ class UntoldTrace(_Marked):
         return _exported(self.trace_id, self.name, self.group_id, self.metadata)
 
 
+class ResumedTrace(_Marked):
+    """A trace that goes on, as a run does. Its processors know of it, where `is_told`, and are not told again."""
+
+    def __init__(
+        self, name: str, trace_id: str, group_id: str | None, metadata: dict[str, Any] | None, *, is_told: bool
+    ) -> None:
+        self._name = name
+        self._trace_id = trace_id
+        self.group_id = group_id
+        self.metadata = metadata
+        self.is_told = is_told
+
+    @classmethod
+    def loaded(cls, data: dict[str, Any]) -> ResumedTrace:
+        """That of a saved state. Processors of another process than the one that has saved it do not know of it."""
+        made = cls(data["workflow_name"], data["id"], data["group_id"], data["metadata"], is_told=data["id"] in _saved)
+        return made
+
+    @property
+    def name(self) -> str:
+        """The name of the workflow."""
+        return self._name
+
+    def export(self) -> dict[str, Any] | None:
+        """The trace as a dict."""
+        return _exported(self.trace_id, self._name, self.group_id, self.metadata)
+
+
+_MOST = 4096
+_saved: dict[str, None] = {}  # ids of traces that states were saved with in this process
+
+
+def saved_trace(trace: Trace) -> dict[str, Any] | None:
+    """A trace as a state keeps it."""
+    if not isinstance(trace, ResumedTrace) or trace.is_told:
+        _saved[trace.trace_id] = None
+        if len(_saved) > _MOST:
+            del _saved[next(iter(_saved))]
+    return trace.export()
+
+
 class NoOpTrace(Trace):
     """A trace that nobody is told of."""
 
