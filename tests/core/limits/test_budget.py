@@ -260,6 +260,13 @@ class Family(RuleBasedStateMachine):
 
     error = Decimal(0)
 
+    def __init__(self) -> None:
+        """An example that is given up in `begin` is taken down as well."""
+        super().__init__()
+        self.run = Budget(RunLimits())
+        self.children: list[Budget] = []
+        self.open: dict[int, Grant] = {}
+
     @initialize(
         tokens=st.integers(1000, 30_000),
         output_tokens=st.none() | st.integers(500, 20_000),
@@ -289,7 +296,6 @@ class Family(RuleBasedStateMachine):
         )
         self.run = Budget(self.limits)
         self.children = [Budget(RunLimits(turns=None, tokens=tokens), within=self.run) for tokens in own]
-        self.open: dict[int, Grant] = {}
         self.largest = 0
 
     @rule(child=st.integers(0, CHILDREN - 1), input_tokens=st.integers(0, 3000), max_tokens=st.none() | st.integers(1, 3000))
