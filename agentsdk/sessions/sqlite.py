@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,10 @@ _SUMMARIES = """
     ORDER BY updated_at DESC, session_id DESC"""
 
 
+_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+"""How the names of SQLite files end, and ids of conversations seldom do."""
+
+
 class SQLiteSession(ManagedSession):
     """Keeps a conversation in the SQLite file `db_path`; `":memory:"` is a database of this session's own.
 
@@ -121,6 +126,13 @@ class SQLiteSession(ManagedSession):
         busy_timeout: float = 10.0,
     ) -> None:
         self.session_id = check_session_id(session_id)
+        if db_path == ":memory:" and session_id.endswith(_SUFFIXES):
+            warnings.warn(
+                f"SQLiteSession({session_id!r}) is a conversation of that id, kept in memory; "
+                f"to keep it in the file write SQLiteSession('id', {session_id!r})",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         check_labels(user, metadata)
         self._labels = (user or "", encode_metadata(metadata))
         self._database = SQLiteDatabase(db_path, _TABLES, busy_timeout=busy_timeout, synchronous="NORMAL")

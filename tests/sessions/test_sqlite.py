@@ -398,3 +398,12 @@ async def test_metadata_that_is_none_is_a_typed_error_without_its_value(tmp_path
         await session.summary()
     assert "secret" not in str(caught.value)
     await session.aclose()
+
+
+@pytest.mark.parametrize("path", ["chats.db", "data/chats.sqlite3"])
+def test_a_path_in_place_of_the_id_is_told(path: str, tmp_path: Path) -> None:
+    """The conversation would be kept in memory, and nobody would miss the file until the process has ended."""
+    with pytest.warns(RuntimeWarning, match=rf"kept in memory; to keep it in the file write SQLiteSession\('id', '{path}'\)$"):
+        SQLiteSession(path).close()
+    SQLiteSession(path, tmp_path / "chats.db").close()
+    SQLiteSession("ada.dbx").close()
