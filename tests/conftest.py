@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests import offline, postgres_server, redis_server
 from tests.shown import SHOWN
@@ -80,7 +81,19 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.collect()
+        _first_example()
         gc.freeze()
+
+
+def _first_example() -> None:
+    """Hypothesis makes its generator of numbers. On Python 3.14 it warns if that is done on a frozen heap."""
+
+    @settings(max_examples=1, database=None)
+    @given(st.none())
+    def example(nothing: None) -> None:
+        pass
+
+    example()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
