@@ -1,4 +1,4 @@
-"""The order in which the hooks of a run and of its agents are called, as openai-agents calls them."""
+"""The order in which hooks are called, and items stand, as in openai-agents."""
 
 from __future__ import annotations
 
@@ -127,3 +127,26 @@ async def test_a_run_that_goes_on_tells_again_whose_turn_it_is(is_loaded: bool) 
     await Runner.run(agent, state, hooks=OfRun(seen))
     replied = ["asked", "agent: replied", "replied"]
     assert seen == ["removed", "start A", "agent: start A", *replied, "removed", *replied, "end A", "agent: end A"]
+
+
+async def test_results_and_calls_that_wait_stand_in_the_order_of_the_calls() -> None:
+    @function_tool(needs_approval=True)
+    def remove() -> str:
+        return "removed"
+
+    @function_tool
+    def look() -> str:
+        return "seen"
+
+    names = {"1": "remove", "2": "look", "3": "remove", "4": "look"}
+    calls = [function_call(name, {}, call_id=call_id) for call_id, name in names.items()]
+    agent = Agent(name="A", tools=[remove, look], model=ScriptedModel([calls, [assistant_message("ok")]]))
+    result = await Runner.run(agent, "x")
+    state = result.to_state()
+    for item in result.interruptions:
+        state.approve(item)
+    waits, came = "tool_approval_item", "tool_call_output_item"
+    before = [(waits, "1"), (came, "2"), (waits, "3"), (came, "4")]
+    for ended, expected in ((result, before), (await Runner.run(agent, state), [*before, (came, "1"), (came, "3")])):
+        shown = [(item.type, getattr(item, "call_id", None)) for item in ended.new_items[4:]]
+        assert [one for one in shown if one[1] in names] == expected

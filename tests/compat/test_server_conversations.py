@@ -12,8 +12,10 @@ from agentsdk.compat.openai_agents import (
     Runner,
     RunResultStreaming,
     RunState,
+    SQLiteSession,
     ToolApprovalItem,
     Usage,
+    UserError,
     function_tool,
 )
 from agentsdk.compat.openai_agents.run_context import RunContextWrapper
@@ -73,6 +75,12 @@ async def test_a_state_that_is_made_begins_with_its_conversation(is_loaded: bool
         state = await RunState.from_string(agent, state.to_string())
     await Runner.run(agent, state)
     assert sent(model) == ["conv", None, "message"]
+
+
+async def test_either_a_session_or_the_provider_keeps_it() -> None:
+    agent, _ = waiting_agent()
+    with pytest.raises(UserError, match="leave the other out"):
+        await Runner.run(agent, "x", session=SQLiteSession("s"), auto_previous_response_id=True)
 
 
 def test_the_key_of_a_call_that_waits() -> None:

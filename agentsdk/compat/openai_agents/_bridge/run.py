@@ -204,6 +204,11 @@ def new_call(
         raise TypeError(
             f"Run hooks must be instances of RunHooks. Received agent hooks or another type: {type(hooks).__name__}"
         )
+    if session is not None and auto_previous_response_id:
+        raise UserError(
+            "the run is given a session and auto_previous_response_id, by which the provider keeps the conversation, expected "
+            "one of them; leave the other out"
+        )
     config = NO_SETTINGS if run_config is None else coerce_run_config(run_config)
     state: RunState[Any, Any] | None = None
     if isinstance(given, RunState):

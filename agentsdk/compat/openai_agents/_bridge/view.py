@@ -177,8 +177,8 @@ def _call_id(item: RunItem) -> str:
 
 
 def _in_order(found: list[RunItem], begun: int, calls: Mapping[str, FunctionCall]) -> None:
-    """Have the results since `begun`, which came as their tools ended, in the order of their calls."""
-    places = [at for at in range(begun, len(found)) if isinstance(found[at], ToolCallOutputItem)]
+    """Have the results since `begun`, which came as their tools ended, and what waits, in the order of their calls."""
+    places = [at for at in range(begun, len(found)) if isinstance(found[at], ToolCallOutputItem | ToolApprovalItem)]
     if len(places) > 1:
         order = {call_id: place for place, call_id in enumerate(calls)}
         results = [found[at] for at in places]
