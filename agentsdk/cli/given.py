@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -86,7 +86,10 @@ def load_object(name: str) -> object:
         raise _broken(module, error) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
-            close = get_close_matches(part, vars(found) if hasattr(found, "__dict__") else (), 1)
+            objects = [
+                name for name, value in getattr(found, "__dict__", {}).items() if not isinstance(value, type | ModuleType)
+            ]
+            close = get_close_matches(part, objects, 1)
             remedy = f"is {close[0]!r} meant?" if close else "define it there"
             raise UserError(f"{module!r} has no {attribute!r}, expected an object of this name; {remedy}")
         found = getattr(found, part)

@@ -119,6 +119,7 @@ def test_two_runs_are_compared_one_is_forked_and_replayed(ran: Any) -> None:
         (["run", "tests.cli.app:nothing", "x"], 2, "'int', expected an Agent"),
         (["run", "tests.cli.app:nobody", "x"], 2, "has no 'nobody'"),
         (["run", "tests.cli.app:clark", "x"], 2, "is 'clerk' meant?"),
+        (["run", "tests.cli.app:agent", "x"], 2, "; define it there"),
         (["run", "nowhere.at.all:x", "x"], 2, "there is no module"),
         (["run", "shop.py:clerk", "x"], 2, "write shop:..."),
         (["run", "tests.cli.crashing:x", "x"], 2, "ZeroDivisionError: no luck"),
