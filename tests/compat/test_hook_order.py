@@ -150,3 +150,37 @@ async def test_results_and_calls_that_wait_stand_in_the_order_of_the_calls() -> 
     for ended, expected in ((result, before), (await Runner.run(agent, state), [*before, (came, "1"), (came, "3")])):
         shown = [(item.type, getattr(item, "call_id", None)) for item in ended.new_items[4:]]
         assert [one for one in shown if one[1] in names] == expected
+
+
+async def test_input_that_was_added_stands_behind_its_turn() -> None:
+    @function_tool(needs_approval=True)
+    def remove() -> str:
+        return "removed"
+
+    model = ScriptedModel([[function_call("remove", {}, call_id="c")], [assistant_message("ok")]])
+    agent = Agent(name="A", tools=[remove], model=model)
+    state = (await Runner.run(agent, "x")).to_state()
+    state.approve(state.get_interruptions()[0])
+    state.add_input("more")
+    result = await Runner.run(agent, state)
+    types = ["tool_call_item", "tool_approval_item", "tool_call_output_item", "input_item", "message_output_item"]
+    assert [item.type for item in result.new_items] == types
+    assert result.to_input_list()[3] == {"content": "more", "role": "user"}
+
+
+@pytest.mark.parametrize("approves", [True, False])
+async def test_a_decision_through_the_context_counts_for_later_calls(approves: bool) -> None:
+    @function_tool(needs_approval=True)
+    def remove() -> str:
+        return "removed"
+
+    calls = [[function_call("remove", {}, call_id=call_id)] for call_id in ("c", "d")]
+    agent = Agent(name="A", tools=[remove], model=ScriptedModel([*calls, [assistant_message("ok")]]))
+    result = await Runner.run(agent, "x")
+    if approves:
+        result.context_wrapper.approve_tool(result.interruptions[0], always_approve=True)
+    else:
+        result.context_wrapper.reject_tool(result.interruptions[0], always_reject=True, rejection_message="no")
+    result = await Runner.run(agent, result.to_state())
+    outputs = [getattr(item, "output", None) for item in result.new_items if item.type == "tool_call_output_item"]
+    assert outputs == ["removed" if approves else "no"] * 2 and result.final_output == "ok"

@@ -79,7 +79,7 @@ class RunContextWrapper(_OfRun, Generic[TContext]):
 
     def is_tool_approved(self, tool_name: str, call_id: str) -> bool | None:
         """Whether a call was approved; None where nobody has decided."""
-        decision = self._decision(tool_name, call_id)
+        decision = self.decision_on(tool_name, call_id)
         return None if decision is None else decision.approved
 
     def get_approval_status(
@@ -93,10 +93,11 @@ class RunContextWrapper(_OfRun, Generic[TContext]):
 
     def get_rejection_message(self, tool_name: str, call_id: str, **_: Any) -> str | None:
         """What the model is told of a rejected call, where the program gave a text."""
-        decision = self._decision(tool_name, call_id)
+        decision = self.decision_on(tool_name, call_id)
         return None if decision is None or decision.approved else decision.message
 
-    def _decision(self, tool_name: str, call_id: str) -> Decision | None:
+    def decision_on(self, tool_name: str, call_id: str | None) -> Decision | None:
+        """What was decided last on a call, of itself or of all; without its id, on all calls of the tool."""
         fitting = [one for one in self.decisions if one.tool_name == tool_name]
         exact = [one for one in fitting if one.call_id == call_id]
         found = exact or [one for one in fitting if one.call_id is None]

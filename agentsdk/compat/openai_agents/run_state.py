@@ -159,8 +159,8 @@ class RunState(Generic[TContext, TAgent]):
         own = self._own
         if own is None:
             return None
-        for decision in self._scope.wrapper.decisions:
-            self._apply(own, decision)
+        if self._scope.wrapper.decisions:
+            self._apply_decisions(own)
         for call in own.interruptions:
             if isinstance(call, ToolAnswerItem) and (nested := self._scope.nested.get(call.call_id)) is not None:
                 nested.ready()
@@ -171,16 +171,18 @@ class RunState(Generic[TContext, TAgent]):
             self._pending.clear()
         return own
 
-    def _apply(self, own: OwnState, decision: Decision) -> None:
+    def _apply_decisions(self, own: OwnState) -> None:
         """Decide on the calls that wait as the context says."""
+        wrapper = self._scope.wrapper
         for call in own.interruptions:
-            if not isinstance(call, OwnApproval) or call.tool_name != decision.tool_name:
+            if not isinstance(call, OwnApproval) or (decision := wrapper.decision_on(call.tool_name, call.call_id)) is None:
                 continue
-            if decision.call_id in (None, call.call_id):
-                if decision.approved:
-                    own.approve(call, decision.call_id is None)
-                else:
-                    own.reject(call, decision.call_id is None, message=decision.message or "")
+            of_all = wrapper.decision_on(call.tool_name, None)
+            always = of_all is not None and of_all.approved == decision.approved
+            if decision.approved:
+                own.approve(call, always)
+            else:
+                own.reject(call, always, message=decision.message or "")
 
     def to_json(
         self,

@@ -12,6 +12,7 @@ from agentsdk.compat.openai_agents._bridge.scope import NOTHING, RunScope
 from agentsdk.compat.openai_agents.agent import Agent
 from agentsdk.compat.openai_agents.exceptions import RunErrorDetails
 from agentsdk.compat.openai_agents.items import (
+    InputItem,
     ItemHelpers,
     MessageOutputItem,
     ModelResponse,
@@ -27,8 +28,8 @@ from agentsdk.define.agent import Agent as OwnAgent
 from agentsdk.define.stream_events import RunItemStreamEvent
 from agentsdk.engine.items import ItemWalk
 from agentsdk.types.errors import StateMismatchError
-from agentsdk.types.events import ApprovalDecided, ApprovalJudged, HandedOff, InputReplaced, ModelReplied
-from agentsdk.types.items import FunctionCall
+from agentsdk.types.events import ApprovalDecided, ApprovalJudged, HandedOff, InputAdded, InputReplaced, ModelReplied
+from agentsdk.types.items import FunctionCall, Item
 
 
 class _Names(Mapping[str, OwnAgent[Any, Any]]):
@@ -75,6 +76,7 @@ class View:
         walk = ItemWalk(names, names[self.state.first_agent])
         found: list[RunItem] = []
         waits: set[str] = set()
+        added: list[Item] = []  # enters behind the turn that is open
         calls: dict[str, FunctionCall] = {}  # of the turn
         turn = begun = 0
         for event in self.state.log:
@@ -82,8 +84,14 @@ class View:
                 case InputReplaced():
                     found.clear()
                     turn = begun = 0
+                case InputAdded(items=items):
+                    added += items
                 case ModelReplied():
                     _in_order(found, begun, calls)
+                    found += [
+                        InputItem(self.scope.translation.given(walk.agent), self.scope.originals.entry(item)) for item in added
+                    ]
+                    added.clear()
                     turn = begun = len(found)
                     calls = {item.call_id: item for item in event.response.output if isinstance(item, FunctionCall)}
                 case ApprovalDecided():
