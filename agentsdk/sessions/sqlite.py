@@ -126,7 +126,7 @@ class SQLiteSession(ManagedSession):
         busy_timeout: float = 10.0,
     ) -> None:
         self.session_id = check_session_id(session_id)
-        if db_path == ":memory:" and session_id.endswith(_SUFFIXES):
+        if isinstance(db_path, str) and db_path == ":memory:" and session_id.endswith(_SUFFIXES):
             warnings.warn(
                 f"SQLiteSession({session_id!r}) is a conversation of that id, kept in memory; "
                 f"to keep it in the file write SQLiteSession('id', {session_id!r})",
