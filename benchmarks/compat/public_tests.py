@@ -93,8 +93,13 @@ def run_tests(root: Path, env: dict[str, str], *, show: bool) -> None:
     modules = write_public_parts(root)
     (root / "tests" / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
     (root / "pytest.ini").write_text(_OPTIONS, encoding="utf-8")
+    found: list[Outcome] = []
+    print(f"{len(modules)} modules of tests, two at a time: ", end="", flush=True)
     with ThreadPoolExecutor(2) as pool:
-        found = [one for some in pool.map(lambda path: _run_module(python, root, path, env), modules) for one in some]
+        for some in pool.map(lambda path: _run_module(python, root, path, env), modules):
+            found += some
+            print(".", end="", flush=True)
+    print()
     _report(found, len(modules), show)
 
 
