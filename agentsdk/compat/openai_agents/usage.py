@@ -175,10 +175,13 @@ def usage_of(spent: SpentUsage) -> Usage:
 def _counted(spent: tuple[SpentUsage, ...]) -> Usage:
     """The usage of these replies, each with an entry of its own."""
     made = object.__new__(Usage)
-    made.requests = sum([one.requests for one in spent])
-    made.input_tokens = sum([one.input_tokens for one in spent])
-    made.output_tokens = sum([one.output_tokens for one in spent])
-    made.total_tokens = made.input_tokens + made.output_tokens
+    requests = input_tokens = output_tokens = 0
+    for one in spent:
+        requests += one.requests
+        input_tokens += one.input_tokens
+        output_tokens += one.output_tokens
+    made.requests, made.input_tokens, made.output_tokens = requests, input_tokens, output_tokens
+    made.total_tokens = input_tokens + output_tokens
     made.__dict__["_spent"] = spent
     return made
 
