@@ -17,6 +17,7 @@ import pytest
 
 from agentsdk.errors import SandboxUnavailableError
 from agentsdk.sandboxes import best_sandbox
+from tests.dbos_on_sqlite import require_dbos_on_sqlite
 from tests.forks import Forks
 from tests.offline import python_blocks
 
@@ -52,6 +53,8 @@ def assert_runs(forks: Forks, path: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_of_the_page_runs(page: Path, tmp_path: Path, forks: Forks) -> None:
+    if page.name == "dbos.md":
+        require_dbos_on_sqlite()
     assert list(python_blocks(page.read_text(encoding="utf-8"))), "a page without a block that runs shows nothing"
     assert_runs(forks, page, tmp_path)
 

