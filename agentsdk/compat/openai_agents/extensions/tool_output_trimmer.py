@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -53,13 +54,36 @@ class ToolOutputTrimmer:
         wanted = self.trimmable_tools
         if wanted is not None and not any(name in wanted for name in called):
             return item
-        output: Any = fields.get("output")
-        text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-        if len(text) <= self.max_output_chars:
+        shown = _shown(fields.get("output"))
+        if shown is None or shown[0] <= self.max_output_chars:
             return item
-        name = called[0] if called else "tool"
-        preview = f"[Trimmed: {name} output of {len(text)} characters]\n{text[: self.preview_chars]}..."
-        return {**fields, "output": preview} if len(preview) < len(text) else item
+        size, text, dropped = shown
+        name = called[0] if called else "unknown_tool"
+        preview = f"[Trimmed: {name} output of {size} chars{dropped}]\n{text[: self.preview_chars]}..."
+        return {**fields, "output": preview} if len(preview) < size else item
+
+
+def _shown(output: Any) -> tuple[int, str, str] | None:
+    """How many characters a result has, its text, and what is said of its images and files, of which a part would be nothing.
+
+    None for a list with parts of another kind.
+    """
+    if not isinstance(output, list):
+        text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        return len(text), text, ""
+    size, texts, others = 0, list[str](), Counter[str]()
+    for part in cast("list[Any]", output):
+        fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+        kind = fields.get("type")
+        if kind not in ("input_text", "input_image", "input_file"):
+            return None
+        if kind == "input_text":
+            texts.append(str(fields.get("text")))
+        else:
+            others[kind] += 1
+        size += sum(len(value) for name, value in fields.items() if name != "type" and isinstance(value, str))
+    dropped = ", ".join(f"{number} {kind}" for kind, number in sorted(others.items()))
+    return size, "\n".join(texts), f"; dropped {dropped}" if dropped else ""
 
 
 def _names(item: dict[str, Any]) -> tuple[str, ...]:
