@@ -323,11 +323,11 @@ def test_what_is_no_host_and_port_is_refused(hosts: object) -> None:
         SandlockSandbox(allow_net=hosts)  # type: ignore[arg-type]
 
 
-async def test_where_bwrap_fails_its_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = tmp_path / "bwrap"
+async def test_where_bwrap_fails_its_reason_is_told(shared_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = shared_folder / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{shared_folder}:{os.environ['PATH']}")
     async with BubblewrapSandbox() as sandbox:
         with pytest.raises(SandboxUnavailableError, match="No permissions to create new namespace"):
             await sandbox.run(["true"])
