@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from agentsdk.core.limits.run_limits import RunLimits
-from agentsdk.types.misnamed import meant_for_limits, meant_for_settings
+from agentsdk.types.misnamed import known, meant_for_limits, meant_for_settings
 from agentsdk.types.settings import ModelSettings
 
 _AGENT = {
@@ -44,10 +44,6 @@ _TOOL = {
 }
 
 
-def _known(table: dict[str, str], given: str) -> str:
-    return next((remedy for remedy, names in table.items() if given in names.split()), "")
-
-
 def _setting(given: str) -> str:
     """The setting of a model of that name, or that is meant by it."""
     if given in ModelSettings.__dataclass_fields__:
@@ -70,7 +66,7 @@ def _of_run(given: str) -> str:
 def meant_for_agent(given: str) -> str:
     """What of `Agent` is meant, or where else it belongs."""
     of_run = _of_run(given)
-    return _known(_AGENT, given) or _setting(given) or (f"Runner.run(..., {of_run})" if of_run else "")
+    return known(_AGENT, given) or _setting(given) or (f"Runner.run(..., {of_run})" if of_run else "")
 
 
 def meant_for_config(given: str) -> str:
@@ -83,9 +79,9 @@ def meant_for_config(given: str) -> str:
 def meant_for_run(given: str) -> str:
     """What of `Runner.run` is meant, or where else it belongs."""
     of_config = _setting(given) or _limit(given)
-    return _known(_RUN, given) or _of_run(given) or (f"run_config=RunConfig({of_config})" if of_config else "")
+    return known(_RUN, given) or _of_run(given) or (f"run_config=RunConfig({of_config})" if of_config else "")
 
 
 def meant_for_tool(given: str) -> str:
     """What of `function_tool` is meant."""
-    return _known(_TOOL, given)
+    return known(_TOOL, given)

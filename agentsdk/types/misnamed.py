@@ -60,7 +60,7 @@ class Elsewhere:
 
 
 def says_where_it_is(remedies: Mapping[str, str]) -> Callable[[T], T]:
-    """A decorator of a class: who reads an attribute that another library has is told the remedy, whose names are its value."""
+    """A decorator of a class: who reads an attribute of another library's is told the remedy; `remedies` as for `known`."""
 
     def decorate(kind: T) -> T:
         for remedy, names in remedies.items():
@@ -71,21 +71,26 @@ def says_where_it_is(remedies: Mapping[str, str]) -> Callable[[T], T]:
     return decorate
 
 
+def known(remedies: Mapping[str, str], given: str) -> str:
+    """The remedy for what was given, of a table that has for each remedy the names that call for it, with spaces between."""
+    return next((remedy for remedy, names in remedies.items() if given in names.split()), "")
+
+
 _LIMITS = {
-    "cost": "max_cost cost_limit budget max_budget max_usd",
-    "tokens": "max_tokens max_total_tokens token_limit total_tokens total_tokens_limit",
-    "input_tokens": "max_input_tokens input_tokens_limit",
-    "output_tokens": "max_output_tokens output_tokens_limit response_tokens_limit",
-    "turns": "max_turns max_iterations recursion_limit",
-    "requests": "max_requests request_limit",
-    "tool_calls": "max_tool_calls tool_calls_limit",
-    "deadline": "timeout max_time",
+    "cost=...": "max_cost cost_limit budget max_budget max_usd",
+    "tokens=...": "max_tokens max_total_tokens token_limit total_tokens total_tokens_limit",
+    "input_tokens=...": "max_input_tokens input_tokens_limit",
+    "output_tokens=...": "max_output_tokens output_tokens_limit response_tokens_limit",
+    "turns=...": "max_turns max_iterations recursion_limit",
+    "requests=...": "max_requests request_limit",
+    "tool_calls=...": "max_tool_calls tool_calls_limit",
+    "deadline=...": "timeout max_time",
 }
 
 
 def meant_for_limits(given: str) -> str:
     """What of `RunLimits` is meant."""
-    return next((f"{limit}=..." for limit, names in _LIMITS.items() if given in names.split()), "")
+    return known(_LIMITS, given)
 
 
 def meant_for_settings(given: str) -> str:

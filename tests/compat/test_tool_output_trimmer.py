@@ -54,7 +54,7 @@ def test_only_the_named_tools_are_trimmed() -> None:
 def test_images_and_files_are_named_and_texts_shown() -> None:
     text = {"type": "input_text", "text": "The chart: up 12 %."}
     assert trimmed(result([IMAGE, text, FILE, IMAGE])) == [
-        "[Trimmed: search output of 6068 chars; dropped 1 input_file, 2 input_image]\nThe chart: up 12 %...."
+        "[Trimmed: search output of 6068 chars; dropped 1 input_file, 2 input_image]\nThe chart: up 12 %."
     ]
     assert trimmed(result([text])) == [[text]]
 

@@ -158,8 +158,10 @@ class BridgedAgentHooks(_Bridged, OwnAgentHooks[Any]):
 
 async def tell_end(run: Run, output: object) -> None:
     """Tell the hooks of the final output before it is judged."""
+    scope = scope_of(run.context)
+    scope.is_end_told = False  # a run may go on behind an output, and have another
     await agent_ended(run, output)
-    scope_of(run.context).is_end_told = True
+    scope.is_end_told = True
 
 
 def scope_output(scope: RunScope, output: Any) -> Any:

@@ -267,7 +267,7 @@ def _continued(scope: RunScope, request: ModelRequest) -> ModelRequest:
 
     Where the history was changed since, all of it is sent.
     """
-    last, items = scope.last_reply, list(request.items)
+    last, items = scope.last_reply, request.items
     if last is None:
         return request
     output = list(last.output)

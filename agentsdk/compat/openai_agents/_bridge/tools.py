@@ -83,7 +83,7 @@ class Body(ToolBody[RunScope]):
         return str(output) if parts is None else own_parts(parts)
 
 
-class Unread(dict[str, Any]):
+class Unparsed(dict[str, Any]):
     """Arguments that are no JSON object, in place of which nothing is here: what the tool makes of their text is its own."""
 
 
@@ -96,7 +96,7 @@ class FunctionBody(Body):
         try:
             return super().parse(text)
         except InvalidArgumentsError:
-            return Unread()
+            return Unparsed()
 
 
 def own_tool(tool: theirs.Tool, agent: Agent[Any]) -> OwnTool[Any] | HostedTool | None:
@@ -182,7 +182,7 @@ def _invoke_function(tool: theirs.FunctionTool) -> Invoke:
             context.nested_answer = ctx.answer
         try:
             parsed = tool.__dict__.get("invoke_parsed")
-            if parsed is not None and parsed[0] is tool.on_invoke_tool and type(arguments) is not Unread:
+            if parsed is not None and parsed[0] is tool.on_invoke_tool and type(arguments) is not Unparsed:
                 called = parsed[1](context, arguments)
             else:
                 called = tool.on_invoke_tool(context, context.tool_arguments)
@@ -242,7 +242,7 @@ def _approval(rule: Any, told: Callable[[Any, dict[str, Any]], Any] = lambda _, 
         return rule
 
     async def asks(ctx: OwnContext[Any], arguments: dict[str, Any], call_id: str) -> bool:
-        if type(arguments) is Unread:
+        if type(arguments) is Unparsed:
             return True
         wrapper = scope_of(ctx).wrapper
         return await is_yes(rule(wrapper, told(wrapper, arguments), call_id))

@@ -59,7 +59,9 @@ class ToolOutputTrimmer:
             return item
         size, text, dropped = shown
         name = called[0] if called else "unknown_tool"
-        preview = f"[Trimmed: {name} output of {size} chars{dropped}]\n{text[: self.preview_chars]}..."
+        preview = f"[Trimmed: {name} output of {size} chars{dropped}]\n{text[: self.preview_chars]}"
+        if len(text) > self.preview_chars:
+            preview += "..."
         return {**fields, "output": preview} if len(preview) < size else item
 
 

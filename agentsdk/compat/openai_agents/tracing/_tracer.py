@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from agentsdk.compat.openai_agents.run_config import RunConfig
 
 
-_UNNAMED = "Agent workflow"  # what a run is called whose settings say nothing
-
-
 def _is_told() -> bool:
     """Whether anybody is told of spans."""
     provider = get_trace_provider()
@@ -79,7 +76,8 @@ def begin_trace(config: RunConfig, before: Trace | None = None) -> Trace | None:
 def _gone_on(config: RunConfig, before: Any) -> Trace:
     """The trace of a run that goes on: the same, unless the run's settings say something else, or nobody was told of it."""
     was = (before.name, before.trace_id, before.group_id, before.metadata)
-    name = config.workflow_name if config.workflow_name != _UNNAMED else before.name
+    is_named = config.workflow_name != type(config).workflow_name
+    name = config.workflow_name if is_named else before.name
     metadata = before.metadata if config.trace_metadata is None else config.trace_metadata
     now = (name, config.trace_id or before.trace_id, config.group_id or before.group_id, metadata)
     if now == was and getattr(before, "is_told", True):

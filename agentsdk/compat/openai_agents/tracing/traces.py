@@ -88,7 +88,26 @@ class _Marked(Trace):
             self._token = None
 
 
-class TraceImpl(_Marked):
+class _Described(_Marked):
+    """A trace that has what is said of it in fields."""
+
+    def __init__(self, name: str, trace_id: str | None, group_id: str | None, metadata: dict[str, Any] | None) -> None:
+        self._name = name
+        self._trace_id = trace_id
+        self.group_id = group_id
+        self.metadata = metadata
+
+    @property
+    def name(self) -> str:
+        """The name of the workflow."""
+        return self._name
+
+    def export(self) -> dict[str, Any] | None:
+        """The trace as a dict."""
+        return _exported(self.trace_id, self._name, self.group_id, self.metadata)
+
+
+class TraceImpl(_Described):
     """A trace that is told of."""
 
     def __init__(
@@ -100,19 +119,11 @@ class TraceImpl(_Marked):
         processor: TracingProcessor,
         tracing_api_key: str | None = None,
     ) -> None:
-        self._name = name
-        self._trace_id = trace_id
-        self.group_id = group_id
-        self.metadata = metadata
+        super().__init__(name, trace_id, group_id, metadata)
         self._processor = processor
         self._key = tracing_api_key
         self._started = False
         self._ended = False
-
-    @property
-    def name(self) -> str:
-        """The name of the workflow."""
-        return self._name
 
     @property
     def tracing_api_key(self) -> str | None:
@@ -135,10 +146,6 @@ class TraceImpl(_Marked):
             self._ended = True
             self._processor.on_trace_end(self)
         super().finish(reset_current)
-
-    def export(self) -> dict[str, Any] | None:
-        """The trace as a dict."""
-        return _exported(self.trace_id, self._name, self.group_id, self.metadata)
 
 
 def _exported(trace_id: str, name: str, group_id: str | None, metadata: dict[str, Any] | None) -> dict[str, Any]:
@@ -172,32 +179,19 @@ class UntoldTrace(_Marked):
         return _exported(self.trace_id, self.name, self.group_id, self.metadata)
 
 
-class ResumedTrace(_Marked):
+class ResumedTrace(_Described):
     """A trace that goes on, as a run does. Its processors know of it, where `is_told`, and are not told again."""
 
     def __init__(
         self, name: str, trace_id: str, group_id: str | None, metadata: dict[str, Any] | None, *, is_told: bool
     ) -> None:
-        self._name = name
-        self._trace_id = trace_id
-        self.group_id = group_id
-        self.metadata = metadata
+        super().__init__(name, trace_id, group_id, metadata)
         self.is_told = is_told
 
     @classmethod
     def loaded(cls, data: dict[str, Any]) -> ResumedTrace:
         """That of a saved state. Processors of another process than the one that has saved it do not know of it."""
-        made = cls(data["workflow_name"], data["id"], data["group_id"], data["metadata"], is_told=data["id"] in _saved)
-        return made
-
-    @property
-    def name(self) -> str:
-        """The name of the workflow."""
-        return self._name
-
-    def export(self) -> dict[str, Any] | None:
-        """The trace as a dict."""
-        return _exported(self.trace_id, self._name, self.group_id, self.metadata)
+        return cls(data["workflow_name"], data["id"], data["group_id"], data["metadata"], is_told=data["id"] in _saved)
 
 
 _MOST = 4096

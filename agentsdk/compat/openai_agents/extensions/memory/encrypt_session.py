@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from typing import TYPE_CHECKING, Any, cast
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typing_extensions import TypedDict
 
 from agentsdk.compat.openai_agents.memory.session import Session, SessionABC
+from agentsdk.databases.finished import finished
 
 
 class EncryptedEnvelope(TypedDict):
@@ -143,6 +145,8 @@ class EncryptedSession(SessionABC):
 
         Raises `cryptography.fernet.InvalidToken` at an item that was encrypted with another key, which stays where it is.
         """
+        from cryptography.fernet import InvalidToken
+
         while latest := await self.underlying_session.get_items(1):
             self._require_own(latest[-1])
             taken = await self.underlying_session.pop_item()
@@ -150,8 +154,8 @@ class EncryptedSession(SessionABC):
                 break
             try:
                 self._require_own(taken)
-            except Exception:  # another program has added it in between
-                await self.underlying_session.add_items([taken])
+            except InvalidToken:  # another program has added it in between
+                await finished(asyncio.ensure_future(self.underlying_session.add_items([taken])))
                 raise
             opened = self._opened(taken)
             if opened is not None:
